@@ -1,0 +1,48 @@
+"""Arrays read from whatever the caller has, summed by label, and made read-only once they are ours."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputTypeError, explain
+
+__all__ = ["frozen", "numbers", "sums_by"]
+
+Array = TypeVar("Array", bound="NDArray[np.generic]")
+
+
+def numbers(argument: str, values: ArrayLike) -> Floats:
+    """A new float64 array of the values.
+
+    What numpy would turn into numbers in silence is refused: text, dates, complex numbers without their imaginary part.
+
+    >>> numbers("scores", [1, 2]).tolist()
+    [1.0, 2.0]
+    """
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "biufO":
+            raise TypeError(f"they are {given.dtype}")
+        return np.array(given, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        found = f"cannot be read as numbers ({error})"
+        raise InputTypeError(explain(argument, found, "be an array of numbers")) from error
+
+
+def sums_by(labels: Integers, values: Floats, size: int) -> Floats:
+    """The sum of the values with each label 0, 1, … size − 1, added in the order they come.
+
+    >>> sums_by(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 4).tolist()
+    [4.0, 0.0, 2.0, 0.0]
+    """
+    return np.asarray(np.bincount(labels, weights=values, minlength=size), dtype=np.float64)
+
+
+def frozen(array: Array) -> Array:
+    """The same array, read-only."""
+    array.setflags(write=False)
+    return array

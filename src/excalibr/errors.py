@@ -1,0 +1,101 @@
+"""Every exception and warning of the library.
+
+::
+
+    ExcalibrError                     anything that excalibr raises on purpose
+    ├── InputError (ValueError)       an argument has a wrong value
+    ├── InputTypeError (TypeError)    an argument has a wrong type
+    ├── SolverError (ValueError)      a solver gave up; says at what and with what status
+    └── MissingExtraError (ImportError, ValueError)   an optional dependency is not installed
+
+    ExcalibrWarning (UserWarning)
+    ├── GapWarning                    a solve stopped before its tolerance; the policy is valid, its gap was proven
+    └── TruncationWarning             as many slots as candidates: a re-ranker can do little there
+
+Messages read *what* · must be · got · where · hint; :func:`explain` and :func:`unknown_name` write them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "ExcalibrError",
+    "ExcalibrWarning",
+    "GapWarning",
+    "InputError",
+    "InputTypeError",
+    "MissingExtraError",
+    "SolverError",
+    "TruncationWarning",
+    "explain",
+    "missing_extra",
+    "unknown_name",
+]
+
+
+class ExcalibrError(Exception):
+    """Base of every error that excalibr raises on purpose."""
+
+
+class InputError(ExcalibrError, ValueError):
+    """An argument has a value that the method cannot take."""
+
+
+class InputTypeError(ExcalibrError, TypeError):
+    """An argument has a type that the method cannot take."""
+
+
+class SolverError(ExcalibrError, ValueError):
+    """A solver ended without an answer."""
+
+
+class MissingExtraError(ExcalibrError, ImportError, ValueError):
+    """An optional dependency is needed and not installed."""
+
+
+class ExcalibrWarning(UserWarning):
+    """Base of every warning of excalibr."""
+
+
+class GapWarning(ExcalibrWarning):
+    """A solve stopped before it reached its tolerance."""
+
+
+class TruncationWarning(ExcalibrWarning):
+    """There are no more candidates than slots."""
+
+
+def explain(argument: str, found: str, must: str, hint: str = "") -> str:
+    """One message in the house's form.
+
+    >>> explain("k", "is 0", "be at least 1", "pass k=10 for a slate of ten.")
+    'k: is 0, must be at least 1. Hint: pass k=10 for a slate of ten.'
+    """
+    return f"{argument}: {found}, must {must}." + (f" Hint: {hint}" if hint else "")
+
+
+def unknown_name(argument: str, name: object, known: Iterable[str]) -> InputError:
+    """The error for a name that is not one of the known ones, with the nearest of them.
+
+    >>> raise unknown_name("position_weights", "Square", ["log", "sqrt"])
+    Traceback (most recent call last):
+    excalibr.errors.InputError: position_weights: is 'Square', must be one of 'log', 'sqrt'. Hint: did you mean 'sqrt'?
+    """
+    names = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.4)
+    hint = f"did you mean {names[near[0]]!r}?" if near else ""
+    listed = ", ".join(repr(each) for each in names.values())
+    must = f"be one of {listed}" if len(names) > 1 else f"be {listed}"
+    return InputError(explain(argument, f"is {name!r}", must, hint))
+
+
+def missing_extra(package: str, extra: str) -> MissingExtraError:
+    """The error for an optional package that is not there, naming the extra that brings it.
+
+    >>> raise missing_extra("matplotlib", "plot")
+    Traceback (most recent call last):
+    excalibr.errors.MissingExtraError: matplotlib is not installed. Hint: pip install 'excalibr[plot]'.
+    """
+    return MissingExtraError(f"{package} is not installed. Hint: pip install 'excalibr[{extra}]'.")

@@ -1,0 +1,175 @@
+"""Policy: a lottery over rankings, what it does in expectation and in a single draw, and how to draw from it.
+
+Everything a policy reports is computed from its rankings and weights when it is asked for; only the prices, and the gap
+that they prove, come from the method that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from math import nan
+
+import numpy as np
+
+from excalibr import seeds
+from excalibr._arrays import frozen, sums_by
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputError, explain
+from excalibr.problem import Problem
+
+__all__ = ["Policy"]
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    r"""A lottery: ranking :math:`Q_t` is shown with probability :math:`\theta_t`.
+
+    Attributes
+    ----------
+    problem
+        What was asked.
+    rankings
+        (L, k) candidate indices, slot by slot; every row has k distinct candidates.
+    weights
+        (L,) probabilities, all positive, largest first, sum 1.
+    gap
+        Proven upper bound − objective, at least 0: how far from the optimum this can be at most; nan where the method
+        proves nothing.
+    prices
+        (r,) the category prices y that prove the gap, unshifted: :math:`|y_j| \le \lambda`; None where there are none.
+    method
+        The name of the method that made the policy.
+
+    Examples
+    --------
+    Two items of one kind, one of the other, 60 % and 40 % of them wanted, one slot: toss a loaded coin.
+
+    >>> import excalibr
+    >>> policy = excalibr.calibrate([3.0, 2.0, 2.9], [[1, 0], [1, 0], [0, 1]], [0.6, 0.4], k=1)
+    >>> policy.rankings.ravel().tolist(), policy.weights.round(6).tolist()
+    ([0, 2], [0.6, 0.4])
+    >>> policy.distribution.round(6).tolist()
+    [0.6, 0.4]
+    """
+
+    problem: Problem
+    rankings: Integers
+    weights: Floats
+    gap: float = nan
+    prices: Floats | None = None
+    method: str = "excalibr"
+
+    def __post_init__(self) -> None:
+        # Read-only views: what is derived from the arrays is kept, and the caller's own arrays stay as they were.
+        for name in ("rankings", "weights", "prices"):
+            array = getattr(self, name)
+            if array is not None:
+                object.__setattr__(self, name, frozen(array.view()))
+
+    @cached_property
+    def exposure(self) -> Floats:
+        """x, (n,): the expected position weight that each candidate gets."""
+        shown = self.weights[:, None] * self.problem.position_weights
+        return frozen(sums_by(self.rankings.ravel(), shown.ravel(), self.problem.n))
+
+    @cached_property
+    def distribution(self) -> Floats:
+        """p, (r,): the expected share of exposure that each category gets."""
+        return frozen(self.problem.memberships.shares(self.exposure))
+
+    @property
+    def relevance(self) -> float:
+        """s·x, the expected score of what is seen."""
+        return float(self.problem.scores @ self.exposure)
+
+    @property
+    def deviation(self) -> float:
+        """Σ|p − q| *of the expectation*; a single draw may be further off (:attr:`draw_deviations`)."""
+        return float(np.abs(self.distribution - self.problem.target).sum())
+
+    @cached_property
+    def draw_distributions(self) -> Floats:
+        """(L, r): the category distribution of each ranking by itself."""
+        return frozen(np.array([self.problem.memberships.shares(self._exposure_of(row)) for row in self.rankings]))
+
+    @property
+    def draw_deviations(self) -> Floats:
+        """(L,): Σ|p(Q) − q| of each ranking by itself."""
+        return np.asarray(np.abs(self.draw_distributions - self.problem.target).sum(axis=1))
+
+    @property
+    def draw_relevances(self) -> Floats:
+        """(L,): the position-weighted score of each ranking by itself."""
+        return np.asarray(self.problem.scores[self.rankings] @ self.problem.position_weights)
+
+    @property
+    def objective(self) -> float:
+        """(1 − λ)·relevance − λ·deviation, the value of the program that was asked."""
+        trade_off = self.problem.trade_off
+        return (1.0 - trade_off) * self.relevance - trade_off * self.deviation
+
+    @property
+    def bound(self) -> float:
+        """What no policy can exceed, as far as was proven: objective + gap."""
+        return self.objective + self.gap
+
+    def matrix(self) -> Floats:
+        """(n, k): the probability that candidate i stands in slot j. Columns sum to 1."""
+        matrix = np.zeros((self.problem.n, self.problem.k))
+        slots = np.arange(self.problem.k)
+        for ranking, weight in zip(self.rankings, self.weights, strict=True):
+            matrix[ranking, slots] += weight
+        return matrix
+
+    def sample(self, seed: int | None = None, key: Hashable = None, size: int | None = None) -> Integers:
+        """Draw a ranking (k,), or ``size`` of them (size, k).
+
+        The same ``(seed, key)`` gives the same ranking in any process and on any machine: ``key=("ada", "2030-01-31")``
+        keeps a user's slate for a day. Different keys are independent. Without a seed and a key every call draws anew.
+
+        Examples
+        --------
+        >>> import excalibr
+        >>> policy = excalibr.calibrate([1.0, 1.0, 0.5], [[1, 0], [0, 1], [1, 0]], [0.5, 0.5], k=1)
+        >>> bool((policy.sample(seed=1, key="ada") == policy.sample(seed=1, key="ada")).all())
+        True
+        """
+        draws = seeds.uniforms(seed, key, 1 if size is None else _checked_size(size))
+        chosen = self.rankings[self._rows_at(draws)]
+        return chosen[0] if size is None else chosen
+
+    def best(self) -> Integers:
+        """The ranking of the lottery with the best objective of its own, (k,); the heavier one in a tie."""
+        trade_off = self.problem.trade_off
+        values = (1.0 - trade_off) * self.draw_relevances - trade_off * self.draw_deviations
+        best: Integers = self.rankings[int(np.argmax(values))]
+        return best
+
+    def __repr__(self) -> str:
+        problem, count = self.problem, len(self.weights)
+        rankings = "1 ranking" if count == 1 else f"{count} rankings"
+        proven = "nothing proven" if np.isnan(self.gap) else f"gap {self.gap:.1e}"
+        return (
+            f"Policy({self.method}: {rankings} of {problem.k} from {problem.n} candidates, "
+            f"trade_off {problem.trade_off:g}, relevance {self.relevance:.6g}, deviation {self.deviation:.6g}, "
+            f"{proven})"
+        )
+
+    def _exposure_of(self, ranking: Integers) -> Floats:
+        exposure = np.zeros(self.problem.n)
+        exposure[ranking] = self.problem.position_weights
+        return exposure
+
+    def _rows_at(self, draws: Floats) -> Integers:
+        """The row whose slice of [0, 1) each draw falls in."""
+        edges = np.cumsum(self.weights)
+        rows = np.searchsorted(edges, draws * edges[-1], side="right")
+        return np.asarray(np.minimum(rows, len(edges) - 1), dtype=np.int64)
+
+
+def _checked_size(size: object) -> int:
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+        raise InputError(explain("size", f"is {size!r}", "be a whole number of at least 0, or None for one ranking"))
+    return int(size)

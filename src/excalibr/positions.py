@@ -1,0 +1,92 @@
+"""Position weights: how much of a person's attention each slot gets, by name or as an array.
+
+Every weighting is normalised to sum to 1. An array need not fall with the position (a carousel's second row may be seen
+first), so methods that fill slots by weight use :func:`slots_by_weight`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from excalibr._arrays import frozen, numbers
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputError, explain, unknown_name
+
+__all__ = ["NAMES", "position_weights", "slots_by_weight"]
+
+NAMES = ("log", "sqrt", "reciprocal", "uniform")
+
+
+def position_weights(weights: str | ArrayLike, k: int) -> Floats:
+    """The weights of ``k`` slots, summing to 1.
+
+    Parameters
+    ----------
+    weights
+        ``"log"`` (1 / log(i + 1)), ``"sqrt"`` (1 / √i), ``"reciprocal"`` (1 / i) or ``"uniform"`` for slots
+        i = 1 … k, or ``k`` non-negative numbers in any order, not all zero.
+    k
+        Number of slots.
+
+    Examples
+    --------
+    >>> position_weights("reciprocal", 2).round(3).tolist()
+    [0.667, 0.333]
+    >>> position_weights([1, 3], 2).tolist()
+    [0.25, 0.75]
+    """
+    if k < 1:
+        raise InputError(explain("k", f"is {k}", "be at least 1"))
+    if isinstance(weights, str):
+        if weights not in NAMES:
+            raise unknown_name("position_weights", weights, NAMES)
+        return _named(weights, k)
+    return _normalised(_checked(weights, k))
+
+
+def slots_by_weight(weights: Floats) -> Integers:
+    """Slot numbers, heaviest first, ties by the lower slot.
+
+    >>> slots_by_weight(np.array([0.2, 0.5, 0.3])).tolist()
+    [1, 2, 0]
+    """
+    return np.argsort(-weights, kind="stable").astype(np.int64)
+
+
+@lru_cache(maxsize=256)
+def _named(name: str, k: int) -> Floats:
+    slots = np.arange(1, k + 1, dtype=np.float64)
+    match name:
+        case "log":
+            weights = 1.0 / np.log(slots + 1.0)
+        case "sqrt":
+            weights = 1.0 / np.sqrt(slots)
+        case "reciprocal":
+            weights = 1.0 / slots
+        case _:
+            weights = np.ones(k)
+    return _normalised(weights)
+
+
+def _checked(weights: ArrayLike, k: int) -> Floats:
+    array = numbers("position_weights", weights)
+    if array.shape != (k,):
+        raise InputError(
+            explain("position_weights", f"have shape {array.shape}", f"have shape ({k},), one for each slot")
+        )
+    bad = ~(np.isfinite(array) & (array >= 0))
+    if bad.any():
+        slot = int(np.argmax(bad))
+        raise InputError(explain("position_weights", f"slot {slot} has {array[slot]}", "be finite and at least 0"))
+    if not array.any():
+        raise InputError(explain("position_weights", "are all 0", "have at least one positive value"))
+    return array
+
+
+def _normalised(weights: Floats) -> Floats:
+    scaled = weights / weights.max()  # first, so that the sum cannot overflow
+    scaled /= scaled.sum()
+    return frozen(scaled)

@@ -1,0 +1,110 @@
+"""The only module that knows numba: how kernel functions are compiled, cached and announced.
+
+``@compiled`` marks an inner function, ``entry(...)`` a function that Python calls. Both release the GIL. With
+``NUMBA_DISABLE_JIT=1`` they are plain Python, bit for bit the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba import types
+
+__all__ = ["BOOLEAN", "FLOAT", "FLOATS", "INTEGER", "INTEGERS", "MATRIX", "RANKINGS", "compiled", "entry"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+_INNER_OPTIONS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # nobody calls them from Python: compile less
+_NOTICE_AFTER_SECONDS = 1.5
+
+# Inputs are declared read-only: numba then takes writable arrays too, with one compiled version for both.
+BOOLEAN = types.boolean
+FLOAT = types.float64
+INTEGER = types.int64
+FLOATS = types.Array(types.float64, 1, "C", readonly=True)
+INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
+MATRIX = types.Array(types.float64, 2, "C", readonly=True)
+RANKINGS = types.Array(types.int64, 2, "C", readonly=True)
+
+
+def compiled(function: Function) -> Function:
+    """Compile an inner function of a kernel, when an entry that calls it is compiled."""
+    return numba.njit(**_OPTIONS, **_INNER_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def entry(*arguments: Any) -> Callable[[Function], Function]:
+    """Compile a function that Python calls for these argument types, when it is first called, or load it from disk."""
+
+    def decorate(function: Function) -> Function:
+        return function if numba.config.DISABLE_JIT else _Entry(function, arguments)  # type: ignore[return-value]
+
+    return decorate
+
+
+class _Entry:
+    """A function that is compiled once, at its first call, for one set of argument types."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        functools.update_wrapper(self, function)
+        self._arguments = arguments
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._kernel(*arguments)
+
+    @functools.cached_property
+    def _kernel(self) -> Any:
+        dispatcher = _cached(self.__wrapped__)  # type: ignore[attr-defined]
+        with _notice():
+            dispatcher.compile(self._arguments)
+        dispatcher.disable_compile()
+        return dispatcher
+
+
+def _cached(function: Callable[..., Any]) -> Any:
+    """A dispatcher with a cache on disk, or without one where no folder can be written (a read-only install)."""
+    try:
+        dispatcher = numba.njit(cache=True, **_OPTIONS)(function)
+        # numba looks at the entry's own file only; a change in a function that it calls must make the cache stale too
+        dispatcher._cache._cache_file._source_stamp = _source_stamp()
+    except (RuntimeError, OSError, AttributeError):
+        return numba.njit(**_OPTIONS)(function)
+    return dispatcher
+
+
+@functools.cache
+def _source_stamp() -> bytes:
+    """A digest of every module of the package that may hold compiled code."""
+    digest = hashlib.sha256()
+    package = Path(__file__).parent.parent
+    for room in ("solver", "baselines"):
+        for path in sorted((package / room).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.digest()
+
+
+@contextmanager
+def _notice() -> Iterator[None]:
+    """Say in one line that a compilation is under way, when it takes long enough to wonder."""
+    timer = threading.Timer(_NOTICE_AFTER_SECONDS, _announce)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@functools.cache
+def _announce() -> None:
+    print(
+        "excalibr: compiling the kernel for this machine, once; it takes up to a minute …", file=sys.stderr, flush=True
+    )

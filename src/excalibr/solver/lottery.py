@@ -1,0 +1,95 @@
+"""From the face of an optimum to a lottery of at most r + 1 rankings, heaviest first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from excalibr._types import Floats, Integers
+from excalibr.solver.jit import compiled
+from excalibr.solver.ordering import sort_descending
+from excalibr.solver.permutohedron import decompose
+from excalibr.solver.program import Program, copy_into, penalty_cost, ranking_effect
+from excalibr.solver.proximal import Best
+from excalibr.solver.reduction import reduce_lottery
+
+__all__ = ["lottery_of_face", "lottery_value", "tidy_lottery"]
+
+NEGLIGIBLE = 1e-13
+"""Rankings with a smaller probability are left out."""
+
+
+@compiled
+def lottery_of_face(program: Program, best: Best) -> tuple[Integers, Floats]:
+    """The best exposure as a lottery: at most one ranking more than its face has dimensions."""
+    k = program.slots.size
+    blocks = best.blocks[0]
+    ties = 0
+    for block in range(blocks):
+        if best.starts[block] < k:
+            ties += best.starts[block + 1] - best.starts[block] - 1
+    rankings = np.empty((ties + 1, k), dtype=np.int64)
+    weights = np.zeros(ties + 1)
+    decompose(best.exposure, best.order, best.starts, blocks, program.slots, rankings, weights)
+    return rankings, weights
+
+
+@compiled
+def lottery_value(program: Program, rankings: Integers, weights: Floats) -> float:
+    """What a lottery is worth, from its rankings."""
+    r = program.low.size
+    shares = np.zeros(r)
+    one = np.empty(r)
+    value = 0.0
+    for ranking in range(weights.size):
+        if weights[ranking] > 0.0:
+            value += weights[ranking] * ranking_effect(program, rankings[ranking], one)
+            for category in range(r):
+                shares[category] += weights[ranking] * one[category]
+    return value - penalty_cost(program, shares)
+
+
+@compiled
+def tidy_lottery(program: Program, rankings: Integers, weights: Floats) -> tuple[Integers, Floats]:
+    """At most r + 1 rankings, heaviest first, with weights that sum to 1. Changes ``weights``."""
+    order = np.arange(weights.size)
+    spare = np.empty(weights.size, dtype=np.int64)
+    sort_descending(weights, order, spare, weights.size)
+    count = _weighty(weights, order)
+    if count > program.low.size + 1:
+        _reduce(program, rankings, weights, order, count)
+        sort_descending(weights, order, spare, weights.size)
+        count = _weighty(weights, order)
+    total = 0.0
+    for place in range(count):
+        total += weights[order[place]]
+    chosen = np.empty((count, rankings.shape[1]), dtype=np.int64)
+    probabilities = np.empty(count)
+    for place in range(count):
+        copy_into(rankings[order[place]], chosen[place], rankings.shape[1])
+        probabilities[place] = weights[order[place]] / total
+    return chosen, probabilities
+
+
+@compiled
+def _weighty(weights: Floats, order: Integers) -> int:
+    """How many rankings have a weight that counts."""
+    count = 0
+    while count < weights.size and weights[order[count]] > NEGLIGIBLE:
+        count += 1
+    return count
+
+
+@compiled
+def _reduce(program: Program, rankings: Integers, weights: Floats, order: Integers, count: int) -> None:
+    """Take superfluous rankings' weights away, keeping the heavier ones where there is a choice."""
+    r = program.low.size
+    effects = np.empty((count, r + 1))
+    kept = np.empty(count)
+    one = np.empty(r)
+    for place in range(count):
+        effects[place, r] = ranking_effect(program, rankings[order[place]], one)
+        copy_into(one, effects[place], r)
+        kept[place] = weights[order[place]]
+    reduce_lottery(effects, kept, count)
+    for place in range(count):
+        weights[order[place]] = kept[place]

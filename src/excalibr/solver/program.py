@@ -1,0 +1,150 @@
+"""One user's program as the kernel sees it: plain arrays in a named tuple, and the few sums that every part needs.
+
+    maximise  c·x − Σ_j penalty_j((Aᵀx)_j)   over the permutohedron of the position weights
+
+with a penalty of three pieces a category: nothing on a band, a slope of its own below and above it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from excalibr._types import Floats, Integers
+from excalibr.solver.jit import compiled
+from excalibr.solver.ordering import rank_best
+
+__all__ = [
+    "Program",
+    "adjust",
+    "copy_into",
+    "dual_value",
+    "largest",
+    "penalty_cost",
+    "ranking_effect",
+    "scaled_program",
+]
+
+
+class Program(NamedTuple):
+    """c, A by rows, the penalty's band and slopes, and the position weights, largest first."""
+
+    gains: Floats
+    indptr: Integers
+    indices: Integers
+    values: Floats
+    low: Floats
+    high: Floats
+    below: Floats
+    above: Floats
+    slots: Floats
+
+
+@compiled
+def scaled_program(
+    gains: Floats,
+    indptr: Integers,
+    indices: Integers,
+    values: Floats,
+    low: Floats,
+    high: Floats,
+    below: Floats,
+    above: Floats,
+    slots: Floats,
+) -> tuple[Program, float]:
+    """The program with its best gain at 0 and its largest number at 1, and what one unit of it was before."""
+    top = largest(gains)
+    bottom = top
+    for candidate in range(gains.size):
+        bottom = min(bottom, gains[candidate])
+    unit = max(top - bottom, largest(below), largest(above))
+    if unit == 0.0:
+        unit = 1.0
+    scaled_gains = np.empty(gains.size)
+    for candidate in range(gains.size):
+        scaled_gains[candidate] = (gains[candidate] - top) / unit
+    scaled_below = np.empty(below.size)
+    scaled_above = np.empty(above.size)
+    for category in range(below.size):
+        scaled_below[category] = below[category] / unit
+        scaled_above[category] = above[category] / unit
+    return Program(scaled_gains, indptr, indices, values, low, high, scaled_below, scaled_above, slots), unit
+
+
+@compiled
+def largest(numbers: Floats) -> float:
+    """The largest of some numbers."""
+    top = numbers[0]
+    for place in range(1, numbers.size):
+        top = max(top, numbers[place])
+    return top  # type: ignore[no-any-return]
+
+
+@compiled
+def copy_into(source: Any, target: Any, count: int) -> None:
+    """target[:count] = source[:count], without the checks that make a slice assignment slow to compile."""
+    for place in range(count):
+        target[place] = source[place]
+
+
+@compiled
+def adjust(program: Program, prices: Floats, adjusted: Floats) -> None:
+    """z = c − A·y: what each candidate is worth once its categories are paid for."""
+    for candidate in range(program.gains.size):
+        value = program.gains[candidate]
+        for place in range(program.indptr[candidate], program.indptr[candidate + 1]):
+            value -= program.values[place] * prices[program.indices[place]]
+        adjusted[candidate] = value
+
+
+@compiled
+def penalty_cost(program: Program, shares: Floats) -> float:
+    """What the category shares cost."""
+    cost = 0.0
+    for category in range(shares.size):
+        share = shares[category]
+        if share < program.low[category]:
+            cost += program.below[category] * (program.low[category] - share)
+        elif share > program.high[category]:
+            cost += program.above[category] * (share - program.high[category])
+    return cost
+
+
+@compiled
+def dual_value(program: Program, prices: Floats, adjusted: Floats, order: Integers, spare: Integers) -> float:
+    """What no policy can exceed: the penalty's part at the prices plus σ(z), the best ranking at the adjusted scores.
+
+    Fills ``adjusted`` and makes ``order[:k]`` that ranking.
+    """
+    adjust(program, prices, adjusted)
+    rank_best(adjusted, program.slots.size, order, spare)
+    value = _price_value(program, prices)
+    for rank in range(program.slots.size):
+        value += program.slots[rank] * adjusted[order[rank]]
+    return value
+
+
+@compiled
+def _price_value(program: Program, prices: Floats) -> float:
+    """Σ_j high_j·max(y_j, 0) − low_j·max(−y_j, 0): the penalty's part of the bound."""
+    value = 0.0
+    for category in range(prices.size):
+        edge = program.high[category] if prices[category] > 0.0 else program.low[category]
+        value += edge * prices[category]
+    return value
+
+
+@compiled
+def ranking_effect(program: Program, ranking: Integers, shares: Floats) -> float:
+    """Fill the category shares of one ranking (by rank) and return its value c·x."""
+    value = 0.0
+    for category in range(program.low.size):
+        shares[category] = 0.0
+    for rank in range(program.slots.size):
+        candidate = ranking[rank]
+        weight = program.slots[rank]
+        value += weight * program.gains[candidate]
+        for place in range(program.indptr[candidate], program.indptr[candidate + 1]):
+            shares[program.indices[place]] += weight * program.values[place]
+    return value

@@ -1,0 +1,384 @@
+"""The proximal Newton method in exposure space: prices for every category, and the face of exposures they lead to.
+
+Each outer step holds the exposure near the last one, xₜ, with a term |x − xₜ|²/(2ρ). Its dual in the r prices y is
+smooth: x(y) = projection of xₜ + ρ(c − A·y), and the gradient is the target minus Aᵀx(y). Newton steps solve it; then
+xₜ moves and ρ grows. x(y) is always a feasible exposure and y always gives an upper bound, so the gap is proven at
+every step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from excalibr._types import Booleans, Floats, Integers
+from excalibr.solver.jit import compiled
+from excalibr.solver.newton import box_step, curvature
+from excalibr.solver.ordering import select_above, sort_descending, value_at_rank
+from excalibr.solver.permutohedron import pool_blocks
+from excalibr.solver.program import Program, adjust, copy_into, dual_value, largest, penalty_cost
+
+__all__ = ["CONVERGED", "SORTS_SPENT", "STALLED", "Best", "State", "find_prices", "new_best", "new_state"]
+
+CONVERGED = 0
+SORTS_SPENT = 1
+STALLED = 2
+
+MAX_OUTER = 200
+MAX_STALLED = 12
+MAX_NEWTON = 20
+MAX_TRIALS = 6
+MAX_DAMPINGS = 12
+TINY_DAMPING = 1e-12
+FIRST_REST = 1e-2
+REST_SHARE = 0.3
+FLAT_ENOUGH = 0.3
+SHORT_STEP = 0.3
+SPARE_CANDIDATES = 32
+RHO_LIMIT = 2e5  # beyond it the rounding of ρ·z would show in the exposure
+LARGE = 1e300
+
+# places in the small arrays of the state
+BLOCKS, ACTIVE = 0, 1
+OBJECTIVE, BOUND = 0, 1
+DAMPING, RADIUS = 0, 1
+
+
+class State(NamedTuple):
+    """Where the solver is: arrays that every evaluation fills anew.
+
+    ``order[:counts[ACTIVE]]`` are the candidates that are looked at, best first: those whose lifted score reaches
+    ``threshold[0]``. ``starts[:counts[BLOCKS] + 1]`` are the ranks at which blocks of tied candidates begin.
+    """
+
+    centre: Floats
+    adjusted: Floats
+    lifted: Floats
+    exposure: Floats
+    shares: Floats
+    order: Integers
+    ranked: Integers
+    spare: Integers
+    inside: Booleans
+    starts: Integers
+    means: Floats
+    sums: Floats
+    counts: Integers
+    threshold: Floats
+
+
+class Best(NamedTuple):
+    """The best exposure so far, with the face that it lies on, and the best prices."""
+
+    exposure: Floats
+    order: Integers
+    starts: Integers
+    blocks: Integers
+    prices: Floats
+    values: Floats
+
+
+class Step(NamedTuple):
+    """What one Newton step works with."""
+
+    gradient: Floats
+    edges: Floats
+    floors: Floats
+    ceilings: Floats
+    direction: Floats
+    trial: Floats
+    hessian: Floats
+    factor: Floats
+    right: Floats
+    total: Floats
+    free: Integers
+    pace: Floats
+
+
+@compiled
+def find_prices(
+    program: Program, state: State, best: Best, prices: Floats, rho: float, tolerance: float, max_sorts: int
+) -> tuple[int, int, float]:
+    """The outer loop, from ``prices`` and ``state.centre``; fills ``best``. Returns status, sorts and the last ρ."""
+    step = _new_step(prices.size)
+    steepest = max(largest(program.below), largest(program.above))
+    step.pace[DAMPING] = 1.0
+    step.pace[RADIUS] = 2.0 * steepest
+    rest = FIRST_REST
+    sorts = 0
+    stalled = 0
+    smallest = LARGE
+    for _ in range(MAX_OUTER):
+        steps, used = _newton(program, state, step, rho, prices, rest, max_sorts - sorts - 1)
+        sorts += used + 1
+        gap = _record(program, state, best, prices)
+        if gap <= tolerance:
+            return CONVERGED, sorts, rho
+        if sorts >= max_sorts:
+            return SORTS_SPENT, sorts, rho
+        stalled = 0 if gap < 0.9 * smallest else stalled + 1
+        smallest = min(smallest, gap)
+        if stalled >= MAX_STALLED:
+            break
+        rest = max(1e-15, min(rest, REST_SHARE * gap / steepest))
+        copy_into(state.exposure, state.centre, state.centre.size)
+        rho = min(rho * _growth(steps), RHO_LIMIT)
+    return STALLED, sorts, rho
+
+
+@compiled
+def _growth(steps: int) -> float:
+    """How much to loosen the hold on the exposure: the easier the last problem was, the more."""
+    if steps <= 3:
+        return 16.0
+    if steps <= 8:
+        return 4.0
+    return 2.0 if steps < MAX_NEWTON else 0.3
+
+
+@compiled
+def _newton(
+    program: Program, state: State, step: Step, rho: float, prices: Floats, rest: float, budget: int
+) -> tuple[int, int]:
+    """Solve one proximal problem until its gradient is at rest; returns Newton steps and sorts."""
+    state.threshold[0] = -LARGE if _looks_at_everyone(program) else LARGE
+    _evaluate(program, state, rho, prices)
+    sorts = 1
+    steps = 0
+    while steps < MAX_NEWTON and sorts < budget:
+        unrest = _set_gradient(program, state, step, prices)
+        if unrest <= rest:
+            break
+        curvature(program, state.order, state.starts, state.counts[BLOCKS], rho, step.hessian, step.total)
+        slope = _direction(step, rho, prices, unrest)
+        if slope >= 0.0:
+            break
+        sorts += _line_search(program, state, step, rho, prices, slope)
+        steps += 1
+    return steps, sorts
+
+
+@compiled
+def _line_search(program: Program, state: State, step: Step, rho: float, prices: Floats, slope: float) -> int:
+    """Go along the direction until the function no longer rises steeply there; prices end at the last trial.
+
+    The first trial goes no further than the radius that has lately been worth it, and teaches damping and radius: where
+    the curvature foretold the way, both give more room, where it did not, less. Returns the number of trials.
+    """
+    furthest = 0.0
+    for category in range(prices.size):
+        furthest = max(furthest, abs(step.direction[category]))
+    length = min(1.0, step.pace[RADIUS] / furthest)
+    trials = 0
+    while True:
+        for category in range(prices.size):
+            step.trial[category] = prices[category] + length * step.direction[category]
+        _evaluate(program, state, rho, step.trial)
+        trials += 1
+        slope_there = 0.0
+        for category in range(prices.size):
+            slope_there += (step.edges[category] - state.shares[category]) * step.direction[category]
+        if slope_there <= -FLAT_ENOUGH * slope or trials == MAX_TRIALS:
+            break
+        length = max(0.05 * length, length * slope / (slope - slope_there))
+    for category in range(prices.size):
+        prices[category] = step.trial[category]
+    if trials == 1:
+        step.pace[DAMPING] = max(0.3 * step.pace[DAMPING], 1e-6)
+        step.pace[RADIUS] = max(step.pace[RADIUS], 4.0 * length * furthest)
+    else:
+        step.pace[RADIUS] = 8.0 * length * furthest
+        if length < SHORT_STEP:
+            step.pace[DAMPING] = min(4.0 * step.pace[DAMPING], 1e6)
+    return trials
+
+
+@compiled
+def _direction(step: Step, rho: float, prices: Floats, unrest: float) -> float:
+    """A step along which the function falls; returns its slope. Clamping can spoil it, and more damping mends it."""
+    slope = 0.0
+    for _ in range(MAX_DAMPINGS):
+        slope = box_step(
+            step.hessian,
+            TINY_DAMPING * rho + step.pace[DAMPING] * unrest,
+            step.gradient,
+            prices,
+            step.floors,
+            step.ceilings,
+            step.free,
+            step.factor,
+            step.right,
+            step.direction,
+        )
+        if slope < 0.0:
+            break
+        step.pace[DAMPING] *= 10.0
+    return slope
+
+
+@compiled
+def _set_gradient(program: Program, state: State, step: Step, prices: Floats) -> float:
+    """The gradient, and the box in which the penalty's dual is linear; returns how much of it is not yet zero.
+
+    Without a band the box is [−below, above]. With one the dual has a kink at 0 and a price stays on its side of it.
+    """
+    unrest = 0.0
+    for category in range(prices.size):
+        low = program.low[category]
+        high = program.high[category]
+        share = state.shares[category]
+        price = prices[category]
+        step.floors[category] = -program.below[category]
+        step.ceilings[category] = program.above[category]
+        edge = high
+        if low < high:
+            if price > 0.0 or (price == 0.0 and share > high):
+                step.floors[category] = 0.0
+            elif price < 0.0 or share < low:
+                edge = low
+                step.ceilings[category] = 0.0
+            else:
+                edge = share
+        slope = edge - share
+        step.edges[category] = edge
+        step.gradient[category] = slope
+        if (slope > 0.0 and price > step.floors[category]) or (slope < 0.0 and price < step.ceilings[category]):
+            unrest += abs(slope)
+    return unrest
+
+
+@compiled
+def _evaluate(program: Program, state: State, rho: float, prices: Floats) -> None:
+    """x(y) and its shares."""
+    adjust(program, prices, state.adjusted)
+    for candidate in range(program.gains.size):
+        state.lifted[candidate] = state.centre[candidate] + rho * state.adjusted[candidate]
+    _project(program, state)
+    _count_shares(program, state)
+
+
+@compiled
+def _project(program: Program, state: State) -> None:
+    """Sort and pool the candidates above the threshold, which falls until nobody left out can matter.
+
+    With few candidates the threshold is -LARGE and all are looked at; +LARGE asks for a new one.
+    """
+    n = program.gains.size
+    k = program.slots.size
+    while True:
+        threshold = state.threshold[0]
+        if threshold > -LARGE or state.counts[ACTIVE] < n:
+            state.counts[ACTIVE] = select_above(
+                state.lifted, threshold, state.order, state.inside, state.exposure, state.counts[ACTIVE]
+            )
+        active = state.counts[ACTIVE]
+        if active > k or active == n:
+            sort_descending(state.lifted, state.order, state.spare, active)
+            blocks = pool_blocks(
+                state.lifted, program.slots, state.order, active, state.starts, state.means, state.sums, state.exposure
+            )
+            state.counts[BLOCKS] = blocks
+            if active == n or state.means[blocks - 1] >= threshold:
+                break
+        wanted = 2 * max(active, k) + SPARE_CANDIDATES
+        state.threshold[0] = value_at_rank(state.lifted, wanted) if wanted < n else -LARGE
+    if active < n and active > 4 * (2 * k + SPARE_CANDIDATES):
+        state.threshold[0] = LARGE
+
+
+@compiled
+def _count_shares(program: Program, state: State) -> None:
+    """p = Aᵀx over the candidates that have exposure."""
+    for category in range(state.shares.size):
+        state.shares[category] = 0.0
+    for rank in range(state.counts[ACTIVE]):
+        candidate = state.order[rank]
+        exposure = state.exposure[candidate]
+        if exposure != 0.0:
+            for place in range(program.indptr[candidate], program.indptr[candidate + 1]):
+                state.shares[program.indices[place]] += program.values[place] * exposure
+
+
+@compiled
+def _looks_at_everyone(program: Program) -> bool:
+    """With few candidates to spare, choosing whom to look at costs more than it saves."""
+    return program.gains.size <= 4 * program.slots.size + 2 * SPARE_CANDIDATES
+
+
+@compiled
+def _record(program: Program, state: State, best: Best, prices: Floats) -> float:
+    """Keep the exposure and the prices if they are the best so far; returns the gap between the two."""
+    active = state.counts[ACTIVE]
+    blocks = state.counts[BLOCKS]
+    objective = -penalty_cost(program, state.shares)
+    for rank in range(active):
+        objective += program.gains[state.order[rank]] * state.exposure[state.order[rank]]
+    if objective > best.values[OBJECTIVE]:
+        best.values[OBJECTIVE] = objective
+        best.blocks[0] = blocks
+        copy_into(state.exposure, best.exposure, state.exposure.size)
+        copy_into(state.order, best.order, active)
+        copy_into(state.starts, best.starts, blocks + 1)
+    bound = dual_value(program, prices, state.adjusted, state.ranked, state.spare)
+    if bound < best.values[BOUND]:
+        best.values[BOUND] = bound
+        copy_into(prices, best.prices, prices.size)
+    return float(best.values[BOUND] - best.values[OBJECTIVE])
+
+
+@compiled
+def new_state(n: int, r: int) -> State:
+    """Room for n candidates and r categories; everyone is looked at."""
+    state = State(
+        centre=np.zeros(n),
+        adjusted=np.empty(n),
+        lifted=np.empty(n),
+        exposure=np.zeros(n),
+        shares=np.zeros(r),
+        order=np.arange(n),
+        ranked=np.arange(n),
+        spare=np.empty(n, dtype=np.int64),
+        inside=np.ones(n, dtype=np.bool_),
+        starts=np.empty(n + 1, dtype=np.int64),
+        means=np.empty(n),
+        sums=np.empty(n),
+        counts=np.zeros(2, dtype=np.int64),
+        threshold=np.empty(1),
+    )
+    state.counts[ACTIVE] = n
+    return state
+
+
+@compiled
+def new_best(n: int, r: int) -> Best:
+    """Room for the best, and no best yet."""
+    best = Best(
+        exposure=np.zeros(n),
+        order=np.empty(n, dtype=np.int64),
+        starts=np.empty(n + 1, dtype=np.int64),
+        blocks=np.zeros(1, dtype=np.int64),
+        prices=np.zeros(r),
+        values=np.empty(2),
+    )
+    best.values[OBJECTIVE] = -LARGE
+    best.values[BOUND] = LARGE
+    return best
+
+
+@compiled
+def _new_step(r: int) -> Step:
+    return Step(
+        gradient=np.empty(r),
+        edges=np.empty(r),
+        floors=np.empty(r),
+        ceilings=np.empty(r),
+        direction=np.empty(r),
+        trial=np.empty(r),
+        hessian=np.empty((r, r)),
+        factor=np.empty((r, r)),
+        right=np.empty(r),
+        total=np.empty(r),
+        free=np.empty(r, dtype=np.int64),
+        pace=np.empty(2),
+    )

@@ -1,0 +1,65 @@
+"""The kernel run in other ways: as plain Python, with bounds checked, on a read-only install."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import excalibr
+
+SOLVE = """
+import numpy as np, sys
+from tests.problems import mixed_problem
+from excalibr.solver import solve
+for seed in range(int(sys.argv[1])):
+    for size in ("small", "large"):
+        problem = mixed_problem(np.random.default_rng(seed), size)
+        if problem.n > 200 or problem.r > 20:
+            continue
+        policy = solve(problem)
+        print(policy.rankings.tolist(), [w.hex() for w in policy.weights.tolist()], float(policy.gap).hex())
+"""
+
+
+def _run(problems: int, environment: dict[str, str], folder: Path | None = None) -> str:
+    root = Path(__file__).parent.parent.parent
+    paths = [str(folder)] if folder else []
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SOLVE, str(problems)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*paths, str(root)]), **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def compiled_answers() -> str:
+    return _run(12, {})
+
+
+def test_plain_python_gives_the_same_bits(compiled_answers: str) -> None:
+    assert _run(12, {"NUMBA_DISABLE_JIT": "1"}) == compiled_answers
+
+
+def test_no_index_is_out_of_bounds(compiled_answers: str, tmp_path: Path) -> None:
+    assert _run(12, {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}) == compiled_answers
+
+
+def test_a_read_only_install_without_a_home_works(tmp_path: Path) -> None:
+    install = tmp_path / "site"
+    package = Path(excalibr.__file__).parent
+    shutil.copytree(package, install / "excalibr", ignore=shutil.ignore_patterns("__pycache__"))
+    nowhere = tmp_path / "file"
+    nowhere.touch()  # a home that is a file: no cache folder can be made in it, even by root
+    for room in ("solver", "baselines"):
+        (install / "excalibr" / room / "__pycache__").touch()
+    environment = {"HOME": str(nowhere), "XDG_CACHE_HOME": str(nowhere), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert _run(1, environment, install)

@@ -1,0 +1,58 @@
+"""A sweep over trade-offs: the same answers as one at a time, in the order that was asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import excalibr
+from excalibr.problem import Problem
+from excalibr.solver import solve, solve_path
+from tests.checks import check_agreement, check_certificate, check_lottery, scale
+from tests.strategies import small_problems
+
+TRADE_OFFS = [0.9, 0.0, 0.3, 1.0, 0.05, 0.6]
+
+
+@given(small_problems)
+@settings(max_examples=60)
+def test_a_path_equals_solving_one_at_a_time(problem: Problem) -> None:
+    problems = [problem.with_trade_off(trade_off) for trade_off in TRADE_OFFS]
+    for policy, alone in zip(solve_path(problems), [solve(each) for each in problems], strict=True):
+        check_lottery(policy)
+        check_agreement(policy)
+        check_certificate(policy)
+        assert abs(policy.objective - alone.objective) <= 2e-9 * scale(policy.problem) + 1e-14 * abs(alone.objective)
+
+
+def test_policies_come_back_in_the_order_of_the_trade_offs() -> None:
+    rng = np.random.default_rng(1)
+    path = excalibr.calibrate_path(
+        rng.random(30), np.eye(4)[rng.integers(0, 4, 30)], np.full(4, 0.25), k=10, trade_offs=TRADE_OFFS
+    )
+    assert [policy.problem.trade_off for policy in path] == TRADE_OFFS
+
+
+def test_more_weight_on_calibration_never_deviates_more() -> None:
+    rng = np.random.default_rng(4)
+    path = excalibr.calibrate_path(
+        rng.random(60),
+        np.eye(5)[rng.integers(0, 5, 60)],
+        rng.dirichlet(np.ones(5)),
+        k=20,
+        trade_offs=np.linspace(0, 1, 21),
+    )
+    deviations = np.array([policy.deviation for policy in path])
+    relevances = np.array([policy.relevance for policy in path[:-1]])
+    assert (np.diff(deviations) <= 1e-7).all()
+    assert (np.diff(relevances) <= 1e-7).all()
+
+
+def test_an_empty_path_is_empty() -> None:
+    assert excalibr.calibrate_path([1.0, 2.0], [[1.0], [1.0]], [1.0], k=1, trade_offs=[]) == []
+
+
+def test_a_trade_off_outside_its_range_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"trade_off: is 1\.5, must be from 0"):
+        excalibr.calibrate_path([1.0, 2.0], [[1.0], [1.0]], [1.0], k=1, trade_offs=[0.5, 1.5])

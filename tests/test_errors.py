@@ -1,0 +1,56 @@
+import inspect
+
+import pytest
+
+from excalibr import errors
+from excalibr.errors import ExcalibrError, ExcalibrWarning, explain, missing_extra, unknown_name
+
+CLASSES = [value for name in errors.__all__ if inspect.isclass(value := getattr(errors, name))]
+
+
+def test_every_error_is_ours_and_one_that_python_knows() -> None:
+    for error in (each for each in CLASSES if issubclass(each, Exception) and not issubclass(each, Warning)):
+        assert issubclass(error, ExcalibrError)
+        assert error is ExcalibrError or issubclass(error, ValueError | TypeError)
+
+
+def test_every_warning_is_ours() -> None:
+    assert all(issubclass(each, ExcalibrWarning) for each in CLASSES if issubclass(each, Warning))
+
+
+def test_the_drawn_tree_names_every_class() -> None:
+    assert errors.__doc__ is not None
+    assert [each.__name__ for each in CLASSES if each.__name__ not in errors.__doc__] == []
+
+
+def test_a_message_says_what_was_found_what_it_must_be_and_a_hint() -> None:
+    message = explain("categories", "row 17 sums to 2.0", "sum to 1", "divide each row by its sum.")
+    assert message == "categories: row 17 sums to 2.0, must sum to 1. Hint: divide each row by its sum."
+
+
+def test_a_message_without_a_hint_ends_after_what_it_must_be() -> None:
+    assert explain("k", "is 0", "be at least 1") == "k: is 0, must be at least 1."
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("gredy", "greedy"), ("LOG", "log"), ("Greedy-Simple", "greedy-simple")]
+)
+def test_an_unknown_name_suggests_the_nearest_known_one(written: str, meant: str) -> None:
+    error = unknown_name("method", written, ["excalibr", "greedy", "greedy-simple", "log"])
+    assert str(error).endswith(f"Hint: did you mean {meant!r}?")
+    assert repr(written) in str(error)
+
+
+def test_an_unknown_name_far_from_all_lists_them_without_a_hint() -> None:
+    message = str(unknown_name("method", "zzzz", ["excalibr", "lp"]))
+    assert message == "method: is 'zzzz', must be one of 'excalibr', 'lp'."
+
+
+def test_a_single_known_name_is_not_called_one_of_several() -> None:
+    assert str(unknown_name("divergence", 3, ["l1"])) == "divergence: is 3, must be 'l1'."
+
+
+def test_a_missing_extra_says_what_to_install() -> None:
+    error = missing_extra("cvxpy", "paper")
+    assert str(error) == "cvxpy is not installed. Hint: pip install 'excalibr[paper]'."
+    assert isinstance(error, ImportError)
