@@ -1,0 +1,1 @@
+"""The paper's programs and decomposition, against one another and against the definition."""
