@@ -1,0 +1,12 @@
+"""What others do: greedy re-rankers, a mixed-integer program, plain relevance. Each is a function ``Problem → Policy``.
+
+Each returns one ranking, proves nothing (``gap`` is nan, ``prices`` None), and is registered by name in
+:data:`excalibr.methods.METHODS`.
+"""
+
+from excalibr.baselines.diversity import mmr
+from excalibr.baselines.greedy import SMOOTHING, greedy, greedy_projected, greedy_simple
+from excalibr.baselines.mip import mip_greedy
+from excalibr.baselines.relevance import top_k
+
+__all__ = ["SMOOTHING", "greedy", "greedy_projected", "greedy_simple", "mip_greedy", "mmr", "top_k"]

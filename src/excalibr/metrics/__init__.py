@@ -1,0 +1,35 @@
+"""What a policy is worth: relevance against held-out items, and how far its categories are from the target.
+
+Values of a user come first (:func:`evaluate`); means with standard errors are derived (:func:`summarise`). Deviations
+are given *of the expectation* and *of a draw*, mean and worst, which differ for every lottery.
+"""
+
+from excalibr.metrics.calibration import Deviation, deviation, deviation_over_ranks, exposure_by_category
+from excalibr.metrics.divergences import DIVERGENCES, hellinger, jensen_shannon, kl, l1
+from excalibr.metrics.evaluation import Evaluation, evaluate, summarise_evaluations
+from excalibr.metrics.relevance import HeldOut, mrr, mrr_of_draws, ndcg, ndcg_of_draws, recall, recall_of_draws
+from excalibr.metrics.summary import Summary, summarise
+
+__all__ = [
+    "DIVERGENCES",
+    "Deviation",
+    "Evaluation",
+    "HeldOut",
+    "Summary",
+    "deviation",
+    "deviation_over_ranks",
+    "evaluate",
+    "exposure_by_category",
+    "hellinger",
+    "jensen_shannon",
+    "kl",
+    "l1",
+    "mrr",
+    "mrr_of_draws",
+    "ndcg",
+    "ndcg_of_draws",
+    "recall",
+    "recall_of_draws",
+    "summarise",
+    "summarise_evaluations",
+]

@@ -1,0 +1,101 @@
+"""MIP greedy: the set is the best there is, its order is the weighted greedy's."""
+
+from __future__ import annotations
+
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from excalibr import Problem, errors
+from excalibr.baselines import mip_greedy
+from tests.baselines import naive
+from tests.baselines.problems import mixed_problems
+
+
+def value_of_set(problem: Problem, chosen: list[int]) -> float:
+    deviation = np.abs(problem.memberships.dense()[chosen].mean(axis=0) - problem.target).sum()
+    return float(problem.gains[chosen].mean() - problem.trade_off * deviation)
+
+
+def size_of_values(problem: Problem) -> float:
+    return float(np.abs(problem.gains).max()) + problem.trade_off
+
+
+def fractional_problem() -> Problem:
+    generator = np.random.default_rng(5)
+    rows = generator.dirichlet(np.ones(5), size=60)
+    return Problem.of(generator.random(60), rows, generator.dirichlet(np.full(5, 20.0)), k=30, trade_off=0.9)
+
+
+def test_chooses_the_best_of_all_sets() -> None:
+    for problem in mixed_problems(40, seed=21, largest=9, spare=1):
+        chosen = mip_greedy(problem).rankings[0].tolist()
+        sets = combinations(range(problem.n), problem.k)
+        best = max(value_of_set(problem, list(each)) for each in sets)
+        assert value_of_set(problem, chosen) == pytest.approx(best, abs=1e-6 * size_of_values(problem))
+
+
+def test_orders_the_set_as_the_weighted_greedy_does() -> None:
+    for problem in mixed_problems(30, seed=22, spare=1):
+        ranking = mip_greedy(problem).rankings[0]
+        chosen = np.sort(ranking)
+        among_chosen = Problem.of(
+            problem.scores[chosen],
+            problem.memberships.dense()[chosen],
+            problem.target,
+            trade_off=problem.trade_off,
+            position_weights=problem.position_weights,
+        )
+        assert chosen[naive.greedy(among_chosen)].tolist() == ranking.tolist()
+
+
+def test_means_the_same_whatever_the_scale_of_scores() -> None:
+    scores, rows = np.array([4.0, 3.0, 2.0, 1.0]), np.eye(2)[[0, 0, 1, 1]]
+    for scale in (1e-12, 1.0, 1e12):
+        problem = Problem.of(scale * scores, rows, [0.5, 0.5], k=2, trade_off=0.0)
+        assert mip_greedy(problem).rankings.tolist() == [[0, 1]]
+
+
+def test_explains_that_it_does_not_apply_without_spare_candidates() -> None:
+    problem = Problem.of([1.0, 2.0], [[1], [1]], [1.0])
+    with pytest.raises(errors.InputError, match=r"k: is 2, the number of candidates.*only one set"):
+        mip_greedy(problem)
+
+
+def test_names_the_solvers_it_knows() -> None:
+    with pytest.raises(
+        errors.InputError, match="solver: is 'scipp', must be one of 'highs', 'scip'.*did you mean 'scip'"
+    ):
+        mip_greedy(fractional_problem(), solver="scipp")
+
+
+def test_says_that_it_stopped_at_its_limit_of_nodes() -> None:
+    with pytest.warns(errors.GapWarning, match="limit of nodes"):
+        policy = mip_greedy(fractional_problem(), max_nodes=1)
+    assert len(set(policy.rankings[0])) == 30
+
+
+def test_names_the_extra_that_brings_scip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    with pytest.raises(errors.MissingExtraError, match=r"excalibr\[paper\]"):
+        mip_greedy(fractional_problem(), solver="scip")
+
+
+class TestScip:
+    @pytest.fixture(autouse=True)
+    def _needs_scip(self) -> None:
+        pytest.importorskip("cvxpy")
+        pytest.importorskip("pyscipopt")
+
+    def test_chooses_sets_as_good_as_highs_does_in_the_same_process(self) -> None:
+        for problem in mixed_problems(15, seed=23, spare=1):
+            by_highs = value_of_set(problem, mip_greedy(problem).rankings[0].tolist())
+            by_scip = value_of_set(problem, mip_greedy(problem, solver="scip").rankings[0].tolist())
+            assert by_scip == pytest.approx(by_highs, abs=1e-5 * size_of_values(problem))
+
+    def test_says_that_it_stopped_at_its_limit_of_nodes(self) -> None:
+        with pytest.warns(errors.GapWarning, match="limit of nodes"):
+            policy = mip_greedy(fractional_problem(), solver="scip", max_nodes=1)
+        assert len(set(policy.rankings[0])) == 30
