@@ -1,0 +1,35 @@
+"""The application: its options, and the list of its commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from excalibr import __version__
+from excalibr.cli.demo import demo
+from excalibr.cli.warmup import warmup
+
+__all__ = ["application"]
+
+# An error of ours goes up to `main`, which prints it; typer's own pretty tracebacks would hide it.
+application = typer.Typer(name="excalibr", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"excalibr {__version__}")
+        raise typer.Exit
+
+
+@application.callback(epilog="Example: excalibr demo --user Bruno")
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Calibrated re-ranking, exactly."""
+
+
+application.command(epilog="Example: excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png")(demo)
+application.command(epilog="Example: excalibr warmup")(warmup)

@@ -1,0 +1,49 @@
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import excalibr
+from excalibr.cli import main
+from excalibr.cli.application import application
+
+WITHOUT = "import sys; sys.modules[{package!r}] = None; from excalibr.cli import main; main()"
+
+
+def test_the_version_is_the_packages() -> None:
+    result = CliRunner().invoke(application, ["--version"])
+    assert (result.exit_code, result.stdout) == (0, f"excalibr {excalibr.__version__}\n")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["warmup", "--help"]])
+def test_every_help_text_has_an_example(arguments: list[str]) -> None:
+    result = CliRunner().invoke(application, arguments)
+    assert result.exit_code == 0
+    assert "Example: excalibr " in result.stdout
+
+
+def test_the_help_lists_every_command() -> None:
+    listed = CliRunner().invoke(application, ["--help"]).stdout
+    assert all(name in listed for name in ("demo", "warmup"))
+
+
+def test_an_error_of_ours_is_one_line_and_exit_code_two(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["excalibr", "demo", "--user", "Adda"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    printed = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert printed.err.startswith("excalibr: user: is 'Adda', must be one of 'Ada', ")
+    assert printed.err.endswith("Hint: did you mean 'Ada'?\n")
+
+
+@pytest.mark.parametrize("package", ["typer", "rich"])
+def test_without_its_packages_the_command_names_the_extra(package: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT.format(package=package)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"excalibr: {package} is not installed. Hint: pip install 'excalibr[cli]'.\n"
