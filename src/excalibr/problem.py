@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -199,7 +200,8 @@ def _scores(scores: ArrayLike) -> Floats:
         raise InputError(explain("scores", f"have shape {array.shape}", "have shape (n,)"))
     if not array.size:
         raise InputError(explain("scores", "are empty", "have at least one candidate"))
-    _all_are("scores", array, np.isfinite, "be finite", "drop the candidates without a score before re-ranking.")
+    if not isfinite(array.sum()):  # quick, and right unless finite scores overflow
+        _all_are("scores", array, np.isfinite, "be finite", "drop the candidates without a score before re-ranking.")
     return frozen(array)
 
 
@@ -217,11 +219,10 @@ def _dense_rows(categories: Any) -> Memberships:
     array = numbers("categories", categories)
     if array.ndim != 2:
         raise InputError(explain("categories", f"have shape {array.shape}", "have shape (n, r)"))
-    stored = array != 0
-    indptr = np.zeros(len(array) + 1, dtype=np.int64)
-    np.cumsum(stored.sum(axis=1), out=indptr[1:])
-    flat = np.flatnonzero(stored)
-    return Memberships(indptr, flat % max(array.shape[1], 1), array.ravel()[flat], array.shape[1])
+    n, r = array.shape
+    places = np.flatnonzero(array)
+    starts = np.searchsorted(places, np.arange(0, n * r + 1, r)) if r else np.zeros(n + 1, dtype=np.int64)
+    return Memberships(starts, places % max(r, 1), array.ravel()[places], r)
 
 
 def _is_sparse(categories: object) -> bool:
@@ -245,28 +246,31 @@ def _sparse_rows(categories: Any) -> Memberships:
 
 
 def _normalised_rows(rows: Memberships) -> Memberships:
-    values, counts = rows.values, np.diff(rows.indptr)
-    if not (np.isfinite(values).all() and (values >= 0).all()):
-        at = int(np.argmax(~(np.isfinite(values) & (values >= 0))))
+    values = rows.values
+    if not values.min(initial=0.0) >= 0.0 or not np.isfinite(values.sum()):  # a NaN fails the first, too
+        at = int(np.argmin(_is_share(values)))
         row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
         where = f"row {row}, column {int(rows.indices[at])} is {values[at]}"
         raise InputError(explain("categories", where, "be finite and at least 0"))
-    owners = np.repeat(np.arange(rows.n_candidates), counts)
+    owners = np.repeat(np.arange(rows.n_candidates), rows.indptr[1:] - rows.indptr[:-1])
     sums = sums_by(owners, values, rows.n_candidates)
-    off = np.abs(sums - 1.0) > SUM_TOLERANCE
-    if off.any():
-        row = int(np.argmax(off))
+    least, most = sums.min(), sums.max()
+    if max(most - 1.0, 1.0 - least) > SUM_TOLERANCE:
+        row = int(np.argmax(np.abs(sums - 1.0) > SUM_TOLERANCE))
         hint = "divide each row by its sum." if sums[row] else "give items without a category one of their own."
         raise InputError(explain("categories", f"row {row} sums to {sums[row]:.6g}", "sum to 1", hint))
-    return Memberships(frozen(rows.indptr), frozen(rows.indices), frozen(values / sums[owners]), rows.n_categories)
+    if not least == most == 1.0:
+        values = values / sums[owners]
+    return Memberships(frozen(rows.indptr), frozen(rows.indices), frozen(values), rows.n_categories)
 
 
 def _target(target: ArrayLike, r: int) -> Floats:
     array = numbers("target", target)
     if array.shape != (r,):
         raise InputError(explain("target", f"has shape {array.shape}", f"have shape ({r},), one for each category"))
-    _all_are("target", array, _is_share, "be finite and at least 0", "")
     total = float(array.sum())
+    if not (array.min() >= 0.0 and isfinite(total)):
+        _all_are("target", array, _is_share, "be finite and at least 0", "")
     if abs(total - 1.0) > SUM_TOLERANCE:
         raise InputError(explain("target", f"sums to {total:.6g}", "sum to 1", "divide it by its sum."))
     return frozen(array / total)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -15,88 +14,87 @@ import numpy as np
 from excalibr._types import Floats, Integers
 from excalibr.errors import GapWarning
 from excalibr.policy import Policy
-from excalibr.positions import slots_by_weight
 from excalibr.problem import Limits, Problem
-from excalibr.solver.certificate import proven_gap
 from excalibr.solver.kernel import STALLED, close_program, solve_program
 
 __all__ = ["solve", "solve_path"]
 
 _Arrays: TypeAlias = tuple[Floats, Integers, Integers, Floats, Floats, Floats, Floats, Floats, Floats]
+_Answer: TypeAlias = tuple[Integers, Floats, Floats, float, int, int]
 
 UNLIMITED = 2**62
-FEW_CATEGORIES = 2
+FEW_CATEGORIES = 12
 """Up to so many categories column generation is quicker than the proximal method."""
 
-COOLING = 0.02
-"""A warm start begins with this part of the last ρ: the exposure is near, not there."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """Where a solve starts: prices, exposure and ρ of a neighbouring one, or nothing."""
-
-    prices: Floats
-    exposure: Floats
-    rho: float
-
-
-_COLD = _Start(np.empty(0), np.empty(0), 0.0)
 _NO_RANKINGS = np.empty((0, 0), dtype=np.int64)
+_NO_PRICES = np.empty(0)
 
 
 def solve(problem: Problem, limits: Limits | None = None) -> Policy:
     """The optimal lottery of at most r + 1 rankings, with the gap that its rankings and prices prove."""
-    policy, _ = _solve_from(_COLD, problem, limits or Limits())
-    return policy
+    limits = limits or Limits()
+    return _policy(problem, limits, _answer(_program(problem), limits))
 
 
 def solve_path(problems: Sequence[Problem], limits: Limits | None = None) -> list[Policy]:
-    """The policies of one user's problem at several trade-offs, in the order given."""
-    rising = sorted(range(len(problems)), key=lambda place: problems[place].trade_off)
+    """The policies of one user's problem at several trade-offs, in the order given.
+
+    Only the objective changes with the trade-off, so the rankings of one optimum are a good start for the next.
+    """
+    limits = limits or Limits()
     policies: dict[int, Policy] = {}
-    start = _COLD
-    for place in rising:
-        policies[place], start = _solve_from(start, problems[place], limits or Limits())
+    last: Policy | None = None
+    for place in sorted(range(len(problems)), key=lambda place: problems[place].trade_off):
+        problem = problems[place]
+        policies[place] = last = _solve_after(last, problem, limits)
     return [policies[place] for place in range(len(problems))]
 
 
-def _solve_from(start: _Start, problem: Problem, limits: Limits) -> tuple[Policy, _Start]:
-    slots = slots_by_weight(problem.position_weights)
-    allowed = limits.tolerance * max(1.0, float(np.ptp(problem.gains)))
-    by_rank, weights, prices, end = _by_rank(start, _program(problem, slots), problem.r, allowed, limits)
-    rankings = np.empty_like(by_rank)
-    rankings[:, slots] = by_rank
-    gap = proven_gap(problem, rankings, weights, prices)
-    if gap > allowed:
-        _warn(gap, allowed, limits)
-    return Policy(problem, rankings, weights, gap, prices), end
+def _solve_after(last: Policy | None, problem: Problem, limits: Limits) -> Policy:
+    """Solve from the rankings and prices of a neighbouring optimum; from nothing if that leads nowhere."""
+    if last is None or last.prices is None:
+        return solve(problem, limits)
+    program = _program(problem)
+    answer = close_program(*program, limits.tolerance, _budget(limits), last.rankings, last.prices)
+    return solve(problem, limits) if answer[4] == STALLED else _policy(problem, limits, answer)
 
 
-def _program(problem: Problem, slots: Integers) -> _Arrays:
-    """The problem as the kernel takes it, slots heaviest first."""
+def _answer(program: _Arrays, limits: Limits) -> _Answer:
+    """What the kernel finds: the quicker method first, column generation where that one stalls."""
+    tolerance, budget = limits.tolerance, _budget(limits)
+    if len(program[4]) <= FEW_CATEGORIES:
+        return close_program(*program, tolerance, budget, _NO_RANKINGS, _NO_PRICES)
+    answer = solve_program(*program, tolerance, budget)
+    rankings, _, prices, gap, status, sorts = answer
+    if status == STALLED and sorts < budget:
+        closed = close_program(*program, tolerance, budget - sorts, rankings, prices)
+        if closed[3] < gap:
+            return closed
+    return answer
+
+
+def _policy(problem: Problem, limits: Limits, answer: _Answer) -> Policy:
+    rankings, weights, prices, gap, _, _ = answer
+    if gap > limits.tolerance:
+        _warn_if_short(problem, gap, limits)
+    return Policy(problem, rankings, weights, gap, prices)
+
+
+def _budget(limits: Limits) -> int:
+    return UNLIMITED if limits.max_sorts is None else limits.max_sorts
+
+
+def _program(problem: Problem) -> _Arrays:
+    """The problem as the kernel takes it."""
     rows, penalty = problem.memberships, problem.penalty
     band, slopes = (penalty.low, penalty.high), (penalty.below, penalty.above)
-    return problem.gains, rows.indptr, rows.indices, rows.values, *band, *slopes, problem.position_weights[slots]
+    return problem.gains, rows.indptr, rows.indices, rows.values, *band, *slopes, problem.position_weights
 
 
-def _by_rank(
-    start: _Start, program: _Arrays, r: int, allowed: float, limits: Limits
-) -> tuple[Integers, Floats, Floats, _Start]:
-    """Rankings by falling slot weight, weights, prices, and where a neighbouring problem may start."""
-    budget = UNLIMITED if limits.max_sorts is None else limits.max_sorts
-    if r <= FEW_CATEGORIES:
-        rankings, weights, prices, _, _ = close_program(*program, allowed, budget, _NO_RANKINGS, start.prices)
-        return rankings, weights, prices, _Start(prices, start.exposure, start.rho)
-    rankings, weights, prices, exposure, rho, status, sorts = solve_program(
-        *program, allowed, budget, start.prices, start.exposure, start.rho
-    )
-    if status == STALLED and sorts < budget:
-        rankings, weights, prices, _, _ = close_program(*program, allowed, budget - sorts, rankings, prices)
-    return rankings, weights, prices, _Start(prices, exposure, COOLING * rho)
-
-
-def _warn(gap: float, allowed: float, limits: Limits) -> None:
+def _warn_if_short(problem: Problem, gap: float, limits: Limits) -> None:
+    allowed = limits.tolerance * max(1.0, float(np.ptp(problem.gains)))
+    if gap <= allowed:
+        return
     reason = (
         "max_sorts was reached" if limits.max_sorts is not None else "the tolerance is finer than rounding allows here"
     )

@@ -15,7 +15,7 @@ from excalibr.solver.jit import FLOATS, INTEGERS, RANKINGS, compiled, entry
 from excalibr.solver.ordering import rank_best, sort_descending
 from excalibr.solver.program import largest
 
-__all__ = ["proven_gap"]
+__all__ = ["gap_of_lottery", "proven_gap"]
 
 
 def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Floats) -> float:
@@ -32,7 +32,7 @@ def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Fl
     """
     penalty = problem.penalty
     rows = problem.memberships
-    gap: float = gap_of_lottery(
+    gap: float = _gap_of_lottery(
         problem.gains,
         rows.indptr,
         rows.indices,
@@ -49,7 +49,7 @@ def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Fl
     return gap
 
 
-@entry(FLOATS, INTEGERS, INTEGERS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, RANKINGS, FLOATS, FLOATS)
+@compiled
 def gap_of_lottery(
     gains: Floats,
     indptr: Integers,
@@ -64,7 +64,7 @@ def gap_of_lottery(
     weights: Floats,
     prices: Floats,
 ) -> float:
-    """The same on plain arrays."""
+    """The same on plain arrays, for the kernel, which ends every solve with it."""
     centre = largest(gains)
     objective = 0.0
     shares = np.zeros(low.size)
@@ -113,3 +113,24 @@ def _best_ranking(
     for rank in range(k):
         value += position_weights[slots[rank]] * adjusted[order[rank]]
     return value
+
+
+@entry(FLOATS, INTEGERS, INTEGERS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, RANKINGS, FLOATS, FLOATS)
+def _gap_of_lottery(
+    gains: Floats,
+    indptr: Integers,
+    indices: Integers,
+    values: Floats,
+    low: Floats,
+    high: Floats,
+    below: Floats,
+    above: Floats,
+    position_weights: Floats,
+    rankings: Integers,
+    weights: Floats,
+    prices: Floats,
+) -> float:
+    """:func:`gap_of_lottery` for Python."""
+    return gap_of_lottery(
+        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices
+    )

@@ -11,13 +11,25 @@ import numpy as np
 
 from excalibr._types import Floats, Integers
 from excalibr.solver.jit import compiled
-from excalibr.solver.master import RANKINGS_FOUND, Master, new_master, optimise, refactorise, start
+from excalibr.solver.master import (
+    PIVOTS_SINCE,
+    RANKINGS_FOUND,
+    Master,
+    keep_basic,
+    new_master,
+    optimise,
+    refactorise,
+    start,
+)
 from excalibr.solver.program import Program, copy_into, dual_value, penalty_cost, ranking_effect
 
 __all__ = ["close_gap"]
 
-SMOOTHING = 0.5
+SMOOTHING = 0.7
 WORTH_ADDING = 1e-11
+MAX_DOUBTS = 5
+ROOM_FOR_RANKINGS = 64
+SORTS_A_CATEGORY = 40
 
 
 @compiled
@@ -31,7 +43,8 @@ def close_gap(
     """
     n = program.gains.size
     r = program.low.size
-    capacity = rankings.shape[0] + 1 + min(max_sorts, 200 + 20 * r)
+    capacity = max(rankings.shape[0], r + 1) + ROOM_FOR_RANKINGS + 8 * r
+    limit = min(max_sorts, SORTS_A_CATEGORY * (r + 10))
     master = new_master(capacity, r, program.slots.size)
     for ranking in range(rankings.shape[0]):
         _add(program, master, rankings[ranking])
@@ -43,13 +56,19 @@ def close_gap(
     sorts = 1
     _add(program, master, order)
     alive = start(program, master)
+    doubts = 0
     while alive:
         alive = optimise(program, master, 50 * (r + 10))
         if bound - _objective(program, master) <= tolerance:
-            break
-        alive = False
+            # believe an end only on a fresh factorisation, and do not go in circles over its rounding
+            alive = refactorise(master) and bound - _objective(program, master) > tolerance and doubts < MAX_DOUBTS
+            doubts += 1
+            continue
+        if master.counts[RANKINGS_FOUND] == capacity:
+            keep_basic(master)
+        added = False
         for weight in (SMOOTHING, 0.0):  # between the best prices and the master's, then at the master's own
-            if sorts >= max_sorts or master.counts[RANKINGS_FOUND] >= capacity:
+            if added or sorts >= limit:
                 break
             _between(program, prices, master.prices, weight, trial)
             value = dual_value(program, trial, adjusted, order, spare)
@@ -57,9 +76,10 @@ def close_gap(
             if value < bound:
                 bound = value
                 copy_into(trial, prices, r)
-            alive = _add_if_worth(program, master, order)
-            if alive:
-                break
+            added = _add_if_worth(program, master, order)
+        if not added:
+            alive = master.counts[PIVOTS_SINCE] > 0 and refactorise(master) and doubts < MAX_DOUBTS
+            doubts += 1
     refactorise(master)
     chosen, weights = _support(master)
     return chosen, weights, sorts, bound - _objective(program, master) <= tolerance
@@ -70,7 +90,10 @@ def _add(program: Program, master: Master, ranking: Integers) -> None:
     place = master.counts[RANKINGS_FOUND]
     for rank in range(program.slots.size):
         master.rankings[place, rank] = ranking[rank]
-    master.values[place] = ranking_effect(program, ranking, master.shares[place])
+    effect = np.empty(program.low.size)
+    master.values[place] = ranking_effect(program, ranking, effect)
+    for category in range(effect.size):
+        master.shares[category, place] = effect[category]
     master.counts[RANKINGS_FOUND] = place + 1
 
 
@@ -82,7 +105,7 @@ def _add_if_worth(program: Program, master: Master, ranking: Integers) -> bool:
     place = master.counts[RANKINGS_FOUND] - 1
     earns = master.values[place] - master.prices[r]
     for category in range(r):
-        earns -= master.prices[category] * master.shares[place, category]
+        earns -= master.prices[category] * master.shares[category, place]
     if earns <= WORTH_ADDING:
         master.counts[RANKINGS_FOUND] = place
         return False
@@ -108,7 +131,7 @@ def _objective(program: Program, master: Master) -> float:
             weight = master.levels[place]
             value += weight * master.values[ranking]
             for category in range(shares.size):
-                shares[category] += weight * master.shares[ranking, category]
+                shares[category] += weight * master.shares[category, ranking]
     return value - penalty_cost(program, shares)
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from excalibr._types import Floats, Integers
+from excalibr.solver.certificate import gap_of_lottery
 from excalibr.solver.columns import close_gap
 from excalibr.solver.jit import FLOAT, FLOATS, INTEGER, INTEGERS, RANKINGS, compiled, entry
-from excalibr.solver.lottery import lottery_of_face, lottery_value, tidy_lottery
+from excalibr.solver.lottery import lottery_of_face, tidy_lottery
 from excalibr.solver.ordering import sort_descending
 from excalibr.solver.program import Program, copy_into, largest, scaled_program
-from excalibr.solver.proximal import BOUND, CONVERGED, SORTS_SPENT, STALLED, State, find_prices, new_best, new_state
+from excalibr.solver.proximal import CONVERGED, SORTS_SPENT, STALLED, State, find_prices, new_best, new_state
 
 __all__ = ["CONVERGED", "SORTS_SPENT", "STALLED", "close_program", "solve_program"]
 
@@ -25,7 +26,7 @@ SAFETY = 0.25
 _PROGRAM = (FLOATS, INTEGERS, INTEGERS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
 
 
-@entry(*_PROGRAM, FLOAT, INTEGER, FLOATS, FLOATS, FLOAT)
+@entry(*_PROGRAM, FLOAT, INTEGER)
 def solve_program(
     gains: Floats,
     indptr: Integers,
@@ -35,39 +36,38 @@ def solve_program(
     high: Floats,
     below: Floats,
     above: Floats,
-    slots: Floats,
+    position_weights: Floats,
     tolerance: float,
     max_sorts: int,
-    first_prices: Floats,
-    first_exposure: Floats,
-    first_rho: float,
-) -> tuple[Integers, Floats, Floats, Floats, float, int, int]:
-    """Solve one user's program; rankings hold candidates by falling weight of their slots (``slots`` falls).
+) -> tuple[Integers, Floats, Floats, float, int, int]:
+    """Solve one user's program by the proximal method, to a gap of ``tolerance`` · max(1, spread of the gains).
 
-    ``tolerance`` is absolute. ``first_…`` is where to start: empty arrays and 0 for a cold start. Returns rankings,
-    weights, prices, exposure, ρ, status and sorts.
+    Returns rankings, weights, prices, the gap that these prove, status and sorts.
     """
     n = gains.size
     r = low.size
-    program, unit = scaled_program(gains, indptr, indices, values, low, high, below, above, slots)
+    slot_order = np.arange(position_weights.size)
+    program, unit = scaled_program(
+        gains, indptr, indices, values, low, high, below, above, position_weights, slot_order
+    )
     state = new_state(n, r)
     prices = np.zeros(r)
     sort_descending(program.gains, state.order, state.spare, n)
     copy_into(state.order, state.ranked, n)
-    if first_prices.size == r:
-        rho = _begin_warm(program, state, prices, first_prices, first_exposure, unit, first_rho)
-    else:
-        rho = _begin_cold(program, state)
+    rho = _begin(program, state)
     best = new_best(n, r)
-    aim = SAFETY * tolerance / unit
-    status, sorts, rho = find_prices(program, state, best, prices, rho, aim, max_sorts)
+    allowed = tolerance * max(1.0, -program.gains[state.order[n - 1]] * unit)
+    status, sorts = find_prices(program, state, best, prices, rho, SAFETY * allowed / unit, max_sorts)
     rankings, weights = lottery_of_face(program, best)
-    rankings, weights = tidy_lottery(program, rankings, weights)
-    if status == CONVERGED and best.values[BOUND] - lottery_value(program, rankings, weights) > 2.0 * aim:
-        status = STALLED  # rounding got between the exposure and its rankings
+    rankings, weights = tidy_lottery(program, rankings, weights, slot_order)
     for category in range(r):
         prices[category] = best.prices[category] * unit
-    return rankings, weights, prices, best.exposure, rho, status, sorts
+    gap = gap_of_lottery(
+        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices
+    )
+    if status == CONVERGED and gap > allowed:
+        status = STALLED  # rounding got between the exposure and its rankings
+    return rankings, weights, prices, gap, status, sorts
 
 
 @entry(*_PROGRAM, FLOAT, INTEGER, RANKINGS, FLOATS)
@@ -80,53 +80,48 @@ def close_program(
     high: Floats,
     below: Floats,
     above: Floats,
-    slots: Floats,
+    position_weights: Floats,
     tolerance: float,
     max_sorts: int,
     first_rankings: Integers,
     first_prices: Floats,
-) -> tuple[Integers, Floats, Floats, int, int]:
+) -> tuple[Integers, Floats, Floats, float, int, int]:
     """Solve the same program by column generation from some rankings and prices; without any, from the best scores.
 
-    Returns rankings, weights, prices, status and sorts.
+    Returns rankings, weights, prices, the gap that these prove, status and sorts.
     """
-    r = low.size
-    program, unit = scaled_program(gains, indptr, indices, values, low, high, below, above, slots)
-    prices = np.zeros(r)
+    slot_order = np.arange(position_weights.size)
+    program, unit = scaled_program(
+        gains, indptr, indices, values, low, high, below, above, position_weights, slot_order
+    )
+    by_rank = np.empty((first_rankings.shape[0], slot_order.size), dtype=np.int64)
+    for ranking in range(by_rank.shape[0]):
+        for rank in range(slot_order.size):
+            by_rank[ranking, rank] = first_rankings[ranking, slot_order[rank]]
+    prices = np.zeros(low.size)
     for category in range(first_prices.size):
-        prices[category] = first_prices[category] / unit
-    aim = SAFETY * tolerance / unit
-    rankings, weights, sorts, closed = close_gap(program, first_rankings, prices, aim, max_sorts)
-    rankings, weights = tidy_lottery(program, rankings, weights)
-    for category in range(r):
+        price = first_prices[category] / unit
+        prices[category] = min(max(price, -program.below[category]), program.above[category])
+    spread = 0.0
+    for candidate in range(gains.size):
+        spread = max(spread, -program.gains[candidate] * unit)
+    aim = SAFETY * tolerance * max(1.0, spread) / unit
+    rankings, weights, sorts, closed = close_gap(program, by_rank, prices, aim, max_sorts)
+    rankings, weights = tidy_lottery(program, rankings, weights, slot_order)
+    for category in range(prices.size):
         prices[category] *= unit
+    gap = gap_of_lottery(
+        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices
+    )
     status = CONVERGED if closed else (SORTS_SPENT if sorts >= max_sorts else STALLED)
-    return rankings, weights, prices, status, sorts
+    return rankings, weights, prices, gap, status, sorts
 
 
 @compiled
-def _begin_cold(program: Program, state: State) -> float:
+def _begin(program: Program, state: State) -> float:
     """Start at the ranking by scores, with prices of 0; returns the first ρ."""
     for rank in range(program.slots.size):
         state.centre[state.order[rank]] = program.slots[rank]
     spread = -program.gains[state.order[program.gains.size - 1]]
     steepest = max(largest(program.below), largest(program.above))
     return 4.0 * program.slots[0] / max(spread + steepest, 1e-12)  # type: ignore[no-any-return]
-
-
-@compiled
-def _begin_warm(
-    program: Program,
-    state: State,
-    prices: Floats,
-    first_prices: Floats,
-    first_exposure: Floats,
-    unit: float,
-    first_rho: float,
-) -> float:
-    """Start where a neighbouring problem ended; prices are brought inside this problem's bounds."""
-    for category in range(prices.size):
-        price = first_prices[category] / unit
-        prices[category] = min(max(price, -program.below[category]), program.above[category])
-    copy_into(first_exposure, state.centre, state.centre.size)
-    return first_rho

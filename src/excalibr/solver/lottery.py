@@ -8,11 +8,11 @@ from excalibr._types import Floats, Integers
 from excalibr.solver.jit import compiled
 from excalibr.solver.ordering import sort_descending
 from excalibr.solver.permutohedron import decompose
-from excalibr.solver.program import Program, copy_into, penalty_cost, ranking_effect
+from excalibr.solver.program import Program, copy_into, ranking_effect
 from excalibr.solver.proximal import Best
 from excalibr.solver.reduction import reduce_lottery
 
-__all__ = ["lottery_of_face", "lottery_value", "tidy_lottery"]
+__all__ = ["lottery_of_face", "tidy_lottery"]
 
 NEGLIGIBLE = 1e-13
 """Rankings with a smaller probability are left out."""
@@ -34,23 +34,10 @@ def lottery_of_face(program: Program, best: Best) -> tuple[Integers, Floats]:
 
 
 @compiled
-def lottery_value(program: Program, rankings: Integers, weights: Floats) -> float:
-    """What a lottery is worth, from its rankings."""
-    r = program.low.size
-    shares = np.zeros(r)
-    one = np.empty(r)
-    value = 0.0
-    for ranking in range(weights.size):
-        if weights[ranking] > 0.0:
-            value += weights[ranking] * ranking_effect(program, rankings[ranking], one)
-            for category in range(r):
-                shares[category] += weights[ranking] * one[category]
-    return value - penalty_cost(program, shares)
-
-
-@compiled
-def tidy_lottery(program: Program, rankings: Integers, weights: Floats) -> tuple[Integers, Floats]:
-    """At most r + 1 rankings, heaviest first, with weights that sum to 1. Changes ``weights``."""
+def tidy_lottery(
+    program: Program, rankings: Integers, weights: Floats, slot_order: Integers
+) -> tuple[Integers, Floats]:
+    """At most r + 1 rankings in slot order, heaviest first, with weights that sum to 1. Changes ``weights``."""
     order = np.arange(weights.size)
     spare = np.empty(weights.size, dtype=np.int64)
     sort_descending(weights, order, spare, weights.size)
@@ -65,7 +52,8 @@ def tidy_lottery(program: Program, rankings: Integers, weights: Floats) -> tuple
     chosen = np.empty((count, rankings.shape[1]), dtype=np.int64)
     probabilities = np.empty(count)
     for place in range(count):
-        copy_into(rankings[order[place]], chosen[place], rankings.shape[1])
+        for rank in range(slot_order.size):
+            chosen[place, slot_order[rank]] = rankings[order[place], rank]
         probabilities[place] = weights[order[place]] / total
     return chosen, probabilities
 

@@ -17,7 +17,7 @@ from excalibr._types import Booleans, Floats, Integers
 from excalibr.solver.jit import compiled
 from excalibr.solver.program import Program
 
-__all__ = ["Master", "new_master", "optimise", "refactorise", "start"]
+__all__ = ["Master", "keep_basic", "new_master", "optimise", "refactorise", "start"]
 
 REFACTOR_EVERY = 30
 SMALL_PIVOT = 1e-10
@@ -29,10 +29,15 @@ ABOVE = 1
 
 
 class Master(NamedTuple):
-    """The pool of rankings and the simplex method's state. ``basis[i]`` is a ranking t ≥ 0, or −1 − j for slack j."""
+    """The pool of rankings and the simplex method's state.
+
+    ``shares[j, t]`` and ``values[t]`` are what ranking t does; a row a category, so that pricing runs along memory.
+    ``basis[i]`` is a ranking t ≥ 0, or −1 − j for slack j.
+    """
 
     rankings: Integers
     shares: Floats
+    earns: Floats
     values: Floats
     basis: Integers
     basic: Booleans
@@ -57,7 +62,8 @@ def new_master(capacity: int, r: int, k: int) -> Master:
     m = r + 1
     return Master(
         rankings=np.empty((capacity, k), dtype=np.int64),
-        shares=np.empty((capacity, r)),
+        shares=np.empty((r, capacity)),
+        earns=np.empty(capacity),
         values=np.empty(capacity),
         basis=np.empty(m, dtype=np.int64),
         basic=np.zeros(capacity, dtype=np.bool_),
@@ -80,7 +86,7 @@ def start(program: Program, master: Master) -> bool:
     master.basis[r] = 0
     master.basic[0] = True
     for category in range(r):
-        share = master.shares[0, category]
+        share = master.shares[category, 0]
         master.basis[category] = -1 - category
         _set_piece(program, master, category, BELOW if share < program.low[category] else INSIDE)
         if share > program.high[category] or program.low[category] == program.high[category] <= share:
@@ -102,11 +108,7 @@ def optimise(program: Program, master: Master, max_pivots: int) -> bool:
         _price(program, master)
         entering, direction, reduced = _entering(program, master)
         if reduced <= WORTH_ENTERING:
-            if master.counts[PIVOTS_SINCE] == 0:
-                return True
-            if not refactorise(master):  # believe an optimum only on a fresh factorisation
-                return False
-            continue
+            return True
         _entering_column(master, entering, direction)
         leaving, length = _leaving(program, master)
         if leaving < 0:
@@ -126,18 +128,22 @@ def _price(program: Program, master: Master) -> None:
         master.prices[row] = 0.0
     for place in range(m):
         variable = master.basis[place]
-        profit = master.values[variable] if variable >= 0 else _slope(program, master, -1 - variable)
+        if variable >= 0:
+            profit = master.values[variable]
+        else:
+            category = -1 - variable
+            profit = _slope(master.piece[category], program.below[category], program.above[category])
         if profit != 0.0:
             for row in range(m):
                 master.prices[row] += profit * master.inverse[place, row]
 
 
 @compiled
-def _slope(program: Program, master: Master, category: int) -> float:
+def _slope(piece: int, below: float, above: float) -> float:
     """What one more unit of a basic slack earns on its piece."""
-    if master.piece[category] == BELOW:
-        return float(program.below[category])
-    return -float(program.above[category]) if master.piece[category] == ABOVE else 0.0
+    if piece == BELOW:
+        return below
+    return -above if piece == ABOVE else 0.0
 
 
 @compiled
@@ -147,33 +153,30 @@ def _entering(program: Program, master: Master) -> tuple[int, float, float]:
     best = 0.0
     entering = 0
     direction = 1.0
-    for ranking in range(master.counts[RANKINGS_FOUND]):
-        if not master.basic[ranking]:
-            earns = master.values[ranking] - master.prices[r]
-            for category in range(r):
-                earns -= master.prices[category] * master.shares[ranking, category]
-            if earns > best:
-                best = earns
-                entering = ranking
+    found = master.counts[RANKINGS_FOUND]
+    for ranking in range(found):
+        master.earns[ranking] = master.values[ranking] - master.prices[r]
+    for category in range(r):
+        price = master.prices[category]
+        for ranking in range(found):
+            master.earns[ranking] -= price * master.shares[category, ranking]
+    for ranking in range(found):
+        if master.earns[ranking] > best and not master.basic[ranking]:
+            best = master.earns[ranking]
+            entering = ranking
     for category in range(r):
         if not master.slack_basic[category]:
-            up, down = _slack_earns(program, master, category)
+            low = program.low[category]
+            at_low = low < program.high[category] and master.edge[category] == low
+            at_high_of_band = low < program.high[category] and not at_low
+            price = master.prices[category]
+            up = price if at_low else price - program.above[category]
+            down = -price if at_high_of_band else -price - program.below[category]
             if max(up, down) > best:
                 best = max(up, down)
                 entering = -1 - category
                 direction = 1.0 if up >= down else -1.0
     return entering, direction if entering < 0 else 1.0, best
-
-
-@compiled
-def _slack_earns(program: Program, master: Master, category: int) -> tuple[float, float]:
-    """What a resting slack earns by moving up and by moving down from its edge."""
-    price = master.prices[category]
-    banded = program.low[category] < program.high[category]
-    at_low = banded and master.edge[category] == program.low[category]
-    up = price if at_low else price - program.above[category]
-    down = -price if banded and not at_low else -price - program.below[category]
-    return up, down
 
 
 @compiled
@@ -184,7 +187,7 @@ def _entering_column(master: Master, entering: int, direction: float) -> None:
         if entering >= 0:
             value = master.inverse[place, m - 1]
             for category in range(m - 1):
-                value += master.inverse[place, category] * master.shares[entering, category]
+                value += master.inverse[place, category] * master.shares[category, entering]
         else:
             value = -direction * master.inverse[place, -1 - entering]
         master.column[place] = value
@@ -199,7 +202,13 @@ def _leaving(program: Program, master: Master) -> tuple[int, float]:
         fall = master.column[place]
         if abs(fall) <= SMALL_PIVOT:
             continue
-        room = _room(program, master, place, fall)
+        variable = master.basis[place]
+        if variable >= 0:
+            room = _room(ABOVE, 0.0, master.levels[place], fall)
+        else:
+            category = -1 - variable
+            width = program.high[category] - program.low[category]
+            room = _room(master.piece[category], width, master.levels[place], fall)
         if room < 0.0:
             continue
         length = room / abs(fall)
@@ -210,20 +219,16 @@ def _leaving(program: Program, master: Master) -> tuple[int, float]:
 
 
 @compiled
-def _room(program: Program, master: Master, place: int, fall: float) -> float:
-    """How far a basic variable can go in its direction before its piece ends; -1 for no end."""
-    variable = master.basis[place]
-    level = master.levels[place]
-    if variable >= 0:
-        return max(level, 0.0) if fall > 0.0 else -1.0
-    category = -1 - variable
-    piece = master.piece[category]
+def _room(piece: int, width: float, level: float, fall: float) -> float:
+    """How far a basic variable can go in its direction before its piece ends; -1 for no end.
+
+    A ranking's weight is like a slack above its edge: it ends at 0. Few scalars, because this runs in the inner loop.
+    """
     if piece == ABOVE:
         return max(level, 0.0) if fall > 0.0 else -1.0
     if piece == BELOW:
         return max(-level, 0.0) if fall < 0.0 else -1.0
-    width = program.high[category] - program.low[category]
-    return float(max(width + level, 0.0) if fall > 0.0 else max(-level, 0.0))
+    return max(width + level, 0.0) if fall > 0.0 else max(-level, 0.0)
 
 
 @compiled
@@ -278,6 +283,26 @@ def _unrest(program: Program, master: Master, category: int, direction: float) -
 
 
 @compiled
+def keep_basic(master: Master) -> None:
+    """Make room in a full pool: the rankings in the basis stay, the others can be found again."""
+    kept = 0
+    for ranking in range(master.counts[RANKINGS_FOUND]):
+        if master.basic[ranking]:
+            for place in range(master.basis.size):
+                if master.basis[place] == ranking:
+                    master.basis[place] = kept
+            for rank in range(master.rankings.shape[1]):
+                master.rankings[kept, rank] = master.rankings[ranking, rank]
+            for category in range(master.edge.size):
+                master.shares[category, kept] = master.shares[category, ranking]
+            master.values[kept] = master.values[ranking]
+            kept += 1
+    for ranking in range(master.counts[RANKINGS_FOUND]):
+        master.basic[ranking] = ranking < kept
+    master.counts[RANKINGS_FOUND] = kept
+
+
+@compiled
 def refactorise(master: Master) -> bool:
     """Invert the basis anew by Gauss–Jordan with row pivots, and recompute the levels; False if it is singular."""
     m = master.basis.size
@@ -309,7 +334,7 @@ def _entry(master: Master, row: int, place: int) -> float:
     """The basis matrix: a ranking's shares and 1, or −1 in a slack's own row."""
     variable = master.basis[place]
     if variable >= 0:
-        return 1.0 if row == master.edge.size else master.shares[variable, row]
+        return 1.0 if row == master.edge.size else float(master.shares[row, variable])
     return -1.0 if row == -1 - variable else 0.0
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from excalibr._types import Floats, Integers
 from excalibr.solver.jit import compiled
-from excalibr.solver.ordering import rank_best
+from excalibr.solver.ordering import rank_best, sort_descending
 
 __all__ = [
     "Program",
@@ -51,9 +51,13 @@ def scaled_program(
     high: Floats,
     below: Floats,
     above: Floats,
-    slots: Floats,
+    position_weights: Floats,
+    slot_order: Integers,
 ) -> tuple[Program, float]:
-    """The program with its best gain at 0 and its largest number at 1, and what one unit of it was before."""
+    """The program with its best gain at 0 and its largest number at 1, and what one unit of it was before.
+
+    ``slot_order`` is filled with the slots, heaviest first; the program's rankings are in that order.
+    """
     top = largest(gains)
     bottom = top
     for candidate in range(gains.size):
@@ -69,6 +73,10 @@ def scaled_program(
     for category in range(below.size):
         scaled_below[category] = below[category] / unit
         scaled_above[category] = above[category] / unit
+    sort_descending(position_weights, slot_order, np.empty(slot_order.size, dtype=np.int64), slot_order.size)
+    slots = np.empty(slot_order.size)
+    for rank in range(slots.size):
+        slots[rank] = position_weights[slot_order[rank]]
     return Program(scaled_gains, indptr, indices, values, low, high, scaled_below, scaled_above, slots), unit
 
 

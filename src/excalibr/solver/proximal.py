@@ -99,8 +99,8 @@ class Step(NamedTuple):
 @compiled
 def find_prices(
     program: Program, state: State, best: Best, prices: Floats, rho: float, tolerance: float, max_sorts: int
-) -> tuple[int, int, float]:
-    """The outer loop, from ``prices`` and ``state.centre``; fills ``best``. Returns status, sorts and the last ρ."""
+) -> tuple[int, int]:
+    """The outer loop, from ``prices`` and ``state.centre``; fills ``best``. Returns status and sorts."""
     step = _new_step(prices.size)
     steepest = max(largest(program.below), largest(program.above))
     step.pace[DAMPING] = 1.0
@@ -114,9 +114,9 @@ def find_prices(
         sorts += used + 1
         gap = _record(program, state, best, prices)
         if gap <= tolerance:
-            return CONVERGED, sorts, rho
+            return CONVERGED, sorts
         if sorts >= max_sorts:
-            return SORTS_SPENT, sorts, rho
+            return SORTS_SPENT, sorts
         stalled = 0 if gap < 0.9 * smallest else stalled + 1
         smallest = min(smallest, gap)
         if stalled >= MAX_STALLED:
@@ -124,7 +124,7 @@ def find_prices(
         rest = max(1e-15, min(rest, REST_SHARE * gap / steepest))
         copy_into(state.exposure, state.centre, state.centre.size)
         rho = min(rho * _growth(steps), RHO_LIMIT)
-    return STALLED, sorts, rho
+    return STALLED, sorts
 
 
 @compiled
