@@ -247,21 +247,27 @@ def _sparse_rows(categories: Any) -> Memberships:
 
 def _normalised_rows(rows: Memberships) -> Memberships:
     values = rows.values
-    if not values.min(initial=0.0) >= 0.0 or not np.isfinite(values.sum()):  # a NaN fails the first, too
+    sums = _row_sums(rows)
+    least, most = sums.min(), sums.max()
+    if not (values.min(initial=0.0) >= 0.0 and most < np.inf):  # a NaN fails both
         at = int(np.argmin(_is_share(values)))
         row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
         where = f"row {row}, column {int(rows.indices[at])} is {values[at]}"
         raise InputError(explain("categories", where, "be finite and at least 0"))
-    owners = np.repeat(np.arange(rows.n_candidates), rows.indptr[1:] - rows.indptr[:-1])
-    sums = sums_by(owners, values, rows.n_candidates)
-    least, most = sums.min(), sums.max()
     if max(most - 1.0, 1.0 - least) > SUM_TOLERANCE:
         row = int(np.argmax(np.abs(sums - 1.0) > SUM_TOLERANCE))
         hint = "divide each row by its sum." if sums[row] else "give items without a category one of their own."
         raise InputError(explain("categories", f"row {row} sums to {sums[row]:.6g}", "sum to 1", hint))
     if not least == most == 1.0:
-        values = values / sums[owners]
+        values = values / np.repeat(sums, np.diff(rows.indptr))
     return Memberships(frozen(rows.indptr), frozen(rows.indices), frozen(values), rows.n_categories)
+
+
+def _row_sums(rows: Memberships) -> Floats:
+    counts = rows.indptr[1:] - rows.indptr[:-1]
+    if counts.all():  # what reduceat needs, and three times as quick
+        return np.asarray(np.add.reduceat(rows.values, rows.indptr[:-1]))
+    return sums_by(np.repeat(np.arange(rows.n_candidates), counts), rows.values, rows.n_candidates)
 
 
 def _target(target: ArrayLike, r: int) -> Floats:

@@ -63,8 +63,12 @@ def gap_of_lottery(
     rankings: Integers,
     weights: Floats,
     prices: Floats,
+    order: Integers,
 ) -> float:
-    """The same on plain arrays, for the kernel, which ends every solve with it."""
+    """The same on plain arrays, for the kernel, which ends every solve with it.
+
+    ``order`` is any permutation of the candidates. The nearer it is to sorted, the quicker; the result is the same.
+    """
     centre = largest(gains)
     objective = 0.0
     shares = np.zeros(low.size)
@@ -83,7 +87,7 @@ def gap_of_lottery(
         price = min(max(prices[category], -below[category]), above[category])
         inside[category] = price
         bound += (high[category] if price > 0.0 else low[category]) * price
-    bound += _best_ranking(gains, centre, indptr, indices, values, position_weights, inside)
+    bound += _best_ranking(gains, centre, indptr, indices, values, position_weights, inside, order)
     return max(bound - objective, 0.0)
 
 
@@ -96,6 +100,7 @@ def _best_ranking(
     values: Floats,
     position_weights: Floats,
     prices: Floats,
+    order: Integers,
 ) -> float:
     """The value of the ranking that sorts the price-adjusted scores into the heaviest slots."""
     adjusted = np.empty(gains.size)
@@ -105,7 +110,6 @@ def _best_ranking(
             adjusted[candidate] -= values[place] * prices[indices[place]]
     k = position_weights.size
     slots = np.arange(k)
-    order = np.arange(gains.size)
     spare = np.empty(gains.size, dtype=np.int64)
     sort_descending(position_weights, slots, spare, k)
     rank_best(adjusted, k, order, spare)
@@ -131,6 +135,7 @@ def _gap_of_lottery(
     prices: Floats,
 ) -> float:
     """:func:`gap_of_lottery` for Python."""
+    order = np.arange(gains.size)
     return gap_of_lottery(
-        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices
+        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices, order
     )

@@ -25,21 +25,24 @@ from excalibr.solver.program import Program, copy_into, dual_value, penalty_cost
 
 __all__ = ["close_gap"]
 
-SMOOTHING = 0.7
+FIRST_SMOOTHING = 0.5
 WORTH_ADDING = 1e-11
 MAX_DOUBTS = 5
+SMOOTHER = 0.1
+ROUGHER = 0.1
 ROOM_FOR_RANKINGS = 64
 SORTS_A_CATEGORY = 40
 
 
 @compiled
 def close_gap(
-    program: Program, rankings: Integers, prices: Floats, tolerance: float, max_sorts: int
+    program: Program, rankings: Integers, prices: Floats, tolerance: float, max_sorts: int, order: Integers
 ) -> tuple[Integers, Floats, int, bool]:
     """Add rankings to those given, or to the one by scores if there are none, until the gap is within ``tolerance``.
 
-    ``prices`` (r,) is where to start and ends as the best prices found. Returns the lottery's rankings (by rank), their
-    weights (some may be 0), how many sorts it took and whether the gap was closed.
+    ``prices`` (r,) is where to start and ends as the best prices found; ``order`` is any permutation of the candidates
+    and ends as the last sort. Returns the lottery's rankings (by rank), their weights (some may be 0), the number of
+    sorts and whether the gap was closed.
     """
     n = program.gains.size
     r = program.low.size
@@ -48,7 +51,6 @@ def close_gap(
     master = new_master(capacity, r, program.slots.size)
     for ranking in range(rankings.shape[0]):
         _add(program, master, rankings[ranking])
-    order = np.arange(n)
     spare = np.empty(n, dtype=np.int64)
     adjusted = np.empty(n)
     trial = prices.copy()
@@ -57,6 +59,7 @@ def close_gap(
     _add(program, master, order)
     alive = start(program, master)
     doubts = 0
+    smoothing = FIRST_SMOOTHING
     while alive:
         alive = optimise(program, master, 50 * (r + 10))
         if bound - _objective(program, master) <= tolerance:
@@ -67,16 +70,19 @@ def close_gap(
         if master.counts[RANKINGS_FOUND] == capacity:
             keep_basic(master)
         added = False
-        for weight in (SMOOTHING, 0.0):  # between the best prices and the master's, then at the master's own
+        for attempt in range(2):  # between the best prices and the master's, then at the master's own
             if added or sorts >= limit:
                 break
+            weight = smoothing if attempt == 0 else 0.0
             _between(program, prices, master.prices, weight, trial)
             value = dual_value(program, trial, adjusted, order, spare)
             sorts += 1
+            added = _add_if_worth(program, master, order)
+            if attempt == 0:
+                smoothing = _next_smoothing(program, master, prices, trial, smoothing, added)
             if value < bound:
                 bound = value
                 copy_into(trial, prices, r)
-            added = _add_if_worth(program, master, order)
         if not added:
             alive = master.counts[PIVOTS_SINCE] > 0 and refactorise(master) and doubts < MAX_DOUBTS
             doubts += 1
@@ -110,6 +116,21 @@ def _add_if_worth(program: Program, master: Master, ranking: Integers) -> bool:
         master.counts[RANKINGS_FOUND] = place
         return False
     return True
+
+
+@compiled
+def _next_smoothing(
+    program: Program, master: Master, best: Floats, trial: Floats, smoothing: float, added: bool
+) -> float:
+    """Nearer to the best prices if the bound rises from the trial towards the master's prices, else further away."""
+    place = master.counts[RANKINGS_FOUND] - (1 if added else 0)
+    rise = 0.0
+    for category in range(trial.size):
+        edge = program.high[category] if trial[category] > 0.0 else program.low[category]
+        rise += (edge - master.shares[category, place]) * (trial[category] - best[category])
+    if rise > 0.0:
+        return smoothing + SMOOTHER * (1.0 - smoothing)
+    return max(smoothing - ROUGHER, 0.0)
 
 
 @compiled

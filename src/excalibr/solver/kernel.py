@@ -14,7 +14,7 @@ from excalibr.solver.certificate import gap_of_lottery
 from excalibr.solver.columns import close_gap
 from excalibr.solver.jit import FLOAT, FLOATS, INTEGER, INTEGERS, RANKINGS, compiled, entry
 from excalibr.solver.lottery import lottery_of_face, tidy_lottery
-from excalibr.solver.ordering import sort_descending
+from excalibr.solver.ordering import sort_afresh
 from excalibr.solver.program import Program, copy_into, largest, scaled_program
 from excalibr.solver.proximal import CONVERGED, SORTS_SPENT, STALLED, State, find_prices, new_best, new_state
 
@@ -52,7 +52,7 @@ def solve_program(
     )
     state = new_state(n, r)
     prices = np.zeros(r)
-    sort_descending(program.gains, state.order, state.spare, n)
+    sort_afresh(program.gains, state.order, state.spare, n)
     copy_into(state.order, state.ranked, n)
     rho = _begin(program, state)
     best = new_best(n, r)
@@ -63,7 +63,19 @@ def solve_program(
     for category in range(r):
         prices[category] = best.prices[category] * unit
     gap = gap_of_lottery(
-        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices
+        gains,
+        indptr,
+        indices,
+        values,
+        low,
+        high,
+        below,
+        above,
+        position_weights,
+        rankings,
+        weights,
+        prices,
+        state.ranked,
     )
     if status == CONVERGED and gap > allowed:
         status = STALLED  # rounding got between the exposure and its rankings
@@ -106,12 +118,14 @@ def close_program(
     for candidate in range(gains.size):
         spread = max(spread, -program.gains[candidate] * unit)
     aim = SAFETY * tolerance * max(1.0, spread) / unit
-    rankings, weights, sorts, closed = close_gap(program, by_rank, prices, aim, max_sorts)
+    order = np.arange(gains.size)
+    sort_afresh(program.gains, order, np.empty(gains.size, dtype=np.int64), gains.size)
+    rankings, weights, sorts, closed = close_gap(program, by_rank, prices, aim, max_sorts, order)
     rankings, weights = tidy_lottery(program, rankings, weights, slot_order)
     for category in range(prices.size):
         prices[category] *= unit
     gap = gap_of_lottery(
-        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices
+        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices, order
     )
     status = CONVERGED if closed else (SORTS_SPENT if sorts >= max_sorts else STALLED)
     return rankings, weights, prices, gap, status, sorts

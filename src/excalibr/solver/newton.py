@@ -87,8 +87,8 @@ def box_step(
         if up or down:
             free[count] = category
             count += 1
-    for _ in range(CLAMP_ROUNDS):
-        _gather(hessian, damping, gradient, step, free, count, factor, right)
+    for clamping in range(CLAMP_ROUNDS):
+        _gather(hessian, damping, gradient, step, free, count, factor, right, clamping > 0)
         _factorise(factor, count)
         _substitute(factor, right, count)
         kept = _clamp(prices, floors, ceilings, free, count, right, step)
@@ -111,6 +111,7 @@ def _gather(
     count: int,
     factor: Floats,
     right: Floats,
+    clamped: bool,
 ) -> None:
     """The system of the free prices, with what the clamped ones already move on the right-hand side."""
     r = gradient.size
@@ -122,7 +123,7 @@ def _gather(
             factor[place, other] = hessian[row, free[other]]
         factor[place, place] += damping
         moved = gradient[row]
-        for category in range(r):
+        for category in range(r if clamped else 0):
             if step[category] != 0.0:
                 moved += hessian[min(row, category), max(row, category)] * step[category]
         right[place] = -moved

@@ -9,10 +9,12 @@ from __future__ import annotations
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.solver.jit import compiled
 
-__all__ = ["rank_best", "select_above", "sort_descending", "value_at_rank"]
+__all__ = ["rank_best", "select_above", "sort_afresh", "sort_descending", "value_at_rank"]
 
 WORTH_SELECTING = 5
 """With more candidates than this for each one wanted, the best are selected first and only they are sorted."""
+
+RUN = 12
 
 MOVES_A_CANDIDATE = 8
 """Insertion is given up for a merge sort when it has moved this many entries for each candidate."""
@@ -21,8 +23,22 @@ MOVES_A_CANDIDATE = 8
 @compiled
 def sort_descending(keys: Floats, order: Integers, spare: Integers, count: int) -> None:
     """Sort ``order[:count]`` by ``keys``, largest first, ties by the lower index."""
-    if not _mend(keys, order, count):
-        _merge_sort(keys, order, spare, count)
+    if not _mend(keys, order, 0, count, MOVES_A_CANDIDATE * count):
+        sort_afresh(keys, order, spare, count)
+
+
+@compiled
+def sort_afresh(keys: Floats, order: Integers, spare: Integers, count: int) -> None:
+    """The same for an order that is no better than chance: short runs by insertion, then merged two by two."""
+    for first in range(0, count, RUN):
+        _mend(keys, order, first, min(first + RUN, count), RUN * RUN)
+    width = RUN
+    while width < count:
+        for left in range(0, count, 2 * width):
+            _merge(keys, order, spare, left, min(left + width, count), min(left + 2 * width, count))
+        for place in range(count):
+            order[place] = spare[place]
+        width *= 2
 
 
 @compiled
@@ -122,14 +138,13 @@ def _before(keys: Floats, first: int, second: int) -> bool:
 
 
 @compiled
-def _mend(keys: Floats, order: Integers, count: int) -> bool:
-    """Insertion sort; False when it was given up half-way (``order`` is still a permutation then)."""
-    budget = MOVES_A_CANDIDATE * count
-    for place in range(1, count):
+def _mend(keys: Floats, order: Integers, first: int, last: int, budget: int) -> bool:
+    """Insertion sort of order[first:last]; False when it took more moves than the budget and was given up half-way."""
+    for place in range(first + 1, last):
         candidate = order[place]
         key = keys[candidate]
         target = place
-        while target > 0:
+        while target > first:
             other = order[target - 1]
             if keys[other] > key or (keys[other] == key and other < candidate):
                 break
@@ -140,20 +155,6 @@ def _mend(keys: Floats, order: Integers, count: int) -> bool:
         if budget < 0:
             return False
     return True
-
-
-@compiled
-def _merge_sort(keys: Floats, order: Integers, spare: Integers, count: int) -> None:
-    """Bottom-up merge sort; after the pass of ``width`` every run of 2·width is sorted."""
-    width = 1
-    while width < count:
-        for left in range(0, count, 2 * width):
-            middle = min(left + width, count)
-            right = min(left + 2 * width, count)
-            _merge(keys, order, spare, left, middle, right)
-        for place in range(count):
-            order[place] = spare[place]
-        width *= 2
 
 
 @compiled
