@@ -71,6 +71,12 @@ def test_names_the_solvers_it_knows() -> None:
         mip_greedy(fractional_problem(), solver="scipp")
 
 
+@pytest.mark.parametrize("max_nodes", [0, 2.5, True])
+def test_takes_a_whole_number_of_nodes(max_nodes: int) -> None:
+    with pytest.raises(errors.InputError, match="max_nodes: is .*, must be a whole number of at least 1"):
+        mip_greedy(fractional_problem(), max_nodes=max_nodes)
+
+
 def test_says_that_it_stopped_at_its_limit_of_nodes() -> None:
     with pytest.warns(errors.GapWarning, match="limit of nodes"):
         policy = mip_greedy(fractional_problem(), max_nodes=1)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from excalibr._types import Floats
+from excalibr.errors import InputError
 from excalibr.metrics import DIVERGENCES, hellinger, jensen_shannon, kl, l1
 
 SHARES = st.one_of(st.just(0.0), st.floats(min_value=0.0, max_value=1.0))
@@ -94,3 +95,22 @@ def test_worked_examples_of_the_symmetric_ones() -> None:
     assert l1(p, q) == 1.0
     assert hellinger(p, q) ** 2 == pytest.approx(1.0 - np.sqrt(0.5))
     assert jensen_shannon(p, q) == pytest.approx(0.5 * (0.5 * np.log(2 / 3) + 0.5 * np.log(2)) + 0.5 * np.log(4 / 3))
+
+
+@pytest.mark.parametrize("name", DIVERGENCES)
+@pytest.mark.parametrize(
+    ("distribution", "message"),
+    [
+        ([1.0], r"distribution: has shape \(1,\) and the target \(2,\)"),
+        ([1.5, -0.5], r"distribution: has a share of -0\.5, must have shares of at least 0"),
+        ([np.nan, 1.0], "distribution: has a share of nan"),
+    ],
+)
+def test_errors_say_what_is_no_distribution(name: str, distribution: list[float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        DIVERGENCES[name](distribution, [0.5, 0.5])
+
+
+def test_kl_takes_no_smoothing_beyond_one() -> None:
+    with pytest.raises(InputError, match="smoothing: is 2, must be from 0 to 1"):
+        kl([1.0, 0.0], [0.5, 0.5], smoothing=2)

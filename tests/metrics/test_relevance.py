@@ -113,5 +113,7 @@ def test_held_out_says_what_is_wrong(arguments: tuple[object, ...], message: str
 def test_metrics_say_what_is_wrong() -> None:
     with pytest.raises(errors.InputError, match="held_out: is of 5 candidates, must be of the policy's 6"):
         ndcg(shown([0, 1]), HeldOut.of([0], n=5))
-    with pytest.raises(errors.InputError, match=r"k: is 3, must be from 1 to the policy's number of slots \(2\)"):
+    with pytest.raises(errors.InputError, match=r"k: is 3, must be a whole number from 1 to .* number of slots \(2\)"):
         recall(shown([0, 1]), HeldOut.of([0], n=6), k=3)
+    with pytest.raises(errors.InputError, match=r"k: is 1\.5, must be a whole number"):
+        recall(shown([0, 1]), HeldOut.of([0], n=6), k=1.5)  # type: ignore[arg-type]

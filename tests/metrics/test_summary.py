@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from excalibr.errors import InputError
 from excalibr.metrics import Summary, summarise
 
 
@@ -39,6 +40,11 @@ def test_nobody_has_no_mean(values: list[float]) -> None:
 @given(st.lists(st.floats(min_value=-1e6, max_value=1e6), min_size=1))
 def test_mean_lies_among_the_values(values: list[float]) -> None:
     assert min(values) - 1e-9 <= summarise(values).mean <= max(values) + 1e-9
+
+
+def test_columns_of_several_metrics_are_not_pooled() -> None:
+    with pytest.raises(InputError, match=r"values: have shape \(2, 2\), must have shape \(users,\)"):
+        summarise([[1.0, 2.0], [3.0, 4.0]])
 
 
 def test_reads_as_a_line() -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from excalibr import Policy, Problem, methods
-from excalibr.paper import lp, lp_full, solve_full, solve_reduced
+from excalibr.paper import lottery, lp, lp_full, solve_full, solve_reduced
+from tests.problems import mixed_problem
 
 from .mixed import problems, unit
 
@@ -20,6 +21,18 @@ def test_lp_and_lp_full_and_excalibr_have_the_same_objective(problem: Problem) -
     exact = methods.apply("excalibr", problem).objective
     assert lp(problem).objective == pytest.approx(exact, abs=1e-8 * unit(problem))
     assert lp_full(problem).objective == pytest.approx(exact, abs=1e-8 * unit(problem))
+
+
+@pytest.mark.parametrize("hundred", range(3))
+def test_the_three_agree_and_reproduce_their_matrices_on_hundreds_of_larger_problems(hundred: int) -> None:
+    for seed in range(100 * hundred, 100 * hundred + 100):
+        problem = mixed_problem(np.random.default_rng(seed))
+        exact = methods.apply("excalibr", problem)
+        np.testing.assert_allclose(exact.matrix() @ problem.position_weights, exact.exposure, atol=1e-14)
+        for solution in (solve_reduced(problem), solve_full(problem)):
+            policy = lottery(problem, solution)
+            np.testing.assert_allclose(policy.matrix(), solution.matrix[:, : problem.k], atol=1e-9)
+            assert policy.objective == pytest.approx(exact.objective, abs=2e-9 * unit(problem)), seed
 
 
 @given(problems())

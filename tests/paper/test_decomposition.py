@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from excalibr import Problem
 from excalibr._types import Floats
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 from excalibr.paper import Decomposition, augment, birkhoff, solve_full, solve_reduced
 
 from .mixed import permutation_matrix, problems, random_stochastic
@@ -136,6 +136,13 @@ def test_errors_say_where_the_matrix_is_not_doubly_stochastic(matrix: Floats, me
         birkhoff(matrix)
 
 
-def test_an_unknown_matching_is_named_with_the_nearest() -> None:
+@pytest.mark.parametrize("matrix", [[["a"]], np.eye(2) * 1j, [[1.0], [1.0, 2.0]]])
+def test_what_is_no_matrix_of_numbers_is_an_error_of_type(matrix: Floats) -> None:
+    with pytest.raises(InputTypeError, match="P: cannot be read as numbers"):
+        birkhoff(matrix)
+
+
+@pytest.mark.parametrize("matching", ["bottle", ["bottle"]])
+def test_an_unknown_matching_is_named_with_the_nearest(matching: str) -> None:
     with pytest.raises(InputError, match="did you mean 'bottleneck'"):
-        birkhoff([[1.0]], "bottle")
+        birkhoff([[1.0]], matching)

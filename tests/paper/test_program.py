@@ -104,6 +104,16 @@ def test_scores_of_any_scale_are_solved_as_well() -> None:
         assert solve_reduced(problem).objective / scale == pytest.approx(2.5, abs=1e-9)
 
 
+def test_an_offset_of_all_scores_costs_no_precision() -> None:
+    random = np.random.default_rng(106)  # with scores of 1e6 and more, HiGHS's tolerances once hid all that differs
+    scores, categories = random.random(20), random.dirichlet(np.ones(6), 20)
+    plain = Problem.of(scores, categories, random.dirichlet(np.ones(6)), k=8)
+    shifted = replace(plain, scores=plain.scores + 1e6)
+    for solve in (solve_reduced, solve_full):
+        offset = 1e6 * (1.0 - plain.trade_off)
+        assert solve(shifted).objective - offset == pytest.approx(solve(plain).objective, abs=1e-8)
+
+
 def test_an_unknown_solver_is_named_with_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean 'highs-ipm'"):
         solve_reduced(HALVES, "highs_ipm")

@@ -21,8 +21,10 @@ def mmr(problem: Problem) -> Policy:
     target plays no part. λ is the problem's trade-off: 0 is relevance only. The order of selection fills the slots
     heaviest first; ties as in :func:`excalibr.baselines.greedy`.
 
-    References ---------- Carbonell, J. and Goldstein, J. (1998). The use of MMR, diversity-based reranking for
-    reordering documents and producing summaries. SIGIR.
+    References
+    ----------
+    Carbonell, J. and Goldstein, J. (1998). The use of MMR, diversity-based reranking for reordering documents and
+    producing summaries. SIGIR.
 
     Examples
     --------

@@ -46,6 +46,7 @@ def largest_size(numbers: Floats) -> float:
 @compiled
 def price_terms(
     changes: Floats,
+    holders: Integers,
     term_categories: Integers,
     term_shares: Floats,
     filled: Floats,
@@ -57,9 +58,12 @@ def price_terms(
 ) -> None:
     """How much λ·KL(q ‖ p̃) falls in a category when a candidate with this share of it takes the slot.
 
-    Without the candidate p̃ = density·filled + anchor·q, with it density·weight·share more; anchor ≥ α > 0.
+    Without the candidate p̃ = density·filled + anchor·q, with it density·weight·share more; anchor ≥ α > 0. Terms that
+    no remaining candidate has (``holders`` counts them) are not looked at: with arbitrary shares each has only one.
     """
     for term in range(len(term_shares)):
+        if not holders[term]:
+            continue
         category = term_categories[term]
         wanted = target[category]
         changes[term] = 0.0
@@ -88,6 +92,10 @@ def calibrated_order(
     """
     remaining, order, filled = candidates.copy(), np.empty(len(weights), np.int64), np.zeros(len(target))
     values, changes = np.empty(len(candidates)), np.empty(len(term_shares))
+    holders = np.zeros(len(term_shares), np.int64)
+    for candidate in candidates:
+        for place in range(indptr[candidate], indptr[candidate + 1]):
+            holders[terms[place]] += 1
     size = largest_size(gains)
     total = 0.0
     for slot in range(len(weights)):  # heaviest first, so that total > 0
@@ -96,7 +104,7 @@ def calibrated_order(
         density = 1.0 - smoothing if projected else (1.0 - smoothing) / total
         anchor = smoothing + (1.0 - smoothing) * max(1.0 - total, 0.0) if projected else smoothing
         # All candidates of a step meet the same density and anchor: one logarithm for each distinct (category, share).
-        price_terms(changes, term_categories, term_shares, filled, target, density, anchor, weight, trade_off)
+        price_terms(changes, holders, term_categories, term_shares, filled, target, density, anchor, weight, trade_off)
         count = len(remaining) - slot
         for at in range(count):
             values[at] = weight * gains[remaining[at]]
@@ -105,6 +113,7 @@ def calibrated_order(
         chosen = take_best(remaining, values, count, TIE * (weight * size + trade_off))
         for place in range(indptr[chosen], indptr[chosen + 1]):
             filled[term_categories[terms[place]]] += weight * term_shares[terms[place]]
+            holders[terms[place]] -= 1
         order[slot] = chosen
     return order
 

@@ -63,6 +63,8 @@ def mip_greedy(problem: Problem, *, solver: str = "highs", max_nodes: int = MAX_
         hint = "with n = k there is only one set to choose; pass more candidates, or order these with method='greedy'."
         found, must = f"is {problem.k}, the number of candidates", "be less than it for mip-greedy"
         raise InputError(explain("k", found, must, hint))
+    if isinstance(max_nodes, bool) or not isinstance(max_nodes, (int, np.integer)) or max_nodes < 1:
+        raise InputError(explain("max_nodes", f"is {max_nodes!r}", "be a whole number of at least 1"))
     chosen = _chosen_set(_SOLVERS[solver](problem, max_nodes), problem.k)
     return one_ranking(problem, select(problem, falling_weights(problem), candidates=chosen), "mip-greedy")
 
@@ -112,7 +114,7 @@ def _by_highs(problem: Problem, max_nodes: int) -> Floats:
         integrality=binary.astype(np.int64),
         bounds=Bounds(0.0, np.where(binary, 1.0, np.inf)),
         constraints=LinearConstraint(program.rows, program.low, program.high),
-        options={"node_limit": max_nodes, "mip_rel_gap": 0.0},
+        options={"node_limit": int(max_nodes), "mip_rel_gap": 0.0},
     )
     if result.x is None:
         raise SolverError(f"mip-greedy: HiGHS ended without a set ({result.message}).")
@@ -136,7 +138,7 @@ def _by_scip(problem: Problem, max_nodes: int) -> Floats:
     program = cvxpy.Problem(cvxpy.Maximize(value), [cvxpy.sum(selection) == problem.k])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Solution may be inaccurate")  # CVXPY's words for a limit; ours are below
-        program.solve(solver=cvxpy.SCIP, scip_params={"limits/totalnodes": max_nodes})
+        program.solve(solver=cvxpy.SCIP, scip_params={"limits/totalnodes": int(max_nodes)})
     if selection.value is None:
         raise SolverError(f"mip-greedy: SCIP ended without a set (status {program.status}).")
     if program.status != cvxpy.OPTIMAL:

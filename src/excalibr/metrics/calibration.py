@@ -110,7 +110,7 @@ def prefix_distributions(policy: Policy) -> list[Floats]:
 
     One ranking at a time, so that the arrays stay small: together they would be slow for their memory alone.
     """
-    rows, weights = _dense_rows(policy), policy.problem.position_weights
+    rows, weights = policy.problem.memberships.dense(), policy.problem.position_weights
     totals = np.cumsum(weights)[:, None]
     first = int(np.argmax(totals > 0))
     return [np.cumsum(rows[ranking] * weights[:, None], axis=0)[first:] / totals[first:] for ranking in policy.rankings]
@@ -140,11 +140,3 @@ def _measure(divergence: str) -> Divergence:
     if not isinstance(divergence, str) or divergence not in DIVERGENCES:
         raise unknown_name("divergence", divergence, DIVERGENCES)
     return DIVERGENCES[divergence]
-
-
-def _dense_rows(policy: Policy) -> Floats:
-    memberships = policy.problem.memberships
-    rows = np.repeat(np.arange(memberships.n_candidates), np.diff(memberships.indptr))
-    dense = np.zeros((memberships.n_candidates, memberships.n_categories))
-    dense[rows, memberships.indices] = memberships.values
-    return dense

@@ -1,7 +1,7 @@
 """How far a category distribution is from a target: KL, L1, Hellinger and Jensen–Shannon.
 
-Each function takes distributions p of shape (..., r) and a target q of shape (r,) or (..., r), and returns one number
-for each distribution, 0 where p = q. All logarithms are natural.
+Each function takes distributions p of shape (..., r) and a target q of shape (r,) or (..., r), of shares of at least 0,
+and returns one number for each distribution, 0 where p = q. All logarithms are natural.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
+from excalibr._arrays import numbers
 from excalibr._types import Floats
 from excalibr.baselines import SMOOTHING
+from excalibr.errors import InputError, explain
 
 __all__ = ["DIVERGENCES", "hellinger", "jensen_shannon", "kl", "l1"]
 
@@ -39,7 +41,9 @@ def kl(distribution: ArrayLike, target: ArrayLike, smoothing: float = SMOOTHING)
     >>> kl([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [1.0, 0.0]).round(3).tolist()
     [4.605, 0.683, 0.0]
     """
-    p, q = _floats(distribution), _floats(target)
+    if not 0.0 <= smoothing <= 1.0:
+        raise InputError(explain("smoothing", f"is {smoothing!r}", "be from 0 to 1"))
+    p, q = _shares(distribution, target)
     return _relative_entropy(q, (1.0 - smoothing) * p + smoothing * q)
 
 
@@ -51,7 +55,8 @@ def l1(distribution: ArrayLike, target: ArrayLike) -> Floats:
     >>> l1([[0.5, 0.5], [0.0, 1.0]], [1.0, 0.0]).tolist()
     [1.0, 2.0]
     """
-    return np.asarray(np.abs(_floats(distribution) - _floats(target)).sum(axis=-1))
+    p, q = _shares(distribution, target)
+    return np.asarray(np.abs(p - q).sum(axis=-1))
 
 
 def hellinger(distribution: ArrayLike, target: ArrayLike) -> Floats:
@@ -69,8 +74,8 @@ def hellinger(distribution: ArrayLike, target: ArrayLike) -> Floats:
     >>> hellinger([[0.0, 1.0], [1.0, 0.0]], [1.0, 0.0]).tolist()
     [1.0, 0.0]
     """
-    roots = np.sqrt(_floats(distribution)) - np.sqrt(_floats(target))
-    return np.asarray(np.sqrt(0.5 * np.square(roots).sum(axis=-1)))
+    p, q = _shares(distribution, target)
+    return np.asarray(np.sqrt(0.5 * np.square(np.sqrt(p) - np.sqrt(q)).sum(axis=-1)))
 
 
 def jensen_shannon(distribution: ArrayLike, target: ArrayLike) -> Floats:
@@ -88,7 +93,7 @@ def jensen_shannon(distribution: ArrayLike, target: ArrayLike) -> Floats:
     >>> jensen_shannon([[0.0, 1.0], [1.0, 0.0]], [1.0, 0.0]).round(3).tolist()
     [0.693, 0.0]
     """
-    p, q = _floats(distribution), _floats(target)
+    p, q = _shares(distribution, target)
     middle = 0.5 * (p + q)
     return np.asarray(0.5 * (_relative_entropy(p, middle) + _relative_entropy(q, middle)))
 
@@ -110,5 +115,13 @@ def _relative_entropy(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.maximum((first * np.log(ratios)).sum(axis=-1), 0.0))
 
 
-def _floats(values: ArrayLike) -> Floats:
-    return np.asarray(values, dtype=np.float64)
+def _shares(distribution: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
+    """Both as arrays, with the same categories; a share that is negative or nan is an error that says so."""
+    p, q = numbers("distribution", distribution), numbers("target", target)
+    if p.shape[-1:] != q.shape[-1:] or not p.ndim:
+        found = f"has shape {p.shape} and the target {q.shape}"
+        raise InputError(explain("distribution", found, "have the target's categories in its last axis"))
+    for argument, shares in (("distribution", p), ("target", q)):
+        if not shares.min(initial=0.0) >= 0.0:  # a nan fails this too
+            raise InputError(explain(argument, f"has a share of {shares.min():.6g}", "have shares of at least 0"))
+    return p, q

@@ -166,8 +166,9 @@ def _hits(policy: Policy, held_out: HeldOut, k: int | None) -> Booleans:
     if len(held_out.relevant) != policy.problem.n:
         found, must = f"is of {len(held_out.relevant)} candidates", f"be of the policy's {policy.problem.n}"
         raise InputError(explain("held_out", found, must))
-    if k is not None and not 1 <= k <= policy.problem.k:
-        raise InputError(explain("k", f"is {k}", f"be from 1 to the policy's number of slots ({policy.problem.k})"))
+    if k is not None and not (isinstance(k, (int, np.integer)) and 1 <= k <= policy.problem.k):
+        must = f"be a whole number from 1 to the policy's number of slots ({policy.problem.k})"
+        raise InputError(explain("k", f"is {k!r}", must))
     return held_out.relevant[policy.rankings[:, :k]]
 
 

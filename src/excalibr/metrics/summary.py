@@ -8,6 +8,9 @@ from math import nan, sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
+from excalibr._arrays import numbers
+from excalibr.errors import InputError, explain
+
 __all__ = ["Summary", "summarise"]
 
 
@@ -37,7 +40,10 @@ def summarise(values: ArrayLike) -> Summary:
     >>> summarise([1.0, 3.0, float("nan")])
     Summary(mean=2.0, standard_error=1.0, count=2)
     """
-    known = np.asarray(values, dtype=np.float64)
+    known = numbers("values", values)
+    if known.ndim != 1:
+        hint = "summarise each column by itself."
+        raise InputError(explain("values", f"have shape {known.shape}", "have shape (users,)", hint))
     known = known[~np.isnan(known)]
     count = len(known)
     if not count:

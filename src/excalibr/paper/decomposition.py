@@ -91,7 +91,7 @@ def birkhoff(P: MatrixLike, matching: str = "any") -> Decomposition:
     >>> lottery.weights.tolist(), lottery.permutations.tolist(), lottery.residual
     ([0.75, 0.25], [[0, 1], [1, 0]], 0.0)
     """
-    if matching not in MATCHINGS:
+    if not isinstance(matching, str) or matching not in MATCHINGS:
         raise unknown_name("matching", matching, MATCHINGS)
     matrix = checked("P", P, square=True)
     terms = list(_peel(_Remainder(exact(matrix)), MATCHINGS[matching]))

@@ -115,7 +115,7 @@ def _with_highs(problem: Problem, solver: str, full: bool) -> Solution:
         matrix=result.x[:size].reshape(program.rows, program.columns),
         excess=result.x[size : size + problem.r],
         shortfall=result.x[size + problem.r :],
-        objective=-float(result.fun) * program.scale,
+        objective=program.middle - float(result.fun) * program.scale,
         prices=above - below,
         program="full" if full else "reduced",
         solver=solver,
@@ -129,12 +129,14 @@ def _with_highs(problem: Problem, solver: str, full: bool) -> Solution:
 class _Program:
     """Minimise costs·v over equal·v = 1, at_most·v ≤ limits, 0 ≤ v ≤ caps, where v = (P by rows, ε⁺, ε⁻).
 
-    The costs are divided by ``scale``: HiGHS's tolerances are absolute, and scores of any scale should fare the same.
+    HiGHS's tolerances are absolute, and scores of any size should fare the same. So the costs are of scores less
+    ``middle``, which every policy gets once (columns and position weights sum to 1), and are divided by ``scale``.
     """
 
     rows: int
     columns: int
     costs: Floats
+    middle: float
     scale: float
     equal: sp.csr_array
     at_most: sp.csr_array
@@ -149,7 +151,9 @@ def _build(problem: Problem, full: bool) -> _Program:
     weights[: problem.k] = problem.position_weights
     slopes = np.concatenate((penalty.above, penalty.below))
     soft = np.isfinite(slopes)
-    costs = np.concatenate((-np.outer(problem.gains, weights).ravel(), np.where(soft, slopes, 0.0)))
+    gains = problem.gains
+    middle = 0.5 * float(gains.max()) + 0.5 * float(gains.min())
+    costs = np.concatenate((-np.outer(gains - middle, weights).ravel(), np.where(soft, slopes, 0.0)))
     scale = float(np.abs(costs).max()) or 1.0
 
     no_slack = sp.csr_array((n + columns, 2 * r))
@@ -163,6 +167,7 @@ def _build(problem: Problem, full: bool) -> _Program:
         rows=n,
         columns=columns,
         costs=costs / scale,
+        middle=middle,
         scale=scale,
         equal=sp.csr_array(sp.vstack((column_sums, row_sums)) if full else column_sums),
         at_most=sp.csr_array(bands if full else sp.vstack((row_sums, bands))),

@@ -12,8 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from excalibr._arrays import numbers
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, InputTypeError, explain
+from excalibr.errors import InputError, explain
 
 __all__ = ["ONE", "SUM_TOLERANCE", "MatrixLike", "checked", "exact", "from_units"]
 
@@ -34,7 +35,8 @@ def checked(argument: str, matrix: MatrixLike, *, square: bool) -> Floats:
 
     Columns must sum to 1; rows too when the matrix is ``square``, else at most to 1.
     """
-    array = _numbers(argument, matrix)
+    dense: Any = matrix.toarray() if sp.issparse(matrix) else matrix
+    array = numbers(argument, dense)
     if array.ndim != 2 or not array.size:
         raise InputError(explain(argument, f"has shape {array.shape}", "be a matrix with at least one row and column"))
     rows, columns = array.shape
@@ -73,15 +75,6 @@ def exact(matrix: Floats) -> Integers:
 def from_units(units: Integers) -> Floats:
     """The same as floats, without rounding."""
     return units / float(ONE)
-
-
-def _numbers(argument: str, matrix: MatrixLike) -> Floats:
-    dense: Any = matrix.toarray() if sp.issparse(matrix) else matrix
-    try:
-        return np.array(dense, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        found = f"cannot be read as numbers ({error})"
-        raise InputTypeError(explain(argument, found, "be a matrix of numbers")) from error
 
 
 def _check_sums(argument: str, side: str, sums: Floats, *, at_most: bool) -> None:

@@ -17,7 +17,7 @@ from excalibr.policy import Policy
 from excalibr.problem import Limits, Problem
 from excalibr.solver.kernel import STALLED, close_program, solve_program
 
-__all__ = ["solve", "solve_path"]
+__all__ = ["prepare", "solve", "solve_path"]
 
 _Arrays: TypeAlias = tuple[Floats, Integers, Integers, Floats, Floats, Floats, Floats, Floats, Floats]
 _Answer: TypeAlias = tuple[Integers, Floats, Floats, float, int, int]
@@ -48,6 +48,12 @@ def solve_path(problems: Sequence[Problem], limits: Limits | None = None) -> lis
         problem = problems[place]
         policies[place] = last = _solve_after(last, problem, limits)
     return [policies[place] for place in range(len(problems))]
+
+
+def prepare() -> None:
+    """Have every part of the kernel compiled, or loaded from the machine's cache, before a request needs it."""
+    for r in (1, FEW_CATEGORIES + 1):
+        solve(Problem.of(np.arange(r), np.eye(r), np.full(r, 1.0 / r), k=1))
 
 
 def _solve_after(last: Policy | None, problem: Problem, limits: Limits) -> Policy:
