@@ -42,7 +42,9 @@ def test_every_parameter_of_calibrate_is_in_the_reference() -> None:
     assert [name for name in names if f"`{name}`" not in reference] == []
 
 
-@pytest.mark.parametrize("heavy", ["numba", "matplotlib", "pandas", "polars", "cvxpy", "ortools", "typer", "rich"])
+@pytest.mark.parametrize(
+    "heavy", ["numba", "matplotlib", "pandas", "polars", "cvxpy", "ortools", "pyarrow", "typer", "rich"]
+)
 def test_importing_the_package_leaves_heavy_packages_alone(heavy: str) -> None:
     assert heavy not in modules_after_import()
 
@@ -55,6 +57,6 @@ def modules_after_import(cache: list[set[str]] = []) -> set[str]:  # noqa: B006 
     return cache[0]
 
 
-@pytest.mark.parametrize("name", ["errors", "methods", "positions", "datasets", "cli"])
+@pytest.mark.parametrize("name", ["errors", "methods", "positions", "datasets", "targets", "models", "cli"])
 def test_public_modules_can_be_imported_by_name(name: str) -> None:
     assert importlib.import_module(f"excalibr.{name}").__doc__

@@ -9,7 +9,7 @@ from excalibr.policy import Policy
 from excalibr.problem import Problem
 
 if typing.TYPE_CHECKING:
-    from excalibr import datasets, metrics, paper
+    from excalibr import datasets, metrics, models, paper, targets
 
 __version__ = "0.1.0"
 
@@ -23,11 +23,13 @@ __all__ = [
     "errors",
     "methods",
     "metrics",
+    "models",
     "paper",
     "positions",
+    "targets",
 ]
 
-_WHEN_ASKED = ("datasets", "metrics", "paper")  # modules that not every program needs
+_WHEN_ASKED = ("datasets", "metrics", "models", "paper", "targets")  # modules that not every program needs
 
 
 def __getattr__(name: str) -> typing.Any:

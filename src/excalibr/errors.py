@@ -6,7 +6,8 @@
     ├── InputError (ValueError)       an argument has a wrong value
     ├── InputTypeError (TypeError)    an argument has a wrong type
     ├── SolverError (ValueError)      a solver gave up; says at what and with what status
-    └── MissingExtraError (ImportError, ValueError)   an optional dependency is not installed
+    ├── MissingExtraError (ImportError, ValueError)   an optional dependency is not installed
+    └── DownloadError (OSError, ValueError)           a data set could not be had; says what to do by hand
 
     ExcalibrWarning (UserWarning)
     ├── GapWarning                    a solve stopped before its tolerance; the policy is valid, its gap was proven
@@ -21,6 +22,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "DownloadError",
     "ExcalibrError",
     "ExcalibrWarning",
     "GapWarning",
@@ -53,6 +55,10 @@ class SolverError(ExcalibrError, ValueError):
 
 class MissingExtraError(ExcalibrError, ImportError, ValueError):
     """An optional dependency is needed and not installed."""
+
+
+class DownloadError(ExcalibrError, OSError, ValueError):
+    """A data set could not be downloaded."""
 
 
 class ExcalibrWarning(UserWarning):

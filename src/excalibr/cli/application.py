@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from excalibr import __version__
+from excalibr.cli.data import data
 from excalibr.cli.demo import demo
 from excalibr.cli.warmup import warmup
 
@@ -33,3 +34,4 @@ def _options(
 
 application.command(epilog="Example: excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png")(demo)
 application.command(epilog="Example: excalibr warmup")(warmup)
+application.add_typer(data, name="data", epilog="Example: excalibr data get ml-1m")

@@ -1,0 +1,52 @@
+"""Sparse rows read from whatever the caller has; only for modules that may load scipy at once."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import sparse
+
+from excalibr._arrays import frozen
+from excalibr.errors import InputError, InputTypeError, explain
+
+__all__ = ["SparseRows", "build_rows", "freeze_rows", "is_sparse", "read_rows"]
+
+SparseRows: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
+
+
+def is_sparse(matrix: object) -> bool:
+    """Whether this is a sparse matrix of scipy's, of any kind."""
+    return bool(sparse.issparse(matrix))
+
+
+def read_rows(argument: str, matrix: Any, dtype: DTypeLike = np.float64, *, copy: bool = False) -> SparseRows:
+    """The matrix as sparse rows of one type; what is not two-dimensional or has no numbers is refused.
+
+    >>> read_rows("weights", [[0, 2], [1, 0]]).nnz
+    2
+    """
+    try:
+        rows = sparse.csr_array(matrix, dtype=dtype, copy=copy)
+    except (TypeError, ValueError) as error:
+        found = f"cannot be read as a sparse matrix ({error})"
+        raise InputTypeError(explain(argument, found, "be a scipy.sparse matrix or an array of numbers")) from error
+    if rows.ndim != 2:
+        raise InputError(explain(argument, f"have shape {rows.shape}", "have two dimensions"))
+    return rows
+
+
+def build_rows(values: ArrayLike, columns: ArrayLike, indptr: NDArray[Any], n_columns: int) -> SparseRows:
+    """Sparse rows from their three arrays; row i holds the entries from ``indptr[i]`` to ``indptr[i + 1]``."""
+    parts: Any = (np.asarray(values), np.asarray(columns), indptr)
+    rows: SparseRows = sparse.csr_array(parts, shape=(len(indptr) - 1, n_columns))
+    return rows
+
+
+def freeze_rows(rows: SparseRows) -> SparseRows:
+    """The same rows, their arrays read-only."""
+    rows.sort_indices()  # in place, and so before the arrays are locked
+    for array in (rows.data, rows.indices, rows.indptr):
+        frozen(array)
+    return rows

@@ -1,0 +1,74 @@
+"""``excalibr data``: get an official MovieLens archive, and show what a set holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
+
+from excalibr.datasets import MovieLens, genre, load_movielens
+from excalibr.datasets.download import GROUPLENS, download_movielens
+
+__all__ = ["data"]
+
+data = typer.Typer(no_args_is_help=True, help="Get MovieLens, and show what a set holds.")
+
+
+@data.command(epilog="Example: excalibr data get ml-1m --to data")
+def get(
+    name: Annotated[str, typer.Argument(help="ml-1m, ml-10m, ml-20m, ml-25m, ml-32m or ml-latest-small.")],
+    to: Annotated[Path, typer.Option(help="The folder to put the zip in.")] = Path(),
+    url: Annotated[str, typer.Option(help="Where the archives are: GroupLens, or a mirror.")] = GROUPLENS,
+) -> None:
+    """Download an official archive: resumed, checked, and put in place when it is whole."""
+    console = Console(highlight=False)
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        path = download_movielens(
+            name, to, url=url, progress=lambda done, total: bar.update(task, completed=done, total=total)
+        )
+    console.print(f"[bold]{path}[/] is there. See what it holds: excalibr data show {path}", soft_wrap=True)
+    console.print("GroupLens asks to cite Harper and Konstan (2015), and not to redistribute it.", soft_wrap=True)
+
+
+@data.command(epilog="Example: excalibr data show ml-1m.zip")
+def show(
+    path: Annotated[Path, typer.Argument(help="An official zip, the folder it unpacks to, or a Parquet folder.")],
+    complete: Annotated[
+        bool, typer.Option("--complete/--sample", help="Whether an official set must have its official size.")
+    ] = True,
+) -> None:
+    """Read and check a set, and count what the experiment would use of it."""
+    loaded = load_movielens(path, complete=complete)
+    table = Table(title=loaded.name, title_justify="left", show_header=False, box=None)
+    table.add_column()
+    table.add_column(justify="right")
+    for what, value in _facts(loaded):
+        table.add_row(what, value)
+    Console(highlight=False).print(table)
+
+
+def _facts(loaded: MovieLens) -> Iterator[tuple[str, str]]:
+    counts, liked = loaded.counts, loaded.positives()
+    items = loaded.items.of(liked.item_ids)
+    years = items.years[items.years > 0]
+    genres = genre(items.genres)
+    top = np.sort(liked.counts)[::-1][: max(1, round(0.05 * len(items)))]
+    yield "ratings", f"{counts.ratings:,}"
+    yield "users", f"{counts.users:,}"
+    yield "items", f"{counts.items:,}"
+    yield "positives (above 3.5) of users with at least 5", f"{len(liked):,}"
+    yield "  their users", f"{len(liked.user_ids):,}"
+    yield "  their items", f"{len(items):,}"
+    yield "genres", f"{len(genres.categories)}"
+    yield "genres an item, mean", f"{genres.matrix.nnz / len(items):.2f}"
+    yield "years", f"{years.min()} to {years.max()}" if len(years) else "none"
+    yield "items without a year", f"{len(items) - len(years):,}"
+    yield "share of positives on the top 5 % of items", f"{top.sum() / len(liked):.1%}"

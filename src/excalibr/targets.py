@@ -1,0 +1,258 @@
+r"""Where the target comes from: a user's history, weighted by recency or rating, with a prior; uniform; or fixed.
+
+Arrays in, arrays out. ``history`` is for one user, ``histories`` for many at once; both give the same numbers. With
+item shares :math:`a_i`, item weights :math:`w_i` and a prior :math:`q^0` of strength :math:`\alpha` the target is
+
+.. math:: q = \frac{\sum_i w_i a_i + \alpha q^0}{\sum_i w_i + \alpha}
+"""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from excalibr._arrays import numbers
+from excalibr._sparse import SparseRows, build_rows, is_sparse, read_rows
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputError, explain
+from excalibr.problem import SUM_TOLERANCE
+
+__all__ = ["fixed", "histories", "history", "rating_weights", "recency_weights", "uniform"]
+
+
+def history(
+    categories: Any,
+    items: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    strength: float = 0.0,
+) -> Floats:
+    """The category distribution of one user's history.
+
+    Parameters
+    ----------
+    categories
+        (items, r) each item's share of each category, an array or a sparse matrix, rows sum to 1.
+    items
+        (h,) which items the user has, as rows of ``categories``.
+    weights
+        (h,) how much each of them counts, at least 0; None is 1. See :func:`recency_weights`, :func:`rating_weights`.
+    prior
+        (r,) what is believed before the history is seen, such as everybody's distribution; sums to 1.
+    strength
+        How many items the prior is worth: the mean of a Dirichlet distribution with ``strength * prior`` pseudo-counts.
+        A long history outweighs it; an empty one gives the prior itself.
+
+    Returns
+    -------
+    (r,)
+        Sums to 1.
+
+    Examples
+    --------
+    Two comedies and a drama; then the same with a prior that is worth one item:
+
+    >>> categories = [[1, 0], [1, 0], [0, 1]]
+    >>> history(categories, [0, 1, 2]).round(3).tolist()
+    [0.667, 0.333]
+    >>> history(categories, [0, 1, 2], prior=[0.0, 1.0], strength=1).tolist()
+    [0.5, 0.5]
+    """
+    rows = _item_rows(items, _shape(categories)[0])
+    counted = np.ones(len(rows)) if weights is None else numbers("weights", weights)
+    if counted.shape != rows.shape:
+        must = f"have shape ({len(rows)},), one for each item of the history"
+        raise InputError(explain("weights", f"have shape {counted.shape}", must))
+    one = build_rows(counted, rows, np.array([0, len(rows)]), _shape(categories)[0])
+    return np.asarray(histories(categories, one, prior=prior, strength=strength)[0])
+
+
+def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, strength: float = 0.0) -> Floats:
+    """The category distributions of many users' histories at once.
+
+    Parameters
+    ----------
+    categories
+        (items, r) as in :func:`history`.
+    weights
+        (users, items) sparse: how much each item of each history counts. Ones count every item alike.
+    prior, strength
+        As in :func:`history`, the same for all users.
+
+    Returns
+    -------
+    (users, r)
+        Rows sum to 1.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> histories([[1, 0], [0, 1]], csr_array([[1, 1], [1, 0]])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    counted = _weights(weights, _shape(categories)[0])
+    shares = read_rows("categories", categories) if is_sparse(categories) else numbers("categories", categories)
+    sums: Any = counted @ shares
+    dense = np.asarray(sums.toarray() if is_sparse(sums) else sums)
+    dense = dense + _pseudo_counts(prior, strength, dense.shape[1])
+    totals = dense.sum(axis=1)
+    if not (totals > 0).all():
+        where = f"row {int(np.argmin(totals > 0))} has no item with a weight above 0"
+        hint = "pass prior=… and strength=… for users with little or no history."
+        raise InputError(explain("history", where, "have at least one", hint))
+    return np.asarray(dense / totals[:, None])
+
+
+@overload
+def recency_weights(timestamps: SparseRows, half_life: float, *, now: float | None = None) -> SparseRows: ...
+@overload
+def recency_weights(timestamps: ArrayLike, half_life: float, *, now: float | None = None) -> Floats: ...
+def recency_weights(timestamps: Any, half_life: float, *, now: float | None = None) -> Any:
+    r"""Weights that halve with every ``half_life`` of age: :math:`w = 2^{-(\mathrm{now} - t) / \text{half-life}}`.
+
+    Parameters
+    ----------
+    timestamps
+        (h,) for one user; or (users, items) sparse for many, and so are the weights then.
+    half_life
+        In the unit of the timestamps (``30 * 86400`` is thirty days of Unix seconds), above 0.
+    now
+        The moment from which age counts; None is each user's own latest timestamp, whose weight is then 1. What is
+        later than ``now`` has weight 1.
+
+    Examples
+    --------
+    >>> recency_weights([0, 10, 20], half_life=10).tolist()
+    [0.25, 0.5, 1.0]
+    """
+    if not half_life > 0:
+        raise InputError(explain("half_life", f"is {half_life}", "be above 0"))
+    if not is_sparse(timestamps):
+        times = _finite("timestamps", timestamps)
+        return _halved((times.max(initial=0.0) if now is None else now) - times, half_life)
+    rows = read_rows("timestamps", timestamps, copy=True)
+    times = _finite("timestamps", rows.data)
+    latest = _latest(rows) if now is None else np.full(rows.shape[0], float(now))
+    rows.data = _halved(np.repeat(latest, np.diff(rows.indptr)) - times, half_life)
+    return rows
+
+
+def rating_weights(ratings: Any, *, above: float = 0.0) -> Any:
+    """Weights in proportion to how far a rating is above a floor; 0 for those below.
+
+    Parameters
+    ----------
+    ratings
+        (h,) for one user; or (users, items) sparse for many, and so are the weights then.
+    above
+        The rating that counts for nothing; 3.5 makes five stars weigh three times as much as four.
+
+    Examples
+    --------
+    >>> rating_weights([4, 5, 3], above=3.5).tolist()
+    [0.5, 1.5, 0.0]
+    """
+    if not is_sparse(ratings):
+        return np.maximum(_finite("ratings", ratings) - above, 0.0)
+    rows = read_rows("ratings", ratings, copy=True)
+    rows.data = np.maximum(_finite("ratings", rows.data) - above, 0.0)
+    return rows
+
+
+def uniform(r: int, users: int | None = None) -> Floats:
+    """The same share for each of r categories: (r,), or (users, r).
+
+    >>> uniform(4).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    if r < 1:
+        raise InputError(explain("r", f"is {r}", "be at least 1"))
+    return fixed(np.full(r, 1.0 / r), users)
+
+
+def fixed(shares: ArrayLike, users: int | None = None) -> Floats:
+    """The caller's own shares, checked: (r,), or the same for many users, (users, r).
+
+    >>> fixed([0.75, 0.25], users=2).tolist()
+    [[0.75, 0.25], [0.75, 0.25]]
+    """
+    given = numbers("shares", shares)
+    if given.ndim != 1 or not given.size:
+        raise InputError(explain("shares", f"have shape {given.shape}", "have shape (r,)"))
+    if not ((given >= 0) & np.isfinite(given)).all():
+        at = int(np.argmin((given >= 0) & np.isfinite(given)))
+        raise InputError(explain("shares", f"number {at} is {given[at]}", "be finite and at least 0"))
+    total = float(given.sum())
+    if abs(total - 1.0) > SUM_TOLERANCE:
+        raise InputError(explain("shares", f"sum to {total:.6g}", "sum to 1", "divide them by their sum."))
+    return given / total if users is None else np.tile(given / total, (users, 1))
+
+
+def _shape(categories: Any) -> tuple[int, int]:
+    shape = tuple(np.shape(categories))
+    if len(shape) != 2:
+        raise InputError(explain("categories", f"have shape {shape}", "have shape (items, r)"))
+    return shape
+
+
+def _item_rows(items: ArrayLike, n: int) -> Integers:
+    rows = np.asarray(items)
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        found = f"have shape {rows.shape} and type {rows.dtype}"
+        raise InputError(explain("items", found, "be indices of shape (h,)"))
+    outside = (rows < 0) | (rows >= n)
+    if outside.any():
+        raise InputError(explain("items", f"contain {rows[outside][0]}", f"be rows of categories, 0 to {n - 1}"))
+    return rows.astype(np.int64)
+
+
+def _weights(weights: Any, n: int) -> SparseRows:
+    rows = read_rows("weights", weights)
+    if rows.shape[1] != n:
+        raise InputError(explain("weights", f"have shape {rows.shape}", f"have shape (users, {n}), a column an item"))
+    fine = np.isfinite(rows.data) & (rows.data >= 0)
+    if not fine.all():
+        at = int(np.argmin(fine))
+        row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
+        where = f"row {row}, item {int(rows.indices[at])} is {rows.data[at]}"
+        raise InputError(explain("weights", where, "be finite and at least 0"))
+    return rows
+
+
+def _pseudo_counts(prior: ArrayLike | None, strength: float, r: int) -> Floats:
+    """What the prior adds to every history; a prior without a strength, or the other way round, is a mistake."""
+    if not 0 <= strength < np.inf:
+        raise InputError(explain("strength", f"is {strength}", "be finite and at least 0"))
+    if (prior is None) != (strength == 0):
+        found = f"is {strength} {'without' if prior is None else 'with'} a prior"
+        must, hint = "be above 0 with a prior, and 0 without", "strength=10 makes the prior worth ten items."
+        raise InputError(explain("strength", found, must, hint))
+    if prior is None:
+        return np.zeros(r)
+    shares = fixed(prior)
+    if len(shares) != r:
+        raise InputError(explain("prior", f"has shape {shares.shape}", f"have shape ({r},), one for each category"))
+    return np.asarray(strength * shares)
+
+
+def _finite(argument: str, values: ArrayLike) -> Floats:
+    given = numbers(argument, values)
+    if not np.isfinite(given).all():
+        at = int(np.argmin(np.isfinite(given)))
+        raise InputError(explain(argument, f"number {at} is {given.flat[at]}", "be finite"))
+    return given
+
+
+def _halved(ages: Floats, half_life: float) -> Floats:
+    return np.asarray(np.exp2(-np.maximum(ages, 0.0) / half_life))
+
+
+def _latest(rows: SparseRows) -> Floats:
+    """(users,) the largest stored value of each row, 0 where there is none."""
+    latest = np.zeros(rows.shape[0])
+    filled = np.flatnonzero(np.diff(rows.indptr))
+    latest[filled] = np.maximum.reduceat(rows.data, rows.indptr[filled]) if len(filled) else 0.0
+    return latest

@@ -1,0 +1,140 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from excalibr import targets
+from excalibr.errors import InputError, InputTypeError
+
+CATEGORIES = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+
+
+def as_histories(*users: dict[int, float]) -> Any:
+    dense = sparse.lil_array((len(users), len(CATEGORIES)))
+    for row, user in enumerate(users):
+        for item, weight in user.items():
+            dense[row, item] = weight
+    return sparse.csr_array(dense)
+
+
+def test_a_history_is_the_mean_of_its_items() -> None:
+    np.testing.assert_allclose(targets.history(CATEGORIES, [0, 1]), [0.75, 0.25, 0.0])
+
+
+def test_sparse_and_dense_categories_give_the_same() -> None:
+    dense = targets.history(CATEGORIES, [0, 1, 2])
+    assert targets.history(sparse.csr_array(CATEGORIES), [0, 1, 2]).tolist() == dense.tolist()
+
+
+def test_weights_make_items_count_more() -> None:
+    np.testing.assert_allclose(targets.history(CATEGORIES, [0, 2], weights=[3, 1]), [0.75, 0.0, 0.25])
+
+
+def test_many_users_get_what_each_gets_alone() -> None:
+    many = targets.histories(
+        CATEGORIES, as_histories({0: 1, 2: 2}, {1: 0.3, 2: 0.1, 3: 7}), prior=[1, 0, 0], strength=2
+    )
+    one = [
+        targets.history(CATEGORIES, [0, 2], weights=[1, 2], prior=[1, 0, 0], strength=2),
+        targets.history(CATEGORIES, [1, 2, 3], weights=[0.3, 0.1, 7], prior=[1, 0, 0], strength=2),
+    ]
+    assert many.tolist() == [row.tolist() for row in one]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.floats(0.1, 100.0))
+def test_targets_are_distributions(items: list[int], strength: float) -> None:
+    target = targets.history(CATEGORIES, items, prior=[0.2, 0.3, 0.5], strength=strength)
+    assert target.min() >= 0
+    assert target.sum() == pytest.approx(1.0)
+
+
+def test_an_empty_history_is_the_prior() -> None:
+    assert targets.history(CATEGORIES, [], prior=[0.25, 0.25, 0.5], strength=4).tolist() == [0.25, 0.25, 0.5]
+    rows = targets.histories(CATEGORIES, as_histories({}, {0: 1}), prior=[0.25, 0.25, 0.5], strength=1)
+    assert rows[0].tolist() == [0.25, 0.25, 0.5]
+
+
+def test_the_prior_counts_as_so_many_items() -> None:
+    """The history is added to the prior, and outweighs it as it grows."""
+    prior = [0.0, 0.0, 1.0]
+    shares = [targets.history(CATEGORIES, [0] * size, prior=prior, strength=10)[2] for size in (0, 10, 90)]
+    np.testing.assert_allclose(shares, [1.0, 0.5, 0.1])
+
+
+def test_recency_halves_with_every_half_life() -> None:
+    assert targets.recency_weights([100, 90, 70], 10).tolist() == [1.0, 0.5, 0.125]
+    assert targets.recency_weights([100, 90], 10, now=110).tolist() == [0.5, 0.25]
+    assert targets.recency_weights([100, 200], 10, now=100).tolist() == [1.0, 1.0]
+
+
+def test_recency_of_many_users_counts_from_each_users_latest() -> None:
+    times = as_histories({0: 100, 1: 90}, {}, {2: 10, 3: 20})
+    weights = targets.recency_weights(times, 10)
+    assert weights.toarray().tolist() == [[1.0, 0.5, 0, 0], [0, 0, 0, 0], [0, 0, 0.5, 1.0]]
+    assert times.data.max() == 100
+    assert targets.recency_weights(times, 10, now=100).toarray()[0].tolist() == [1.0, 0.5, 0, 0]
+
+
+def test_a_history_of_long_ago_keeps_its_weight() -> None:
+    times = as_histories({0: 1e9, 1: 1e9}, {2: 1.0})
+    target = targets.histories(CATEGORIES, targets.recency_weights(times, 1.0))
+    np.testing.assert_allclose(target, [[0.75, 0.25, 0.0], [0.0, 0.0, 1.0]])
+
+
+def test_ratings_weigh_by_what_they_are_above_the_floor() -> None:
+    assert targets.rating_weights([4.0, 2.0]).tolist() == [4.0, 2.0]
+    weights = targets.rating_weights(as_histories({0: 4, 2: 5, 3: 1}), above=3.5)
+    np.testing.assert_allclose(targets.histories(CATEGORIES, weights), [[0.25, 0.0, 0.75]])
+
+
+def test_uniform_and_fixed_targets_are_for_one_user_or_many() -> None:
+    assert targets.uniform(2, users=3).tolist() == [[0.5, 0.5]] * 3
+    assert targets.fixed([0.2, 0.8]).tolist() == [0.2, 0.8]
+    assert targets.fixed([0.2, 0.8], users=0).shape == (0, 2)
+
+
+def test_an_empty_history_without_a_prior_is_refused() -> None:
+    with pytest.raises(InputError, match="history: row 1 has no item with a weight above 0.*Hint: pass prior="):
+        targets.histories(CATEGORIES, as_histories({0: 1}, {}))
+    with pytest.raises(InputError, match="history: row 0 has no item"):
+        targets.history(CATEGORIES, [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"items": [0, 4]}, "items: contain 4, must be rows of categories, 0 to 3"),
+        ({"items": [0.5]}, "items: have shape .* and type float64, must be indices"),
+        ({"items": [0], "weights": [1, 2]}, r"weights: have shape \(2,\), must have shape \(1,\)"),
+        ({"items": [0], "weights": [-1]}, "weights: row 0, item 0 is -1.0, must be finite and at least 0"),
+        ({"items": [0], "prior": [1, 0, 0]}, "strength: is 0.0 with a prior, must be above 0 with a prior"),
+        ({"items": [0], "strength": 3}, "strength: is 3 without a prior"),
+        ({"items": [0], "strength": -1, "prior": [1, 0, 0]}, "strength: is -1, must be finite and at least 0"),
+        ({"items": [0], "strength": 1, "prior": [1, 1, 0]}, "shares: sum to 2, must sum to 1"),
+        ({"items": [0], "strength": 1, "prior": [0.5, 0.5]}, r"prior: has shape \(2,\), must have shape \(3,\)"),
+        ({"items": [0], "categories": [1.0]}, r"categories: have shape \(1,\), must have shape \(items, r\)"),
+    ],
+)
+def test_a_history_that_makes_no_sense_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        targets.history(**{"categories": CATEGORIES, **arguments})
+
+
+def test_other_arguments_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(InputError, match=r"weights: have shape \(1, 2\), must have shape \(users, 4\)"):
+        targets.histories(CATEGORIES, [[1, 1]])
+    with pytest.raises(InputTypeError, match="weights: cannot be read as a sparse matrix"):
+        targets.histories(CATEGORIES, "all")
+    with pytest.raises(InputError, match="half_life: is 0, must be above 0"):
+        targets.recency_weights([1], 0)
+    with pytest.raises(InputError, match="timestamps: number 1 is nan, must be finite"):
+        targets.recency_weights([1, np.nan], 10)
+    with pytest.raises(InputError, match="r: is 0, must be at least 1"):
+        targets.uniform(0)
+    with pytest.raises(InputError, match="shares: number 1 is -0.5, must be finite and at least 0"):
+        targets.fixed([1.5, -0.5])
+    with pytest.raises(InputError, match="shares: have shape"):
+        targets.fixed([])
