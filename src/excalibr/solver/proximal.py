@@ -26,7 +26,8 @@ SORTS_SPENT = 1
 STALLED = 2
 
 MAX_OUTER = 200
-MAX_STALLED = 12
+MAX_STALLED = 32
+PATIENCE = 6
 MAX_NEWTON = 20
 MAX_TRIALS = 6
 MAX_DAMPINGS = 12
@@ -35,6 +36,7 @@ FIRST_REST = 1e-2
 REST_SHARE = 0.3
 FLAT_ENOUGH = 0.3
 SHORT_STEP = 0.3
+CAUTION = 0.7
 SPARE_CANDIDATES = 32
 RHO_LIMIT = 2e5  # beyond it the rounding of ρ·z would show in the exposure
 LARGE = 1e300
@@ -109,6 +111,7 @@ def find_prices(
     sorts = 0
     stalled = 0
     smallest = LARGE
+    limit = RHO_LIMIT
     for _ in range(MAX_OUTER):
         steps, used = _newton(program, state, step, rho, prices, rest, max_sorts - sorts - 1)
         sorts += used + 1
@@ -123,7 +126,9 @@ def find_prices(
             break
         rest = max(1e-15, min(rest, REST_SHARE * gap / steepest))
         copy_into(state.exposure, state.centre, state.centre.size)
-        rho = min(rho * _growth(steps), RHO_LIMIT)
+        if stalled > 0 and stalled % PATIENCE == 0:
+            limit = max(0.1 * limit, 10.0)  # perhaps rounding stands in the way: hold the exposure tighter
+        rho = min(rho * _growth(steps), limit)
     return STALLED, sorts
 
 
@@ -181,7 +186,8 @@ def _line_search(program: Program, state: State, step: Step, rho: float, prices:
             slope_there += (step.edges[category] - state.shares[category]) * step.direction[category]
         if slope_there <= -FLAT_ENOUGH * slope or trials == MAX_TRIALS:
             break
-        length = max(0.05 * length, length * slope / (slope - slope_there))
+        # short of where a parabola ends: the curvature grows on the way
+        length = max(0.05 * length, CAUTION * length * slope / (slope - slope_there))
     for category in range(prices.size):
         prices[category] = step.trial[category]
     if trials == 1:
