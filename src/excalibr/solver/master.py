@@ -22,6 +22,7 @@ __all__ = ["Master", "keep_basic", "new_master", "optimise", "refactorise", "sta
 REFACTOR_EVERY = 30
 SMALL_PIVOT = 1e-10
 WORTH_ENTERING = 1e-11
+NO_END = 1e300
 
 BELOW = -1
 INSIDE = 0
@@ -111,9 +112,12 @@ def optimise(program: Program, master: Master, max_pivots: int) -> bool:
             return True
         _entering_column(master, entering, direction)
         leaving, length = _leaving(program, master)
-        if leaving < 0:
+        if length > _own_room(program, master, entering, direction):
+            _cross_band(program, master, -1 - entering, direction)
+        elif leaving < 0:
             return False
-        _exchange(program, master, entering, direction, leaving, length)
+        else:
+            _exchange(program, master, entering, direction, leaving, length)
         master.counts[PIVOTS_SINCE] += 1
         if master.counts[PIVOTS_SINCE] >= REFACTOR_EVERY and not refactorise(master):
             return False
@@ -196,7 +200,7 @@ def _entering_column(master: Master, entering: int, direction: float) -> None:
 @compiled
 def _leaving(program: Program, master: Master) -> tuple[int, float]:
     """The basic variable that first reaches its end, by the larger pivot in a tie; -1 if none does."""
-    shortest = 1e300
+    shortest = NO_END
     leaving = -1
     for place in range(master.basis.size):
         fall = master.column[place]
@@ -229,6 +233,28 @@ def _room(piece: int, width: float, level: float, fall: float) -> float:
     if piece == BELOW:
         return max(-level, 0.0) if fall < 0.0 else -1.0
     return max(width + level, 0.0) if fall > 0.0 else max(-level, 0.0)
+
+
+@compiled
+def _own_room(program: Program, master: Master, entering: int, direction: float) -> float:
+    """How far the entering variable itself may go: a slack that enters its band, to the band's other edge."""
+    if entering >= 0:
+        return NO_END
+    low = program.low[-1 - entering]
+    high = program.high[-1 - entering]
+    at_low = low < high and master.edge[-1 - entering] == low
+    enters_band = low < high and at_low == (direction > 0.0)
+    return float(high - low) if enters_band else NO_END
+
+
+@compiled
+def _cross_band(program: Program, master: Master, category: int, direction: float) -> None:
+    """A resting slack goes from one edge of its band to the other before any basic variable ends; the basis stays."""
+    low = program.low[category]
+    high = program.high[category]
+    for place in range(master.basis.size):
+        master.levels[place] -= (high - low) * master.column[place]
+    master.edge[category] = high if direction > 0.0 else low
 
 
 @compiled
