@@ -8,9 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import excalibr
+from excalibr.solver import _NO_PRICES, _NO_RANKINGS, _program
+from excalibr.solver.kernel import close_program, solve_program
+from tests.problems import movie_like_problem
 
 SOLVE = """
 import numpy as np, sys
@@ -51,6 +55,14 @@ def test_plain_python_gives_the_same_bits(compiled_answers: str) -> None:
 
 def test_no_index_is_out_of_bounds(compiled_answers: str, tmp_path: Path) -> None:
     assert _run(12, {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}) == compiled_answers
+
+
+@pytest.mark.parametrize("max_sorts", [2, 3, 7, 20])
+@pytest.mark.parametrize("r", [2, 20])
+def test_no_more_sorts_are_made_than_allowed(r: int, max_sorts: int) -> None:
+    program = _program(movie_like_problem(np.random.default_rng(6), 150, 50, r, 1, 0.5))
+    assert solve_program(*program, 1e-12, max_sorts)[5] <= max_sorts
+    assert close_program(*program, 1e-12, max_sorts, _NO_RANKINGS, _NO_PRICES)[5] <= max_sorts
 
 
 def test_a_read_only_install_without_a_home_works(tmp_path: Path) -> None:

@@ -159,13 +159,15 @@ def _newton(
         slope = _direction(step, rho, prices, unrest)
         if slope >= 0.0:
             break
-        sorts += _line_search(program, state, step, rho, prices, slope)
+        sorts += _line_search(program, state, step, rho, prices, slope, min(MAX_TRIALS, budget - sorts))
         steps += 1
     return steps, sorts
 
 
 @compiled
-def _line_search(program: Program, state: State, step: Step, rho: float, prices: Floats, slope: float) -> int:
+def _line_search(
+    program: Program, state: State, step: Step, rho: float, prices: Floats, slope: float, max_trials: int
+) -> int:
     """Go along the direction until the function no longer rises steeply there; prices end at the last trial.
 
     The first trial goes no further than the radius that has lately been worth it, and teaches damping and radius: where
@@ -184,7 +186,7 @@ def _line_search(program: Program, state: State, step: Step, rho: float, prices:
         slope_there = 0.0
         for category in range(prices.size):
             slope_there += (step.edges[category] - state.shares[category]) * step.direction[category]
-        if slope_there <= -FLAT_ENOUGH * slope or trials == MAX_TRIALS:
+        if slope_there <= -FLAT_ENOUGH * slope or trials == max_trials:
             break
         # short of where a parabola ends: the curvature grows on the way
         length = max(0.05 * length, CAUTION * length * slope / (slope - slope_there))
