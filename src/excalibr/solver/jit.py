@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numba
 from numba import types
 
-__all__ = ["BOOLEAN", "FLOAT", "FLOATS", "INTEGER", "INTEGERS", "RANKINGS", "compiled", "entry"]
+__all__ = ["BOOLEAN", "FLOAT", "FLOATS", "INTEGER", "INTEGERS", "RANKINGS", "TABLE", "compiled", "entry", "inner"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -33,6 +33,7 @@ INTEGER = types.int64
 FLOATS = types.Array(types.float64, 1, "C", readonly=True)
 INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
 RANKINGS = types.Array(types.int64, 2, "C", readonly=True)
+TABLE = types.Array(types.float64, 2, "C", readonly=True)
 
 
 def compiled(function: Function) -> Function:
@@ -47,6 +48,11 @@ def entry(*arguments: Any) -> Callable[[Function], Function]:
         return function if numba.config.DISABLE_JIT else _Entry(function, arguments)  # type: ignore[return-value]
 
     return decorate
+
+
+def inner(function: Function) -> Function:
+    """The function of an entry, for the compiled code of another entry to call."""
+    return compiled(getattr(function, "__wrapped__", function))
 
 
 class _Entry:

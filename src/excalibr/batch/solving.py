@@ -1,0 +1,218 @@
+"""``calibrate_batch``, and the loop under it: ranges of users in threads, by the compiled loop or one by one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from excalibr._types import Floats, Integers
+from excalibr.batch.answers import Lotteries, Policies, join
+from excalibr.batch.checked import Batch, Status
+from excalibr.calibration import calibrate
+from excalibr.errors import BatchWarning, ExcalibrError, ExcalibrWarning
+from excalibr.parallel import Advance, checked_threads, over_ranges, progress_bar
+from excalibr.policy import Policy
+from excalibr.positions import slots_by_weight
+from excalibr.settings import Settings, read_settings
+
+__all__ = ["calibrate_batch", "measure", "solve_users", "sum_up"]
+
+NEVER_RANKED = (Status.NO_CANDIDATES, Status.BAD_SCORES, Status.BAD_K)
+"""Users with these statuses have no order by scores to fall back to."""
+
+_NOWHERE = np.empty(0, dtype=np.int64)
+
+Result = TypeVar("Result")
+Solve: TypeAlias = Callable[[int, int], Lotteries]
+
+
+def calibrate_batch(
+    scores: ArrayLike,
+    indptr: ArrayLike,
+    categories: Any,
+    targets: ArrayLike,
+    *,
+    items: ArrayLike | None = None,
+    trade_offs: ArrayLike | None = None,
+    slots: ArrayLike | None = None,
+    threads: int | None = None,
+    **settings: Any,
+) -> Policies:
+    """Calibrate many users at once, on threads: for each what :func:`excalibr.calibrate` gives, bit for bit.
+
+    One bad user stops nobody: ``policies.statuses`` says what became of each, and a single warning sums up. A user with
+    fewer candidates than ``k`` gets as many slots as candidates.
+
+    Parameters
+    ----------
+    scores
+        (N,) the scores of all users' candidates, one user after another.
+    indptr
+        (users + 1,) user u has the candidates ``indptr[u]`` to ``indptr[u + 1]``.
+    categories
+        (N, r) each candidate's share of each category, an array or ``scipy.sparse`` matrix; with ``items``, one row for
+        each item instead.
+    targets
+        (users, r), or (r,) for all alike.
+    items
+        (N,) which row of ``categories`` each candidate is.
+    trade_offs, slots
+        (users,) a ``trade_off`` and a ``k`` for each user, in place of the one for all.
+    threads
+        None is one for each processor. The result is the same for any number.
+    **settings
+        The other options of :func:`excalibr.calibrate`: ``k``, ``trade_off``, ``position_weights``, ``method``, ….
+
+    Returns
+    -------
+    Policies
+
+    Examples
+    --------
+    Two users, one with three candidates and one with two, one slot each:
+
+    >>> import excalibr
+    >>> policies = excalibr.calibrate_batch(
+    ...     [0.9, 0.8, 0.5, 0.7, 0.6],
+    ...     [0, 3, 5],
+    ...     [[1, 0], [1, 0], [0, 1], [1, 0], [0, 1]],
+    ...     [[0.5, 0.5], [0.0, 1.0]],
+    ...     k=1,
+    ... )
+    >>> policies[1].rankings.tolist()
+    [[1]]
+    """
+    options = read_settings(Settings, settings)
+    batch = Batch.of(
+        scores, indptr, categories, targets, items=items, trade_offs=trade_offs, slots=slots, settings=options
+    )
+    workers = checked_threads(threads)
+    with progress_bar("Calibrating", batch.users) as advance:
+        parts = list(solve_users(batch, _keep, threads=workers, advance=advance))
+    policies = Policies(batch, join(parts, batch.memberships.n_categories))
+    sum_up(policies.statuses)
+    return policies
+
+
+def solve_users(
+    batch: Batch,
+    finish: Callable[[Lotteries], Result],
+    *,
+    fall_back: bool = False,
+    threads: int = 1,
+    advance: Advance | None = None,
+) -> Iterator[Result]:
+    """Solve range by range, and hand each range's lotteries to ``finish`` in its own thread.
+
+    With ``fall_back``, users who cannot be calibrated are ranked by their scores; those without candidates or with
+    scores that are not finite never are.
+    """
+    solve = _compiled_solve(batch, fall_back) if batch.settings.is_plain() else _one_by_one_solve(batch, fall_back)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExcalibrWarning)  # one for each user: the statuses tell them together
+        yield from over_ranges(lambda first, last: finish(solve(first, last)), batch.users, threads, advance)
+
+
+def measure(batch: Batch, lotteries: Lotteries) -> Floats:
+    """(users, 6) what the lotteries of a range do, see :func:`excalibr.solver.many.measure_range`."""
+    from excalibr.solver.many import measure_range
+
+    first, last = lotteries.first, lotteries.first + len(lotteries.counts)
+    arrays: Any = batch.arrays
+    measured: Floats = measure_range(*batch.arrays, lotteries.places, lotteries.weights, lotteries.counts, first, last)
+    return measured
+
+
+def sum_up(statuses: Integers, *, level: int = 3) -> None:
+    """One warning that says how many users could not be calibrated, or not to the end, and why."""
+    codes, counts = np.unique(statuses[statuses != Status.OK], return_counts=True)
+    if len(codes):
+        listed = ", ".join(f"{count:,} {Status(code).text}" for code, count in zip(codes, counts, strict=True))
+        warnings.warn(f"{counts.sum():,} of {len(statuses):,} users: {listed}.", BatchWarning, stacklevel=level)
+
+
+def _keep(lotteries: Lotteries) -> Lotteries:
+    return lotteries
+
+
+def _compiled_solve(batch: Batch, fall_back: bool) -> Solve:
+    """The loop over users inside the kernel."""
+    from excalibr.solver import FEW_CATEGORIES, UNLIMITED
+    from excalibr.solver.many import solve_range
+
+    limits = batch.settings.limits()
+    sorts = UNLIMITED if limits.max_sorts is None else limits.max_sorts
+    arrays: Any = (*batch.arrays, _asked(batch, fall_back), limits.tolerance, sorts, FEW_CATEGORIES)
+    solve_range(*arrays, 0, 0)  # compiled or loaded here, and not by every thread at once
+
+    def solve(first: int, last: int) -> Lotteries:
+        places, weights, counts, prices, gaps = solve_range(*arrays, first, last)
+        statuses = batch.statuses[first:last].copy()
+        for short in np.flatnonzero(gaps > limits.tolerance):
+            if gaps[short] > limits.tolerance * max(1.0, _spread(batch, first + int(short))):
+                statuses[short] = Status.STOPPED_EARLY
+        return Lotteries(first, places, weights, counts, prices, gaps, statuses)
+
+    return solve
+
+
+def _one_by_one_solve(batch: Batch, fall_back: bool) -> Solve:
+    """One call of ``calibrate`` after another: every method and option, at the price of Python for each user."""
+    r = batch.memberships.n_categories
+
+    def solve(first: int, last: int) -> Lotteries:
+        return join([_solve_user(batch, user, fall_back) for user in range(first, last)], r)
+
+    return solve
+
+
+def _solve_user(batch: Batch, user: int, fall_back: bool) -> Lotteries:
+    status, reasons = int(batch.statuses[user]), {}
+    if status < Status.NO_CANDIDATES:
+        own = batch.own_problem(user)
+        try:
+            return _lotteries_of(batch, user, calibrate(*own.arrays, **own.options))
+        except ExcalibrError as error:
+            status, reasons[user] = int(Status.FAILED), str(error)
+    ranked = fall_back and status not in NEVER_RANKED
+    scores, weights = batch.scores[batch.starts[user] : batch.starts[user + 1]], np.ones(int(ranked))
+    places = _by_relevance(scores, batch.settings.weights_of(int(batch.slots[user]))) if ranked else _NOWHERE
+    nothing = np.full((1, batch.memberships.n_categories), np.nan)
+    return Lotteries(
+        user, places, weights, np.array([len(weights)]), nothing, np.array([np.nan]), np.array([status]), reasons
+    )
+
+
+def _lotteries_of(batch: Batch, user: int, policy: Policy) -> Lotteries:
+    limits, gap, r = batch.settings.limits(), policy.gap, batch.memberships.n_categories
+    short = gap > limits.tolerance * max(1.0, _spread(batch, user))
+    prices = np.full(r, np.nan) if policy.prices is None or len(policy.prices) != r else policy.prices
+    statuses = np.array([Status.STOPPED_EARLY if short else Status.OK], dtype=np.int64)
+    counts, places = np.array([len(policy.weights)]), policy.rankings.ravel()
+    return Lotteries(
+        user, places, policy.weights, counts, prices[None, :], np.array([gap]), statuses, policies={user: policy}
+    )
+
+
+def _asked(batch: Batch, fall_back: bool) -> Integers:
+    """(users,) whether the kernel solves a user, ranks by score, or leaves the user out."""
+    from excalibr.solver.many import BY_RELEVANCE, LEFT_OUT, SOLVED
+
+    otherwise = np.where(np.isin(batch.statuses, NEVER_RANKED) | (not fall_back), LEFT_OUT, BY_RELEVANCE)
+    return np.where(batch.good, SOLVED, otherwise).astype(np.int64)
+
+
+def _by_relevance(scores: Floats, position_weights: Floats) -> Integers:
+    """The best scores in the heaviest slots, ties by the lower index."""
+    ranking = np.empty(len(position_weights), dtype=np.int64)
+    ranking[slots_by_weight(position_weights)] = np.argsort(-scores, kind="stable")[: len(position_weights)]
+    return ranking
+
+
+def _spread(batch: Batch, user: int) -> float:
+    scores = batch.scores[batch.starts[user] : batch.starts[user + 1]]
+    return float((1.0 - batch.trade_offs[user]) * np.ptp(scores))
