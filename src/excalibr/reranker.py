@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from excalibr._types import Floats
 from excalibr.batch import Batch, Status, solve_users
 from excalibr.calibration import DEFAULT_TRADE_OFF
 from excalibr.errors import BatchWarning, InputError, explain, unknown_name
-from excalibr.parallel import checked_threads, progress_bar
+from excalibr.parallel import Advance, checked_threads, progress_bar
 from excalibr.results import Finish, Results, draw_stored
 from excalibr.settings import Settings, option, read_settings
 from excalibr.tables import Candidates, Items, Tables, read_candidates, read_items, read_wanted
@@ -119,12 +120,14 @@ class Reranker(Settings):
         day: Hashable = None,
         keep: bool = False,
         measured: bool = False,
+        advance: Advance | None = None,
         **tables: Any,
     ) -> Results:
         """Solve once, to ask for slates, lotteries and a report together; ``results.tally`` says what was not used.
 
         ``keep`` keeps all rankings for :meth:`Results.lotteries`, ``measured`` what :meth:`Results.report` shows.
-        ``items`` may also be what :func:`excalibr.tables.read_items` has read from the same table.
+        ``items`` may also be what :func:`excalibr.tables.read_items` has read from the same table. ``advance`` is
+        called with the number of users that are done, in place of a progress bar.
         """
         options = read_settings(Tables, tables)
         known = items if isinstance(items, Items) else read_items(items, options)
@@ -133,8 +136,8 @@ class Reranker(Settings):
         self._stop_at_bad(batch, given)
         finish = Finish(batch, given.keys(), self.seed, day, keep, measured)
         workers, fall_back = checked_threads(self.threads), self.fallback == "relevance"
-        with progress_bar("Re-ranking", batch.users) as advance:
-            parts = list(solve_users(batch, finish, fall_back=fall_back, threads=workers, advance=advance))
+        with nullcontext(advance) if advance else progress_bar("Re-ranking", batch.users) as done:
+            parts = list(solve_users(batch, finish, fall_back=fall_back, threads=workers, advance=done))
         return Results(options, given, batch, parts)
 
     def _batch(self, given: Candidates, items: Items, options: Tables) -> Batch:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._types import Floats, Integers
-from excalibr.batch import Batch, Lotteries, Status, choose_rankings, measure
+from excalibr.batch import Batch, Lotteries, Status, choose_rankings, join, measure
 from excalibr.frames import read_frame
 from excalibr.tables import Candidates, Tables
 from excalibr.tables.ids import encode, keys_of, read_ids
@@ -47,6 +47,10 @@ class Finish:
     day: Hashable
     keep: bool
     measured: bool
+
+    def __post_init__(self) -> None:
+        if self.measured:  # compiled or loaded here, and not by every thread at once
+            measure(self.batch, join([], self.batch.memberships.n_categories))
 
     def __call__(self, lotteries: Lotteries) -> Part:
         """The part of one range."""

@@ -1,7 +1,17 @@
 """Many users at once, on plain arrays: checked together, solved on threads, one bad user stopping nobody."""
 
-from excalibr.batch.answers import Lotteries, Policies, choose_rankings
+from excalibr.batch.answers import Lotteries, Policies, choose_rankings, join
 from excalibr.batch.checked import Batch, Status
 from excalibr.batch.solving import calibrate_batch, measure, solve_users
 
-__all__ = ["Batch", "Lotteries", "Policies", "Status", "calibrate_batch", "choose_rankings", "measure", "solve_users"]
+__all__ = [
+    "Batch",
+    "Lotteries",
+    "Policies",
+    "Status",
+    "calibrate_batch",
+    "choose_rankings",
+    "join",
+    "measure",
+    "solve_users",
+]

@@ -122,8 +122,8 @@ def measure(batch: Batch, lotteries: Lotteries) -> Floats:
     from excalibr.solver.many import measure_range
 
     first, last = lotteries.first, lotteries.first + len(lotteries.counts)
-    arrays: Any = batch.arrays
-    measured: Floats = measure_range(*batch.arrays, lotteries.places, lotteries.weights, lotteries.counts, first, last)
+    kernel: Any = measure_range
+    measured: Floats = kernel(*batch.arrays, lotteries.places, lotteries.weights, lotteries.counts, first, last)
     return measured
 
 
@@ -144,13 +144,14 @@ def _compiled_solve(batch: Batch, fall_back: bool) -> Solve:
     from excalibr.solver import FEW_CATEGORIES, UNLIMITED
     from excalibr.solver.many import solve_range
 
+    kernel: Any = solve_range
     limits = batch.settings.limits()
     sorts = UNLIMITED if limits.max_sorts is None else limits.max_sorts
-    arrays: Any = (*batch.arrays, _asked(batch, fall_back), limits.tolerance, sorts, FEW_CATEGORIES)
-    solve_range(*arrays, 0, 0)  # compiled or loaded here, and not by every thread at once
+    arrays = (*batch.arrays, _asked(batch, fall_back), limits.tolerance, sorts, FEW_CATEGORIES)
+    kernel(*arrays, 0, 0)  # compiled or loaded here, and not by every thread at once
 
     def solve(first: int, last: int) -> Lotteries:
-        places, weights, counts, prices, gaps = solve_range(*arrays, first, last)
+        places, weights, counts, prices, gaps = kernel(*arrays, first, last)
         statuses = batch.statuses[first:last].copy()
         for short in np.flatnonzero(gaps > limits.tolerance):
             if gaps[short] > limits.tolerance * max(1.0, _spread(batch, first + int(short))):

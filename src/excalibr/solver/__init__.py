@@ -54,6 +54,9 @@ def prepare() -> None:
     """Have every part of the kernel compiled, or loaded from the machine's cache, before a request needs it."""
     for r in (1, FEW_CATEGORIES + 1):
         solve(Problem.of(np.arange(r), np.eye(r), np.full(r, 1.0 / r), k=1))
+    from excalibr.solver.many import prepare_ranges  # which only batches need
+
+    prepare_ranges()
 
 
 def _solve_after(last: Policy | None, problem: Problem, limits: Limits) -> Policy:

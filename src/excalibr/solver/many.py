@@ -15,7 +15,7 @@ from excalibr.solver.jit import FLOAT, FLOATS, INTEGER, INTEGERS, TABLE, compile
 from excalibr.solver.kernel import STALLED, close_program, solve_program
 from excalibr.solver.ordering import sort_afresh
 
-__all__ = ["BY_RELEVANCE", "LEFT_OUT", "SOLVED", "measure_range", "solve_range"]
+__all__ = ["BY_RELEVANCE", "LEFT_OUT", "SOLVED", "measure_range", "prepare_ranges", "solve_range"]
 
 LEFT_OUT, SOLVED, BY_RELEVANCE = 0, 1, 2
 """What is asked for a user: nothing, the optimum, or the order of the scores."""
@@ -154,6 +154,14 @@ def measure_range(
         filled += counts[user - first] * k
         drawn += counts[user - first]
     return measured
+
+
+def prepare_ranges() -> None:
+    """Have both compiled, or loaded from the machine's cache."""
+    none, nothing, start = np.empty(0, dtype=np.int64), np.empty(0), np.zeros(1, dtype=np.int64)
+    arrays = (nothing, start, none, start, none, nothing, np.empty((0, 1)), nothing, none, none, nothing)
+    solve_range(*arrays, none, 1e-9, 1, 1, 0, 0)
+    measure_range(*arrays, none, nothing, none, 0, 0)
 
 
 @compiled
