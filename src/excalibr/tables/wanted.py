@@ -106,7 +106,7 @@ def _history_weights(frame: Frame, owners: Integers, options: Tables) -> Floats:
 def _target_sums(users: Any, items: Items, options: Tables) -> tuple[Floats, Integers]:
     frame = read_frame(options.targets, "targets")
     owners = _owners(users, frame, options)
-    labels = codes_in(labels_of(frame.column(options.category, "category")), items.categories)
+    labels = codes_in(_labels(frame, options), items.categories)
     weights = numbers_of(frame.column(options.weight, "weight"), options.weight, "targets")
     kept = _in_order(owners, labels, weights)
     shape = (len(users), len(items.categories))
@@ -121,7 +121,7 @@ def _shares_for_all(given: Any, name: str, items: Items, options: Tables) -> Flo
     if isinstance(given, Mapping):
         given = pa.table({options.category: list(map(str, given)), options.weight: list(map(float, given.values()))})
     frame = read_frame(given, name)
-    labels = codes_in(labels_of(frame.column(options.category, "category")), items.categories)
+    labels = codes_in(_labels(frame, options), items.categories)
     weights = numbers_of(frame.column(options.weight, "weight"), options.weight, name)
     kept = _in_order(np.zeros(len(labels), dtype=np.int64), labels, weights)
     sums = sums_by(labels[kept], weights[kept], len(items.categories))
@@ -130,6 +130,12 @@ def _shares_for_all(given: Any, name: str, items: Items, options: Tables) -> Flo
         hint = f"categories are {items.categories.to_pylist()[:12]}."
         raise InputError(explain(name, found, "have weights of at least 0, not all 0", hint))
     return np.asarray(sums / sums.sum())
+
+
+def _labels(frame: Frame, options: Tables) -> Any:
+    """The labels, under the name that the items table has for them or plainly under ``category``."""
+    plain = "category" in frame.columns and options.category not in frame.columns
+    return labels_of(frame.column("category" if plain else options.category, "category"))
 
 
 def _own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
