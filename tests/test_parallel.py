@@ -45,11 +45,12 @@ def test_there_is_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     with progress_bar("Working", 10) as advance:
         advance(10)
-    assert "Working" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert "Working" in terminal.getvalue()
 
 
 def test_threads_default_to_the_processors() -> None:

@@ -17,9 +17,11 @@ from excalibr.tables import Candidates, Tables
 from excalibr.tables.ids import encode, keys_of, read_ids
 from excalibr.tables.items import numbers_of
 
-__all__ = ["Finish", "Part", "Results", "Tally", "draw_stored"]
+__all__ = ["REPORT_COLUMNS", "Finish", "Part", "Results", "Tally", "draw_stored"]
 
 MEASURES = ("relevance_before", "deviation_before", "relevance", "deviation", "draw_deviation", "worst_draw_deviation")
+
+REPORT_COLUMNS = ("candidates", "slots", *MEASURES, "gap", "rankings", "status")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,14 +107,11 @@ class Results:
         table = np.concatenate([np.empty((0, len(MEASURES))), *measures])
         table[self._statuses >= Status.NO_CANDIDATES, 1::2] = np.nan  # no target to deviate from
         table[self._statuses >= Status.NO_CANDIDATES, 4] = np.nan
-        added: dict[str, Any] = {
-            "candidates": np.diff(self.batch.starts),
-            "slots": self._slots,
-            **{name: table[:, column].copy() for column, name in enumerate(MEASURES)},
-            "gap": _joined([part.gaps for part in self.parts], float),
-            "rankings": self._counts,
-            "status": [Status(code).text for code in self._statuses.tolist()],
-        }
+        gaps = _joined([part.gaps for part in self.parts], float)
+        statuses = [Status(code).text for code in self._statuses.tolist()]
+        before = (np.diff(self.batch.starts), self._slots)
+        values = (*before, *(column.copy() for column in table.T), gaps, self._counts, statuses)
+        added = dict(zip(REPORT_COLUMNS, values, strict=True))
         user = self.options.user_id
         return self.candidates.frame.take(self.candidates.first_rows, [user, *added], added)
 

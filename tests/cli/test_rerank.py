@@ -19,6 +19,7 @@ from excalibr import Reranker
 from excalibr.cli.application import application
 from excalibr.cli.rerank import job as jobs
 from excalibr.cli.rerank import sources, streams
+from excalibr.cli.rerank.parts import Run
 from excalibr.errors import InputError
 from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables
 
@@ -249,7 +250,7 @@ def test_parts_that_are_done_are_not_solved_again(
 ) -> None:
     given = write(tmp_path, tables)
     with monkeypatch.context() as killed:
-        killed.setattr(jobs.Run, "finish", stop)
+        killed.setattr(Run, "finish", stop)
         assert isinstance(run(given).exception, Stop)
     monkeypatch.setattr(jobs, "_make_part", lambda *_: pytest.fail("solved again"))
     assert run([*given, "--resume"]).exit_code == 0

@@ -1,9 +1,11 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
 from excalibr import Problem
-from excalibr.solver import FEW_CATEGORIES, UNLIMITED, prepare, solve
-from excalibr.solver.many import BY_RELEVANCE, LEFT_OUT, SOLVED, measure_range, solve_range
+from excalibr.solver import FEW_CATEGORIES, UNLIMITED, many, prepare, solve
+from excalibr.solver.many import BY_RELEVANCE, LEFT_OUT, SOLVED
 from tests.problems import movie_like_problem
 
 
@@ -32,6 +34,8 @@ def arrays(problems: list[Problem]) -> tuple[np.ndarray, ...]:
     )
 
 
+solve_range: Any = many.solve_range
+measure_range: Any = many.measure_range
 LIMITS = (1e-9, UNLIMITED, FEW_CATEGORIES)
 
 

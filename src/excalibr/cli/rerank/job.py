@@ -15,7 +15,7 @@ from excalibr import __version__
 from excalibr.cli.rerank.options import PATHS
 from excalibr.cli.rerank.parts import Run, fingerprint
 from excalibr.cli.rerank.sources import Source, format_of
-from excalibr.cli.rerank.streams import Scan, UserStream, in_user_order, scan
+from excalibr.cli.rerank.streams import Scan, in_user_order, scan
 from excalibr.errors import InputError, explain
 from excalibr.parallel import Advance, progress_bar
 from excalibr.reranker import Reranker
@@ -23,6 +23,7 @@ from excalibr.results import Tally
 from excalibr.settings import read_settings
 from excalibr.tables import Items, Tables, read_items
 from excalibr.tables.ids import keys_of, matched, read_ids
+from excalibr.tables.users import UserStream
 
 __all__ = ["Job", "read_job", "run_job"]
 

@@ -1,4 +1,4 @@
-"""Rows in the order of their users, whole users at a time: as the files have them, or sorted on disk first."""
+"""Files in the order of their users: as they are, or sorted on disk first."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from excalibr.cli.rerank.sources import Source
 from excalibr.errors import InputError
 from excalibr.frames import missing_column
 from excalibr.tables.ids import keys_of, read_ids
+from excalibr.tables.users import UserStream
 
-__all__ = ["Scan", "UserStream", "in_user_order", "scan"]
+__all__ = ["Scan", "in_user_order", "scan"]
 
 BUCKET_ROWS = 500_000
 MOST_BUCKETS = 256
@@ -59,55 +60,6 @@ def scan(source: Source, user_id: str) -> Scan:
         last = final
         sample.append(ids[::SAMPLED])
     return Scan(rows, users, in_order, _concatenated(sample), without)
-
-
-class UserStream:
-    """A table that is read forwards, whole users at a time."""
-
-    def __init__(self, tables: Iterator[Any], schema: Any, user_id: str) -> None:
-        self._tables = tables
-        self._user_id = user_id
-        self._held = self.empty = schema.empty_table()
-
-    def first_id(self) -> Any:
-        """The id of the next row, in an array of its own, which is empty where no row is left."""
-        if not len(self._held):
-            self._held = next(self._tables, self.empty)
-        return read_ids(self._held.column(self._user_id)[:1])
-
-    def chunks(self, rows: int) -> Iterator[Any]:
-        """Tables of at least so many rows, and never part of a user; at least one table, the last one may be small."""
-        waiting, count = [self._held], 0
-        for table in self._tables:
-            waiting.append(table)
-            count += len(table)
-            if count < rows:
-                continue
-            held = _joined(waiting)
-            cut = self._start_of_last_user(held)
-            waiting, count = [held[cut:]], len(held) - cut
-            if cut:
-                yield held[:cut]
-        yield _joined(waiting)
-
-    def until(self, user: Hashable) -> Any:
-        """The next rows, up to and with those of this user."""
-        taken = []
-        while True:
-            ids = read_ids(self._held.column(self._user_id))
-            cut = _count_up_to(ids, user)
-            taken.append(self._held[:cut])
-            self._held = self._held[cut:]
-            if len(self._held):
-                return _joined(taken)
-            following = next(self._tables, None)
-            if following is None:
-                return _joined(taken)
-            self._held = following
-
-    def _start_of_last_user(self, table: Any) -> int:
-        ids = read_ids(table.column(self._user_id))
-        return int(pc.index(ids, ids[-1]).as_py())
 
 
 def in_user_order(source: Source, user_id: str, scanned: Scan, folder: Path) -> UserStream:
@@ -168,17 +120,6 @@ def _distribute(table: Any, buckets: Integers, writers: list[Any]) -> None:
             writer.write_table(ordered[edges[number] : edges[number + 1]])
 
 
-def _count_up_to(ids: Any, user: Hashable) -> int:
-    """How many of the sorted ids come before this user or are it."""
-    return int(len(ids) - np.count_nonzero(_above(ids, user)))
-
-
-def _above(ids: Any, user: Any) -> Any:
-    if pa.types.is_integer(ids.type):
-        return ids.to_numpy() > user
-    return pc.greater(ids, pa.scalar(user, ids.type)).to_numpy(zero_copy_only=False)
-
-
 def _below(ids: Any, user: Any) -> Any:
     if pa.types.is_integer(ids.type):
         return ids.to_numpy() < user
@@ -187,10 +128,6 @@ def _below(ids: Any, user: Any) -> Any:
 
 def _rises(ids: Any) -> bool:
     return pc.all(pc.less_equal(ids[:-1], ids[1:])).as_py() is not False
-
-
-def _joined(tables: list[Any]) -> Any:
-    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def _concatenated(arrays: list[Any]) -> Any:
