@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/index.md", "docs/reference.md"]
+PAGES = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/index.md",
+    "docs/reference.md",
+    "docs/tables.md",
+]
 
 
 def test_the_example_prints_what_the_readme_shows() -> None:

@@ -9,7 +9,7 @@ from excalibr.policy import Policy
 from excalibr.problem import Problem
 
 if typing.TYPE_CHECKING:
-    from excalibr import datasets, metrics, models, paper, targets
+    from excalibr import datasets, metrics, models, paper, spark, targets
     from excalibr.batch import calibrate_batch
     from excalibr.reranker import Reranker
 
@@ -30,10 +30,11 @@ __all__ = [
     "models",
     "paper",
     "positions",
+    "spark",
     "targets",
 ]
 
-_WHEN_ASKED = ("datasets", "metrics", "models", "paper", "targets")  # modules that not every program needs
+_WHEN_ASKED = ("datasets", "metrics", "models", "paper", "spark", "targets")  # modules that not every program needs
 _NAMES_WHEN_ASKED = {"Reranker": "reranker", "calibrate_batch": "batch"}  # the same, names of modules
 
 
