@@ -9,7 +9,7 @@ from excalibr.policy import Policy
 from excalibr.problem import Problem
 
 if typing.TYPE_CHECKING:
-    from excalibr import datasets, metrics, models, paper, spark, targets
+    from excalibr import datasets, metrics, models, paper, targets
     from excalibr.batch import calibrate_batch
     from excalibr.reranker import Reranker
 

@@ -43,7 +43,9 @@ class Settings:
     trade_off: float | None = option(
         None, "0 is relevance only, 1 is calibration only; 0.5 when nothing else is asked."
     )
-    position_weights: str | ArrayLike = option("log", "Attention of each slot: log, sqrt, reciprocal or uniform.")
+    position_weights: str | ArrayLike = option(
+        "log", "Attention of each slot: log, sqrt, reciprocal, uniform, or numbers."
+    )
     divergence: str = option("l1", "How far from the target is measured: l1.")
     method: str = option("excalibr", "excalibr is the exact one; lp, greedy, top-k, … to compare with.")
     draws: str = option("lottery", "lottery: a policy may mix rankings.")

@@ -1,4 +1,8 @@
+import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -6,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from excalibr import calibrate, calibrate_batch
-from excalibr.batch import Batch, Status, solve_users
+from excalibr.batch import Batch, Status, measure, solve_users
 from excalibr.errors import BatchWarning, ExcalibrWarning, InputError
 from excalibr.settings import Settings
 
@@ -53,6 +57,39 @@ def test_a_batch_is_calibrate_user_by_user_to_the_bit(r: int, threads: int) -> N
         assert policy.weights.tolist() == alone.weights.tolist()
         assert policy.prices.tolist() == alone.prices.tolist()  # type: ignore[union-attr]
         assert (policy.gap, policy.relevance, policy.deviation) == (alone.gap, alone.relevance, alone.deviation)
+
+
+BITS = """
+from tests.batch.test_solving import bits
+print(bits())
+"""
+
+
+def bits() -> str:
+    """Lotteries and measures of some users, every digit of them."""
+    printed = []
+    for r in (3, 14):
+        given = made_up(r, users=4, seed=5)
+        names = ("scores", "indptr", "categories", "targets")
+        others = {name: given[name] for name in ("items", "trade_offs", "slots")}
+        batch = Batch.of(*(given[name] for name in names), **others)
+        (lotteries,) = solve_users(batch, lambda part: part)
+        arrays = (lotteries.weights, lotteries.gaps, lotteries.prices, measure(batch, lotteries))
+        printed.append(f"{lotteries.places.tolist()} {[number.hex() for array in arrays for number in array.ravel()]}")
+    return " ".join(printed)
+
+
+def test_plain_python_gives_the_same_bits() -> None:
+    root = Path(__file__).parent.parent.parent
+    path = os.pathsep.join([str(root / "src"), str(root)])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", BITS],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1"},
+    )
+    assert done.stdout.strip() == bits()
 
 
 @pytest.mark.parametrize("method", ["greedy", "top-k", "lp"])

@@ -155,6 +155,12 @@ def test_a_target_and_a_prior_for_all_come_from_small_tables(tmp_path: Path, tab
         assert pq.read_table(tmp_path / "out.parquet").equals(slates)
 
 
+def test_position_weights_may_be_numbers(tmp_path: Path, tables: Invented) -> None:
+    assert run([*write(tmp_path, tables), "--position-weights", "1,5,3,1,1"]).exit_code == 0
+    reranker = Reranker(k=5, trade_off=0.4, seed=3, position_weights=[1, 5, 3, 1, 1])
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables, reranker))
+
+
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_the_number_of_threads_changes_nothing(tmp_path: Path, tables: Invented, threads: str) -> None:
     assert run([*write(tmp_path, tables), "--threads", threads]).exit_code == 0
@@ -242,6 +248,25 @@ def test_a_killed_process_goes_on_with_resume(tmp_path: Path) -> None:
     resumed = PROGRAM.format(arguments=[*given, "--resume"])
     subprocess.run([sys.executable, "-c", resumed], check=True, capture_output=True)
     assert done > 5
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_a_run_that_was_stopped_after_sorting_goes_on(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "BUCKET_ROWS", 100)
+    monkeypatch.setattr(streams, "SAMPLED", 5)
+    given = write(tmp_path, tables.shuffled(2))
+    make, made = jobs._make_part, []
+
+    def made_twice(*arguments: Any) -> Any:
+        made.append(make(*arguments))
+        return made[-1] if len(made) < 3 else stop()
+
+    with monkeypatch.context() as killed:
+        killed.setattr(jobs, "_make_part", made_twice)
+        assert isinstance(run(given).exception, Stop)
+    assert run([*given, "--resume"]).exit_code == 0
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from excalibr import __version__
+from excalibr.cli.rerank import sources
 from excalibr.cli.rerank.options import PATHS
 from excalibr.cli.rerank.parts import Run, fingerprint
 from excalibr.cli.rerank.sources import Source, format_of
@@ -64,13 +65,16 @@ class Job:
 
     def stamp(self) -> str:
         """A digest of all that the outputs depend on; the number of threads is not part of it."""
-        sources = {"candidates": self.candidates, "items": self.items, **self.by_user, **self.for_all}
+        tables = {"candidates": self.candidates, "items": self.items, **self.by_user, **self.for_all}
         ranking = {each.name: getattr(self.reranker, each.name) for each in dataclasses.fields(self.reranker)}
         ranking.pop("threads")
-        files = {name: source.stamp() for name, source in sources.items()}
+        files = {name: source.stamp() for name, source in tables.items()}
         return fingerprint(
             {"version": __version__, "ranking": ranking, "options": self.options, "day": self.day, "files": files}
-            | {"outputs": {name: path.name for name, path in self.outputs.items()}, "rows": CHUNK_ROWS}
+            | {
+                "outputs": {name: path.name for name, path in self.outputs.items()},
+                "rows": [CHUNK_ROWS, sources.BATCH_ROWS],
+            }
         )
 
 
@@ -89,7 +93,7 @@ def read_job(
     user_id = others["user_id"]
     by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, user_id)}
     return Job(
-        read_settings(Reranker, {name: options[name] for name in names}),
+        read_settings(Reranker, {name: _numbers(options[name]) for name in names}),
         others,
         Source("candidates", candidates),
         Source("items", items),
@@ -98,6 +102,16 @@ def read_job(
         dict(outputs),
         day,
     )
+
+
+def _numbers(value: Any) -> Any:
+    """Numbers with commas between them, such as position weights, as a list; anything else as it is."""
+    if not isinstance(value, str) or "," not in value:
+        return value
+    try:
+        return [float(number) for number in value.split(",")]
+    except ValueError:
+        return value
 
 
 def run_job(job: Job, *, resume: bool) -> str:
