@@ -149,8 +149,8 @@ def test_trade_off_and_k_may_be_each_users_own() -> None:
         {"values": 101, "counts": 2},
         {"values": 102, "counts": 5},
     ]
-    by_score = tables.candidates.slice(0, 25).sort_by([("score", "descending"), ("item_id", "ascending")])
-    assert slates["item_id"][:5].to_pylist() == by_score["item_id"][:5].to_pylist()
+    by_score = tables.candidates.slice(0, 25).sort_by([("score", "descending")])
+    assert slates["score"][:5].to_pylist() == by_score["score"][:5].to_pylist()
 
 
 def test_a_users_own_number_that_cannot_be_is_that_users_status() -> None:
@@ -160,6 +160,35 @@ def test_a_users_own_number_that_cannot_be_is_that_users_status() -> None:
         BatchWarning, match="1 of 3 users could not be calibrated and are ranked by relevance .1 bad trade off"
     ):
         assert len(rerank(tables, users=users)) == 15
+
+
+def test_options_by_category_name_the_categories() -> None:
+    wanted: dict[str, Any] = {"targets": {"a": 1.0}}
+    assert Reranker(k=2, trade_off=0.5, floors={"b": 0.5}, position_weights="uniform").report(
+        CANDIDATES, ITEMS, **wanted
+    )["deviation"].to_pylist() == pytest.approx([1.0])
+    slates = Reranker(k=2, max_per_category={"a": 1}).rerank(CANDIDATES, ITEMS, **wanted)
+    assert sorted(slates["item_id"].to_pylist()) == [1, 3]
+    with pytest.raises(InputError, match="floors: is 'drama', must be one of 'a', 'b'"):
+        Reranker(k=2, floors={"drama": 0.5}).rerank(CANDIDATES, ITEMS, **wanted)
+
+
+def test_a_relevance_budget_takes_the_place_of_a_trade_off() -> None:
+    tables = invented_tables(users=5)
+    report = (
+        Reranker(k=5, relevance_loss=0.05)
+        .report(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
+        .to_pandas()
+    )
+    assert (report["relevance"] >= 0.95 * report["relevance_before"] - 1e-9).all()
+    assert (report["deviation"] < report["deviation_before"]).all()
+
+
+def test_what_cannot_be_kept_is_the_users_status_with_the_reason() -> None:
+    reranker = Reranker(k=2, floors={"a": 0.9, "b": 0.9})
+    with pytest.warns(BatchWarning, match="1 failed"):
+        report = reranker.report(CANDIDATES, ITEMS, targets={"a": 1.0})
+    assert report["status"][0].as_py().startswith("failed: ")
 
 
 def quietly(reranker: Reranker, *tables: Any, **options: Any) -> Any:

@@ -31,9 +31,10 @@ class Reranker(Settings):
 
     Parameters
     ----------
-    k, trade_off, position_weights, divergence, method, draws, tolerance, max_sorts
-        As for :func:`excalibr.calibrate`, for every user. ``trade_off`` and ``k`` may also come from columns of a users
-        table.
+    k, trade_off, relevance_loss, max_deviation, position_weights, divergence, category_weights, relative, floors, \
+caps, max_per_category, normalise, method, draws, tolerance, max_sorts
+        As for :func:`excalibr.calibrate`, for every user; options by category name the categories, as in
+        ``floors={"drama": 0.1}``. ``trade_off`` and ``k`` may also come from columns of a users table.
     seed
         A user's ranking is drawn by (seed, user), so that it stays the same from run to run and machine to machine.
     threads
@@ -152,7 +153,7 @@ class Reranker(Settings):
             items=given.items,
             trade_offs=_or_else(wanted.trade_offs, trade_off),
             slots=_or_else(wanted.slots, np.inf if self.k is None else self.k),
-            settings=self,
+            settings=self.numbered(items.categories.to_pylist()),
         )
         return batch.with_statuses(wanted.statuses)
 

@@ -35,6 +35,7 @@ class Part:
     counts: Integers
     gaps: Floats
     statuses: Integers
+    reasons: dict[int, str]
     measures: Floats | None
     lotteries: Lotteries | None
 
@@ -67,6 +68,7 @@ class Finish:
             lotteries.counts,
             lotteries.gaps,
             lotteries.statuses,
+            lotteries.reasons,
             measure(self.batch, lotteries) if self.measured else None,
             lotteries if self.keep else None,
         )
@@ -109,6 +111,8 @@ class Results:
         table[self._statuses >= Status.NO_CANDIDATES, 4] = np.nan
         gaps = _joined([part.gaps for part in self.parts], float)
         statuses = [Status(code).text for code in self._statuses.tolist()]
+        for number, reason in (each for part in self.parts for each in part.reasons.items()):
+            statuses[number] = f"{statuses[number]}: {reason}"
         before = (np.diff(self.batch.starts), self._slots)
         values = (*before, *(column.copy() for column in table.T), gaps, self._counts, statuses)
         added = dict(zip(REPORT_COLUMNS, values, strict=True))

@@ -6,6 +6,7 @@ An option of :func:`excalibr.calibrate` that is the same for all users is one fi
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from excalibr.calibration import DRAWS
 from excalibr.errors import InputError, explain, unknown_name
 from excalibr.methods import METHODS
 from excalibr.positions import NAMES as POSITION_WEIGHTS
@@ -22,6 +24,12 @@ from excalibr.problem import Limits
 __all__ = ["Settings", "option", "read_settings"]
 
 Kind = TypeVar("Kind")
+
+AIMS = ("trade_off", "relevance_loss", "max_deviation")
+BY_CATEGORY = ("category_weights", "floors", "caps", "max_per_category")
+"""Options with a value for each category, which tables name and :func:`excalibr.calibrate` numbers."""
+
+DIVERGENCES = ("l1", "kl")
 
 
 def option(default: Any, explanation: str) -> Any:
@@ -43,12 +51,20 @@ class Settings:
     trade_off: float | None = option(
         None, "0 is relevance only, 1 is calibration only; 0.5 when nothing else is asked."
     )
+    relevance_loss: float | None = option(None, "Instead of a trade-off: give up at most this part of the relevance.")
+    max_deviation: float | None = option(None, "Instead of a trade-off: deviate at most this much from the target.")
     position_weights: str | ArrayLike = option(
         "log", "Attention of each slot: log, sqrt, reciprocal, uniform, or numbers."
     )
-    divergence: str = option("l1", "How far from the target is measured: l1.")
+    divergence: str = option("l1", "How the distance from the target is measured: l1 or kl.")
+    category_weights: Any = option(None, "What a category's deviation counts, by category: drama=2,epic=0.5.")
+    relative: bool = option(False, "Count a deviation relative to the category's target.")
+    floors: Any = option(None, "The least share that a category must have, by category: drama=0.1.")
+    caps: Any = option(None, "The largest share that a category may have, by category.")
+    max_per_category: Any = option(None, "At most so many slots for a category in every ranking: 2, or drama=2,epic=1.")
+    normalise: str | None = option(None, "range maps each user's scores to the range from 0 to 1 first.")
     method: str = option("excalibr", "excalibr is the exact one; lp, greedy, top-k, … to compare with.")
-    draws: str = option("lottery", "lottery: a policy may mix rankings.")
+    draws: str = option("lottery", "lottery: a policy may mix rankings; single: one good ranking; even: even draws.")
     tolerance: float = option(1e-9, "Stop at this proven gap.")
     max_sorts: int | None = option(None, "Stop after so many sorts of a user's candidates.")
 
@@ -58,8 +74,13 @@ class Settings:
         if self.trade_off is not None and not _is_share(self.trade_off):
             must = "be from 0 (relevance only) to 1 (calibration only)"
             raise InputError(explain("trade_off", f"is {self.trade_off!r}", must))
-        if self.method not in METHODS:
-            raise unknown_name("method", self.method, METHODS)
+        aims = {name: getattr(self, name) for name in AIMS if getattr(self, name) is not None}
+        if len(aims) > 1:
+            first, second, *_ = aims
+            raise InputError(explain(second, f"is given with {first}", "be given alone"))
+        for name, known in {"method": METHODS, "draws": DRAWS, "divergence": DIVERGENCES}.items():
+            if getattr(self, name) not in known:
+                raise unknown_name(name, getattr(self, name), known)
         if not isinstance(self.position_weights, str):
             size = np.size(np.asarray(self.position_weights))
             weigh_positions(self.position_weights, size if self.k is None else self.k)
@@ -71,6 +92,17 @@ class Settings:
         """The options that differ from their defaults, as :func:`excalibr.calibrate` takes them."""
         fields = dataclasses.fields(Settings)
         return {each.name: value for each in fields if _differs(value := getattr(self, each.name), each.default)}
+
+    def numbered(self: Kind, categories: Sequence[str]) -> Kind:
+        """The same with the categories' names in options by category turned into their numbers."""
+        numbers = {name: number for number, name in enumerate(categories)}
+        named = {name: value for name in BY_CATEGORY if isinstance(value := getattr(self, name), Mapping)}
+        for option_name, value in named.items():
+            for category in value:
+                if category not in numbers:
+                    raise unknown_name(option_name, category, categories)
+        changes = {name: {numbers[each]: amount for each, amount in value.items()} for name, value in named.items()}
+        return dataclasses.replace(self, **changes) if changes else self  # type: ignore[type-var]
 
     def limits(self) -> Limits:
         """When a solver may stop."""
@@ -94,8 +126,9 @@ def read_settings(kind: type[Kind], options: dict[str, Any]) -> Kind:
 
     >>> read_settings(Settings, {"trade_of": 0.5})
     Traceback (most recent call last):
-    excalibr.errors.InputError: option: is 'trade_of', must be one of 'k', 'trade_off', 'position_weights', \
-'divergence', 'method', 'draws', 'tolerance', 'max_sorts'. Hint: did you mean 'trade_off'?
+    excalibr.errors.InputError: option: is 'trade_of', must be one of 'k', 'trade_off', 'relevance_loss', \
+'max_deviation', 'position_weights', 'divergence', 'category_weights', 'relative', 'floors', 'caps', \
+'max_per_category', 'normalise', 'method', 'draws', 'tolerance', 'max_sorts'. Hint: did you mean 'trade_off'?
     """
     known = [each.name for each in dataclasses.fields(kind)]  # type: ignore[arg-type]
     for name in options:

@@ -55,8 +55,38 @@ def test_a_batch_is_calibrate_user_by_user_to_the_bit(r: int, threads: int) -> N
         alone = one_by_one(given, user)
         assert policy.rankings.tolist() == alone.rankings.tolist()
         assert policy.weights.tolist() == alone.weights.tolist()
-        assert policy.prices.tolist() == alone.prices.tolist()  # type: ignore[union-attr]
+        assert policy.prices.tolist() == alone.prices.tolist()
         assert (policy.gap, policy.relevance, policy.deviation) == (alone.gap, alone.relevance, alone.deviation)
+
+
+@pytest.mark.parametrize("trade_off", [0.0, 1.0])
+def test_the_ends_of_the_trade_off_are_those_of_calibrate(trade_off: float) -> None:
+    given = made_up(users=20)
+    given["scores"] = given["scores"].round()
+    given["trade_offs"][::2] = trade_off
+    for user, policy in enumerate(calibrate_batch(**given)):
+        alone = one_by_one(given, user)
+        assert policy.rankings.tolist() == alone.rankings.tolist()
+        assert policy.weights.tolist() == alone.weights.tolist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"divergence": "kl"},
+        {"normalise": "range"},
+        {"caps": {0: 0.99}},
+        {"relative": True},
+        {"category_weights": [1, 2, 0, 1]},
+    ],
+)
+def test_every_option_of_calibrate_is_taken(options: dict[str, Any]) -> None:
+    given = made_up(users=6)
+    given["slots"][:] = 3
+    for user, policy in enumerate(calibrate_batch(**given, **options)):
+        alone = one_by_one(given, user, **options)
+        assert policy.rankings.tolist() == alone.rankings.tolist()
+        assert policy.cost == alone.cost
 
 
 BITS = """

@@ -161,6 +161,20 @@ def test_position_weights_may_be_numbers(tmp_path: Path, tables: Invented) -> No
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables, reranker))
 
 
+def test_options_by_category_are_written_with_equals_signs(tmp_path: Path, tables: Invented) -> None:
+    more = ["--max-per-category", "3", "--category-weights", "art=2,epic=0.5", "--relative"]
+    short = ["--category", "first"]
+    items = tables.items.append_column(
+        "first", pa.compute.list_element(pa.compute.split_pattern(tables.items["genres"], "|"), 0)
+    )
+    given = [*write(tmp_path, Invented(tables.candidates, items, tables.history)), *more, *short]
+    assert run(given).exit_code == 0
+    weights = {"art": 2, "epic": 0.5}
+    reranker = Reranker(k=5, trade_off=0.4, seed=3, max_per_category=3, category_weights=weights, relative=True)
+    slates = reranker.rerank(tables.candidates, items, history=tables.history, category="first")
+    assert pq.read_table(tmp_path / "slates.parquet").equals(slates)
+
+
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_the_number_of_threads_changes_nothing(tmp_path: Path, tables: Invented, threads: str) -> None:
     assert run([*write(tmp_path, tables), "--threads", threads]).exit_code == 0

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from excalibr import Problem
-from excalibr.solver import FEW_CATEGORIES, UNLIMITED, many, prepare, solve
+from excalibr.solver import many, prepare, solve
+from excalibr.solver.engines import FEW_CATEGORIES, UNLIMITED
 from excalibr.solver.many import BY_RELEVANCE, LEFT_OUT, SOLVED
 from tests.problems import movie_like_problem
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._types import Floats, Integers
+from excalibr._types import Booleans, Floats, Integers
 from excalibr.batch.answers import Lotteries, Policies, join
 from excalibr.batch.checked import Batch, Status
 from excalibr.calibration import calibrate
@@ -141,13 +141,13 @@ def _keep(lotteries: Lotteries) -> Lotteries:
 
 def _compiled_solve(batch: Batch, fall_back: bool) -> Solve:
     """The loop over users inside the kernel."""
-    from excalibr.solver import FEW_CATEGORIES, UNLIMITED
+    from excalibr.solver.engines import FEW_CATEGORIES, sorts_allowed
     from excalibr.solver.many import solve_range
 
     kernel: Any = solve_range
     limits = batch.settings.limits()
-    sorts = UNLIMITED if limits.max_sorts is None else limits.max_sorts
-    arrays = (*batch.arrays, _asked(batch, fall_back), limits.tolerance, sorts, FEW_CATEGORIES)
+    asked, at_end = _asked(batch, fall_back), _at_end(batch)
+    arrays = (*batch.arrays, asked, limits.tolerance, sorts_allowed(limits), FEW_CATEGORIES)
     kernel(*arrays, 0, 0)  # compiled or loaded here, and not by every thread at once
 
     def solve(first: int, last: int) -> Lotteries:
@@ -156,9 +156,33 @@ def _compiled_solve(batch: Batch, fall_back: bool) -> Solve:
         for short in np.flatnonzero(gaps > limits.tolerance):
             if gaps[short] > limits.tolerance * max(1.0, _spread(batch, first + int(short))):
                 statuses[short] = Status.STOPPED_EARLY
-        return Lotteries(first, places, weights, counts, prices, gaps, statuses)
+        found = Lotteries(first, places, weights, counts, prices, gaps, statuses)
+        return _with_ends(batch, found, at_end[first:last], fall_back) if at_end[first:last].any() else found
 
     return solve
+
+
+def _at_end(batch: Batch) -> Booleans:
+    """Users with a trade-off of 0 or 1: many lotteries are optimal there, and ``calibrate`` looks for the best one."""
+    return np.asarray(batch.good & np.isin(batch.trade_offs, (0.0, 1.0)))
+
+
+def _with_ends(batch: Batch, found: Lotteries, at_end: Booleans, fall_back: bool) -> Lotteries:
+    """A range's lotteries, with those of users at an end of the trade-off made one by one and put in their places."""
+    ends, slots = np.cumsum(found.counts), batch.slots[found.first : found.first + len(found.counts)]
+    place_ends = np.cumsum(found.counts * slots)
+    parts = []
+    for place, alone in enumerate(at_end.tolist()):
+        user, count = found.first + place, found.counts[place]
+        if alone:
+            parts.append(_solve_user(batch, user, fall_back))
+            continue
+        own = slice(place, place + 1)
+        places = found.places[place_ends[place] - count * slots[place] : place_ends[place]]
+        weights = found.weights[ends[place] - count : ends[place]]
+        one_each = (found.counts[own], found.prices[own], found.gaps[own], found.statuses[own])
+        parts.append(Lotteries(user, places, weights, *one_each))
+    return join(parts, batch.memberships.n_categories)
 
 
 def _one_by_one_solve(batch: Batch, fall_back: bool) -> Solve:
@@ -191,7 +215,7 @@ def _solve_user(batch: Batch, user: int, fall_back: bool) -> Lotteries:
 def _lotteries_of(batch: Batch, user: int, policy: Policy) -> Lotteries:
     limits, gap, r = batch.settings.limits(), policy.gap, batch.memberships.n_categories
     short = gap > limits.tolerance * max(1.0, _spread(batch, user))
-    prices = np.full(r, np.nan) if policy.prices is None or len(policy.prices) != r else policy.prices
+    prices = np.full(r, np.nan) if policy.category_prices is None else policy.category_prices
     statuses = np.array([Status.STOPPED_EARLY if short else Status.OK], dtype=np.int64)
     counts, places = np.array([len(policy.weights)]), policy.rankings.ravel()
     return Lotteries(
@@ -204,7 +228,8 @@ def _asked(batch: Batch, fall_back: bool) -> Integers:
     from excalibr.solver.many import BY_RELEVANCE, LEFT_OUT, SOLVED
 
     otherwise = np.where(np.isin(batch.statuses, NEVER_RANKED) | (not fall_back), LEFT_OUT, BY_RELEVANCE)
-    return np.where(batch.good, SOLVED, otherwise).astype(np.int64)
+    solved = np.where(_at_end(batch), LEFT_OUT, SOLVED)
+    return np.where(batch.good, solved, otherwise).astype(np.int64)
 
 
 def _by_relevance(scores: Floats, position_weights: Floats) -> Integers:

@@ -32,8 +32,8 @@ FLOAT = types.float64
 INTEGER = types.int64
 FLOATS = types.Array(types.float64, 1, "C", readonly=True)
 INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
-RANKINGS = types.Array(types.int64, 2, "C", readonly=True)
 TABLE = types.Array(types.float64, 2, "C", readonly=True)
+RANKINGS = types.Array(types.int64, 2, "C", readonly=True)
 
 
 def compiled(function: Function) -> Function:

@@ -1,7 +1,7 @@
 """Many users in one call of the kernel: contiguous ranges of users in, their lotteries out, without the GIL.
 
-Users' candidates lie one after another, and a candidate is a row of a shared table of items. What a user gets here is
-bit for bit what :func:`excalibr.solver.solve` gives: it is the same compiled code.
+Users' candidates lie one after another, and a candidate is a row of a shared table of items. For a plain problem with
+a trade-off between 0 and 1 a user gets bit for bit what :func:`excalibr.solver.solve` gives: it is the same code.
 """
 
 from __future__ import annotations
@@ -175,11 +175,14 @@ def _solve_one(
     max_sorts: int,
     few_categories: int,
 ) -> tuple[Integers, Floats, Floats, float]:
-    """The choice of method of ``solver._answer``, in the kernel: the quicker one, column generation where it stalls."""
+    """The choice of ``engines.answer``, in the kernel: the quicker method, column generation where it stalls."""
     entries = scratch.indptr[n]
     gains, indptr = scratch.gains[:n], scratch.indptr[: n + 1]
     indices, values = scratch.indices[:entries], scratch.values[:entries]
-    slopes = np.full(target.size, trade_off)
+    penalty = np.zeros((6, target.size))
+    for category in range(target.size):
+        penalty[0, category] = penalty[1, category] = target[category]
+        penalty[2, category] = penalty[3, category] = trade_off
     rankings = np.empty((0, 0), dtype=np.int64)
     prices = np.empty(0)
     weights = np.empty(0)
@@ -188,23 +191,11 @@ def _solve_one(
     sorts = 0
     if target.size > few_categories:
         rankings, weights, prices, gap, status, sorts = _solve_program(
-            gains, indptr, indices, values, target, target, slopes, slopes, share, tolerance, max_sorts
+            gains, indptr, indices, values, penalty, share, tolerance, max_sorts
         )
     if status == STALLED and sorts < max_sorts:
         closed = _close_program(
-            gains,
-            indptr,
-            indices,
-            values,
-            target,
-            target,
-            slopes,
-            slopes,
-            share,
-            tolerance,
-            max_sorts - sorts,
-            rankings,
-            prices,
+            gains, indptr, indices, values, penalty, share, tolerance, max_sorts - sorts, rankings, prices
         )
         if closed[3] < gap:
             return closed[0], closed[1], closed[2], closed[3]

@@ -21,7 +21,7 @@ from excalibr.errors import InputError, explain
 from excalibr.parallel import Advance, progress_bar
 from excalibr.reranker import Reranker
 from excalibr.results import Tally
-from excalibr.settings import read_settings
+from excalibr.settings import BY_CATEGORY, read_settings
 from excalibr.tables import Items, Tables, read_items
 from excalibr.tables.ids import keys_of, matched, read_ids
 from excalibr.tables.users import UserStream
@@ -93,7 +93,7 @@ def read_job(
     user_id = others["user_id"]
     by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, user_id)}
     return Job(
-        read_settings(Reranker, {name: _numbers(options[name]) for name in names}),
+        read_settings(Reranker, {name: _numbers(name, options[name]) for name in names}),
         others,
         Source("candidates", candidates),
         Source("items", items),
@@ -104,14 +104,18 @@ def read_job(
     )
 
 
-def _numbers(value: Any) -> Any:
-    """Numbers with commas between them, such as position weights, as a list; anything else as it is."""
-    if not isinstance(value, str) or "," not in value:
+def _numbers(name: str, value: Any) -> Any:
+    """``1,2`` as a list, and for options by category also ``drama=1,epic=2`` by name and ``2`` for all."""
+    if not isinstance(value, str) or name not in (*BY_CATEGORY, "position_weights"):
         return value
+    pairs = [part.rpartition("=") for part in value.split(",")]
     try:
-        return [float(number) for number in value.split(",")]
+        numbers = [float(number) if "." in number else int(number) for _, _, number in pairs]
     except ValueError:
         return value
+    if all(given for _, given, _ in pairs):
+        return {label.strip(): number for (label, _, _), number in zip(pairs, numbers, strict=True)}
+    return numbers if len(numbers) > 1 else numbers[0]
 
 
 def run_job(job: Job, *, resume: bool) -> str:

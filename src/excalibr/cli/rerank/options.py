@@ -46,6 +46,8 @@ def _parameter(field: dataclasses.Field[Any], owner: type) -> inspect.Parameter:
 
 def _kind(hint: Any) -> Any:
     """What the command line reads for a type: of several, the first that a word can be."""
+    if hint is Any:
+        return str | None
     members = typing.get_args(hint) if isinstance(hint, types.UnionType) or typing.get_origin(hint) else (hint,)
-    simple = next(member for member in members if member in (int, float, str))
+    simple = next(member for member in members if member in (bool, int, float, str))
     return simple | None if type(None) in members else simple
