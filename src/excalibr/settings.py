@@ -113,6 +113,10 @@ class Settings:
         numbers = {"k", "trade_off", "position_weights", "tolerance", "max_sorts"}
         return self.given().keys() <= numbers
 
+    def most_slots(self) -> float:
+        """How many slots there can be: as many as position weights, where these are numbers."""
+        return np.inf if isinstance(self.position_weights, str) else np.size(np.asarray(self.position_weights))
+
     def weights_of(self, k: int) -> Any:
         """The weights of the first ``k`` slots, summing to 1: users with few candidates have the first slots only."""
         if isinstance(self.position_weights, str):

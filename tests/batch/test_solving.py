@@ -209,6 +209,13 @@ def test_position_weights_of_users_with_few_candidates_are_the_first_ones() -> N
     assert policies[0].problem.position_weights.tolist() == [0.75, 0.25]
 
 
+def test_there_are_no_more_slots_than_position_weights() -> None:
+    policies = calibrate_batch(
+        np.arange(8.0), [0, 4, 8], np.eye(2)[[0, 1] * 4], [0.5, 0.5], slots=[3, 1], position_weights=[2, 1]
+    )
+    assert [policy.problem.k for policy in policies] == [2, 1]
+
+
 def test_bad_users_can_be_ranked_by_their_scores() -> None:
     targets = np.array([[0.5, 0.5], [2.0, 0.0]])
     batch = Batch.of(

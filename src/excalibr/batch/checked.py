@@ -107,43 +107,24 @@ class Batch:
         settings = settings or Settings()
         values = _flat("scores", scores)
         starts = _starts(indptr, len(values))
-        users = len(starts) - 1
+        users, sizes = len(starts) - 1, np.diff(starts)
         given_rows = _rows(categories)
         memberships, bad_rows = _memberships(given_rows)
         chosen = _items(items, len(values), memberships.n_candidates)
         given_targets = _targets(targets, users, memberships.n_categories)
         wanted, bad_targets = _normalised_targets(given_targets)
-        default = DEFAULT_TRADE_OFF if settings.trade_off is None else float(settings.trade_off)
-        given_trade_offs = _each(trade_offs, "trade_offs", users, default)
-        sizes = np.diff(starts)
-        given_slots = _each(slots, "slots", users, np.inf if settings.k is None else float(settings.k))
+        balance, bad_trade_offs = _trade_offs(trade_offs, users, settings)
+        places, bad_slots = _slots(slots, sizes, settings)
         wrong = {
-            Status.BAD_K: ~((given_slots >= 1) & ((given_slots == np.floor(given_slots)) | np.isinf(given_slots))),
-            Status.BAD_TRADE_OFF: ~((given_trade_offs >= 0) & (given_trade_offs <= 1)),
+            Status.BAD_K: bad_slots,
+            Status.BAD_TRADE_OFF: bad_trade_offs,
             Status.BAD_TARGET: bad_targets,
             Status.BAD_CATEGORIES: _users_with(bad_rows[chosen], starts),
             Status.BAD_SCORES: _users_with(~np.isfinite(values), starts),
             Status.NO_CANDIDATES: sizes == 0,
         }
-        statuses = np.zeros(users, dtype=np.int64)
-        for status, users_with in wrong.items():
-            statuses[users_with] = status
-        return cls(
-            frozen(values),
-            frozen(starts),
-            frozen(chosen),
-            memberships,
-            frozen(wanted),
-            frozen(np.where(wrong[Status.BAD_TRADE_OFF], 0.0, given_trade_offs)),
-            frozen(
-                np.where(wrong[Status.BAD_K], np.minimum(sizes, 1), np.minimum(given_slots, sizes)).astype(np.int64)
-            ),
-            frozen(statuses),
-            settings,
-            given_rows,
-            given_targets,
-            trade_offs is not None,
-        )
+        arrays = (frozen(values), frozen(starts), frozen(chosen), memberships, frozen(wanted), balance, places)
+        return cls(*arrays, _statuses(wrong, users), settings, given_rows, given_targets, trade_offs is not None)
 
     @property
     def users(self) -> int:
@@ -268,6 +249,30 @@ def _normalised_targets(given: Floats) -> tuple[Floats, Booleans]:
     wanted = given / np.where(bad, 1.0, sums)[:, None]
     wanted[bad] = 1.0 / given.shape[1]
     return wanted, bad
+
+
+def _trade_offs(given: ArrayLike | None, users: int, settings: Settings) -> tuple[Floats, Booleans]:
+    """Each user's trade-off, and which of them cannot be; those are 0."""
+    default = DEFAULT_TRADE_OFF if settings.trade_off is None else float(settings.trade_off)
+    values = _each(given, "trade_offs", users, default)
+    bad = ~((values >= 0) & (values <= 1))
+    return frozen(np.where(bad, 0.0, values)), bad
+
+
+def _slots(given: ArrayLike | None, sizes: Integers, settings: Settings) -> tuple[Integers, Booleans]:
+    """Each user's slots, no more than candidates or position weights, and which cannot be; those are one at most."""
+    values = _each(given, "slots", len(sizes), np.inf if settings.k is None else float(settings.k))
+    bad = ~((values >= 1) & ((values == np.floor(values)) | np.isinf(values)))
+    there = np.minimum(sizes, settings.most_slots())
+    return frozen(np.minimum(np.where(bad, 1, values), there).astype(np.int64)), bad
+
+
+def _statuses(wrong: dict[Status, Booleans], users: int) -> Integers:
+    """The last status in the list that holds for each user."""
+    statuses = np.zeros(users, dtype=np.int64)
+    for status, marked in wrong.items():
+        statuses[marked] = status
+    return frozen(statuses)
 
 
 def _each(values: ArrayLike | None, argument: str, users: int, default: float) -> Floats:
