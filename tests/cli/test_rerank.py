@@ -284,6 +284,24 @@ def test_a_run_that_was_stopped_after_sorting_goes_on(
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
 
 
+def test_a_run_that_was_stopped_while_it_tidied_up_ends_with_the_same_content(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, tables)
+    given = arguments(tmp_path, out="slates.csv")
+
+    def stopped(run: Run) -> None:
+        next(run.folder.glob("part-000002.slates.arrow")).unlink()
+        stop()
+
+    with monkeypatch.context() as killed:
+        killed.setattr(Run, "clear", stopped)
+        assert isinstance(run(given).exception, Stop)
+    assert run([*given, "--resume"]).exit_code == 0
+    assert pa.csv.read_csv(tmp_path / "slates.csv").equals(expected(tables))
+    assert not (tmp_path / "slates.csv.parts").exists()
+
+
 def test_parts_that_are_done_are_not_solved_again(
     tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
 ) -> None:

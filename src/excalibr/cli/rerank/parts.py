@@ -71,8 +71,8 @@ class Run:
     def done(self, number: int) -> Tally | None:
         """The tally of a part that is done, None of one that is not."""
         path = self.folder / f"part-{number:06d}.json"
-        if not path.exists():
-            return None
+        if not (path.exists() and all(self._part(number, name).exists() for name in self.outputs)):
+            return None  # a folder that was being removed may lack any of its files
         stored = json.loads(path.read_text(encoding="utf-8"))
         return Tally(stored["users"], Counter(stored["statuses"]), Counter(stored["left_out"]), stored["tight"])
 
