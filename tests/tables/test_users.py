@@ -38,5 +38,10 @@ def test_users_that_are_numbers_are_compared_by_value() -> None:
     assert stream(2, [1, 2, 10]).until(2)["row"].to_pylist() == [0, 1]
 
 
+def test_a_stream_of_nothing_has_no_rows_of_any_user() -> None:
+    assert len(stream(1, []).until("a")) == 0
+    assert len(stream(1, []).until(7)) == 0
+
+
 def test_an_empty_stream_has_one_empty_chunk() -> None:
     assert [len(chunk) for chunk in stream(1, []).chunks(5)] == [0]

@@ -78,6 +78,8 @@ def _count_up_to(ids: Any, user: Any) -> int:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if not len(ids):
+        return 0  # a column of nothing but nulls has no type to compare in
     if pa.types.is_integer(ids.type):
         return int(np.count_nonzero(ids.to_numpy() <= user))
     return int(pc.sum(pc.less_equal(ids, pa.scalar(user, ids.type))).as_py() or 0)
