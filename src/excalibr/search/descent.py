@@ -14,10 +14,11 @@ from excalibr.solver.jit import compiled
 __all__ = ["improve", "kick"]
 
 TIE = 1e-13
-"""A move must gain this part of the value's size, so that rounding is not taken for progress."""
+"""A move must gain this part of the value's size, so that rounding is not taken for progress.
 
-import os
-KICKS=int(os.environ.get("KK","2")); REPLACES=int(os.environ.get("KR","1"))
+Gains are measured from the best one, so no value is above 0, and one of 0 cannot be bettered.
+"""
+
 NONE, REPLACE, SWAP, INSERT = range(4)
 
 MULTIPLIER = 48271
@@ -48,7 +49,7 @@ def improve(terms: Terms, state: State) -> None:
 def _take_best_move(terms: Terms, state: State, rank: int, inserting: bool, falling: bool) -> bool:
     """Make the best move of this rank, if one gains."""
     before = state.totals[1]
-    best = TIE * (1.0 + abs(before) + terms.charge * state.totals[0])
+    best = TIE * abs(before)
     kind, target = NONE, -1
     if inserting:
         for step in (1, -1):
@@ -78,11 +79,11 @@ def _take_best_move(terms: Terms, state: State, rank: int, inserting: bool, fall
 def kick(ranking: Integers, n: int, seed: int) -> int:
     """Put a candidate from outside at one rank and swap two others, at random; returns the next seed."""
     k = ranking.size
-    for step in range(KICKS):
+    for step in range(2):
         seed = seed * MULTIPLIER % MODULUS
         rank = seed % k
         seed = seed * MULTIPLIER % MODULUS
-        if n > k and step < REPLACES:
+        if n > k and step == 0:
             ranking[rank] = _outside(ranking, seed % n, n)
         elif k > 1:
             other = (rank + 1 + seed % (k - 1)) % k
