@@ -5,8 +5,8 @@ Everything is deterministic: ties go to the lower index, and the kicks come from
 
 from __future__ import annotations
 
-from excalibr.search.moves import best_insertion, best_replacement, best_swap, insert, replace, swap
 from excalibr._types import Integers
+from excalibr.search.moves import best_insertion, best_replacement, best_swap, insert, replace, swap
 from excalibr.search.program import Terms
 from excalibr.search.state import State, evaluate
 from excalibr.solver.jit import compiled

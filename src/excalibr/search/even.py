@@ -10,14 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from excalibr._arrays import sums_by
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.search.program import SearchProgram
-from excalibr.search.single import local_optima, ranking_charges, ranking_shares
+from excalibr.search.single import affordable_descents, local_optima, ranking_charges, ranking_shares
 
 __all__ = ["SLACK", "Lottery", "even_lottery"]
 
 SLACK = 1e-3
-ROUNDS = 12
+"""How far the expectation may move: all shares together, and the relevance as a part of its spread."""
+
+ROUNDS = 24
 MARGIN = 1e-2
 """The part of the slack that is kept for the linear program's own tolerances."""
 
@@ -66,7 +69,8 @@ def even_lottery(
     slack
         How far the expectation may move.
     hard
-        (r,): categories whose expected share must not leave its band, slack or not; none by default.
+        (r,): categories whose band is a limit on the expectation: there the expected share must not leave it, slack or
+        not, and a draw is not charged for it. None by default.
     rounds
         How many times further rankings are looked for.
 
@@ -77,17 +81,23 @@ def even_lottery(
     """
     scores = program.gains if relevance is None else relevance
     weights = weights / weights.sum()
+    if hard is not None:
+        program = program._replace(below=np.where(hard, 0.0, program.below), above=np.where(hard, 0.0, program.above))
     plain = _measured(program, scores, rankings)
-    room = _room(program, scores, weights @ plain.shares, weights @ plain.relevances, slack, hard)
+    if weights @ plain.charges == 0.0:
+        return _better(plain, weights, plain, None)
+    room = _room(program, scores, weights @ plain.shares, float(weights @ plain.relevances), slack, hard)
     columns = _joined(plain, _measured(program, scores, local_optima(program, rankings, len(rankings), 0)[0]))
     mixed = _mix(columns, room)
-    for _ in range(rounds):
-        if mixed is None:
+    smoothed = mixed
+    for turn in range(rounds):
+        if mixed is None or smoothed is None:
             break
-        new = _further_columns(program, scores, columns, mixed)
-        if not len(new):
+        smoothed = _between(smoothed, mixed)
+        new = _further_columns(program, scores, columns, mixed, smoothed, turn)
+        if not len(new.charges):
             break
-        columns = _joined(columns, _measured(program, scores, new))
+        columns = _joined(columns, new)
         mixed = _mix(columns, room) or mixed
     return _better(plain, weights, columns, mixed)
 
@@ -104,7 +114,7 @@ class _Columns:
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """Where the expectation must be: centre, how far each share may fall and rise, and how far all together may move."""
+    """Where the expectation must be: its centre, how far each share may fall and rise, and how far all may together."""
 
     shares: Floats
     fall: Floats
@@ -179,7 +189,7 @@ def _mix(columns: _Columns, room: _Room) -> _Mixed | None:
     answer = linprog(
         costs, moved, [room.total], equal, np.concatenate([room.shares, [0.0, 1.0]]), bounds, method="highs-ds"
     )
-    if answer.status != 0:
+    if answer.status != 0 or answer.x is None:
         return None
     prices = unit * np.asarray(answer.eqlin.marginals)
     price = float(prices[r]) / spread
@@ -187,14 +197,37 @@ def _mix(columns: _Columns, room: _Room) -> _Mixed | None:
     return _Mixed(chances, prices[:r], price, float(prices[r + 1]) - price * room.relevance)
 
 
-def _further_columns(program: SearchProgram, scores: Floats, columns: _Columns, mixed: _Mixed) -> Integers:
-    """Rankings whose charge is less than what the prices say their shares and relevance are worth."""
-    paid = program.values * mixed.share_prices[program.indices]
-    rows = np.repeat(np.arange(len(scores)), np.diff(program.indptr))
-    gains = mixed.relevance_price * scores + np.bincount(rows, paid, minlength=len(scores))
-    starts = columns.rankings[mixed.chances > 0.0]
-    found, values = local_optima(program._replace(gains=gains), starts, len(starts), 0)
-    return found[values > -mixed.level + WORTHWHILE * float(columns.charges.max())]
+def _between(before: _Mixed, now: _Mixed) -> _Mixed:
+    """The prices half-way from those used before: a master of few rankings has them swing from side to side."""
+    shares = 0.5 * (before.share_prices + now.share_prices)
+    return _Mixed(now.chances, shares, 0.5 * (before.relevance_price + now.relevance_price), now.level)
+
+
+def _further_columns(
+    program: SearchProgram, scores: Floats, columns: _Columns, mixed: _Mixed, smoothed: _Mixed, turn: int
+) -> _Columns:
+    """Rankings that are charged less than their shares and relevance are worth, found at smoothed or true prices.
+
+    They are looked for from the rankings in use, other ones in each turn where these are too many to search from all.
+    """
+    used = np.flatnonzero(mixed.chances > 0.0)
+    descents = min(len(used), affordable_descents(program))
+    starts = columns.rankings[np.roll(used, -descents * turn)[:descents]]
+    for prices in (smoothed, mixed):
+        gains = prices.relevance_price * scores + _paid(program, prices.share_prices)
+        found, _ = local_optima(program._replace(gains=gains), starts, descents, 0)
+        new = _measured(program, scores, found)
+        worth = new.shares @ mixed.share_prices + new.relevances * mixed.relevance_price + mixed.level
+        helpful = worth - new.charges > WORTHWHILE * columns.charges.max()
+        if helpful.any():
+            break
+    return _Columns(found[helpful], new.shares[helpful], new.relevances[helpful], new.charges[helpful])
+
+
+def _paid(program: SearchProgram, prices: Floats) -> Floats:
+    """A·y: what each candidate's categories are worth at these prices."""
+    rows = np.repeat(np.arange(len(program.gains)), np.diff(program.indptr))
+    return sums_by(rows, program.values * prices[program.indices], len(program.gains))
 
 
 def _better(plain: _Columns, weights: Floats, columns: _Columns, mixed: _Mixed | None) -> Lottery:

@@ -1,4 +1,4 @@
-"""Every ranking tried: rank after rank takes each candidate in turn, the shares of what is placed kept at each depth."""
+"""Every ranking tried: rank after rank takes each candidate in turn, and each depth keeps the shares so far."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["best_of_all"]
 def best_of_all(terms: Terms, best: Integers) -> float:
     """Fill ``best`` with the best ranking (by rank) that the groups allow, the first in a tie; returns its value.
 
-    A depth-first walk: ``shares[d]`` and ``gains[d]`` are those of the candidates at ranks before d. Where no ranking is
-    allowed the value is −∞ and ``best`` holds the first candidates.
+    A depth-first walk: ``shares[d]`` and ``gains[d]`` are those of the candidates at ranks before d. Where no ranking
+    is allowed the value is −∞ and ``best`` holds the first candidates.
     """
     k, n = best.size, terms.gains.size
     shares = np.zeros((k + 1, terms.base.size))

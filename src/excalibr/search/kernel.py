@@ -12,7 +12,7 @@ from excalibr._types import Floats, Integers
 from excalibr.search.descent import improve, kick
 from excalibr.search.exhaustive import best_of_all
 from excalibr.search.program import Terms, terms_of
-from excalibr.search.state import State, evaluate, load, new_state
+from excalibr.search.state import State, load, new_state
 from excalibr.solver.jit import FLOAT, FLOATS, INTEGER, INTEGERS, RANKINGS, compiled, entry
 from excalibr.solver.ordering import sort_descending
 

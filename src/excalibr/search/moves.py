@@ -31,8 +31,17 @@ def best_replacement(terms: Terms, state: State, rank: int, floor: float) -> tup
         ):
             continue
         cost = least_cost + _entering_cost(
-            candidate, weight, terms.indptr, terms.indices, terms.values, terms.pair_of, state.moved, terms.pieces,
-            state.pair_costs, state.pair_scans, state.scans[0]
+            candidate,
+            weight,
+            terms.indptr,
+            terms.indices,
+            terms.values,
+            terms.pair_of,
+            state.moved,
+            terms.pieces,
+            state.pair_costs,
+            state.pair_scans,
+            state.scans[0],
         )
         gain = weight * (gains[candidate] - gains[leaving])
         gain -= charged(cost, terms.charge, terms.allowance) - charged_now
@@ -52,7 +61,7 @@ def _take_out(terms: Terms, state: State, leaving: int, weight: float) -> float:
         category = terms.indices[entry]
         state.moved[category] -= weight * terms.values[entry]
         cost += category_cost(terms.pieces, category, state.moved[category]) - state.costs[category]
-    return cost
+    return cost  # type: ignore[no-any-return]
 
 
 @compiled
@@ -202,6 +211,7 @@ def insert(state: State, rank: int, target: int) -> None:
 
 @compiled
 def is_full(group_of: Integers, group_limits: Integers, group_counts: Integers, leaving: int, entering: int) -> bool:
+    """Whether the group of a candidate that would enter has no room, even when the other one leaves."""
     group = group_of[entering]
     return bool(group >= 0 and group != group_of[leaving] and group_counts[group] >= group_limits[group])
 

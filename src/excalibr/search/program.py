@@ -33,7 +33,8 @@ class SearchProgram(NamedTuple):
     gains
         c, (n,): what a unit of exposure of each candidate is worth.
     indptr, indices, values
-        A by rows: candidate i has ``values[indptr[i]:indptr[i + 1]]`` of the categories ``indices[…]``, in rising order.
+        A by rows: candidate i has ``values[indptr[i]:indptr[i + 1]]`` of the categories ``indices[…]``,
+        in rising order.
     base
         (r,): where the categories' shares start.
     low, high
@@ -126,10 +127,9 @@ def terms_of(
         pieces[category, BELOW] = below[category]
         pieces[category, ABOVE] = above[category]
         pieces[category, SMOOTHING] = smoothing[category]
-    rows = (indptr, indices, values)
-    limits = (charge, allowance, group_of, group_limits)
     pair_of, pair_count = _distinct_pairs(indices, values, base.size)
-    return Terms(centred, *rows, base, pieces, pair_of, pair_count, weights, slot_order, *limits, top)
+    rows = (indptr, indices, values, base, pieces, pair_of, pair_count, weights, slot_order)
+    return Terms(centred, *rows, charge, allowance, group_of, group_limits, top)
 
 
 @compiled

@@ -73,7 +73,7 @@ def best_ranking(program: SearchProgram, starts: Integers) -> Found:
 
         rankings, values = kernel.try_all_rankings(*program)
         return Found(rankings[0], float(values[0]), True)
-    descents = min(max(EFFORT // (n * k), FEWEST_DESCENTS), MOST_DESCENTS)
+    descents = affordable_descents(program)
     searched = min(len(starts), (descents + 1) // 2)
     rankings, values = local_optima(program, starts, searched, descents - searched)
     best = int(np.argmax(values))
@@ -85,6 +85,12 @@ def local_optima(program: SearchProgram, starts: Integers, descents: int, kicks:
     from excalibr.search import kernel
 
     return kernel.improve_rankings(*program, np.ascontiguousarray(starts, dtype=np.int64), descents, kicks)
+
+
+def affordable_descents(program: SearchProgram) -> int:
+    """How many local searches are worth their time: many for a short list, few for a long one."""
+    pairs = len(program.gains) * len(program.position_weights)
+    return min(max(EFFORT // pairs, FEWEST_DESCENTS), MOST_DESCENTS)
 
 
 def ranking_values(program: SearchProgram, rankings: Integers) -> Floats:
