@@ -166,3 +166,19 @@ def test_scores_far_from_zero_do_not_hide_small_differences() -> None:
     starts = some_rankings(program, 3)
     near, far = best_ranking(program, starts).ranking, best_ranking(shifted, starts).ranking
     assert ranking_values(program, far[None])[0] == pytest.approx(ranking_values(program, near[None])[0], abs=1e-5)
+
+
+@given(larger_programs)
+@settings(max_examples=20)
+def test_more_effort_never_finds_less(program: SearchProgram) -> None:
+    starts = some_rankings(program, 2)
+    assert best_ranking(program, starts, effort=3).value >= best_ranking(program, starts).value
+
+
+def test_without_starts_the_search_begins_at_the_largest_gains() -> None:
+    program = larger_program(7)
+    none = np.empty((0, len(program.position_weights)), dtype=np.int64)
+    order = np.argsort(-program.gains, kind="stable")
+    start = np.empty(len(program.position_weights), dtype=np.int64)
+    start[np.argsort(-program.position_weights, kind="stable")] = order[: len(start)]
+    assert best_ranking(program, none).value == best_ranking(program, start[None]).value

@@ -17,51 +17,54 @@ __all__ = ["best_insertion", "best_replacement", "best_swap", "exchange_cost", "
 @compiled
 def best_replacement(terms: Terms, state: State, rank: int, floor: float) -> tuple[float, int]:
     """The candidate outside that gains most at this rank, if more than ``floor``; otherwise (floor, −1)."""
-    gains, worth = terms.gains, state.worth
-    leaving = state.ranking[rank]
-    weight = terms.weights[rank]
-    least_cost = _take_out(terms, state, leaving, weight)
-    charged_now = charged(state.totals[0], terms.charge, terms.allowance)
+    # Fields are read into names before a loop: reading them inside counts references at every step.
+    gains, indptr, indices, values, pieces = terms.gains, terms.indptr, terms.indices, terms.values, terms.pieces
+    pair_of, pair_costs, pair_scans, moved = terms.pair_of, state.pair_costs, state.pair_scans, state.moved
+    group_of, group_limits, group_counts = terms.group_of, terms.group_limits, state.group_counts
+    rank_of, worth, charge, allowance = state.rank_of, state.worth, terms.charge, terms.allowance
+    leaving, weight, limited = state.ranking[rank], terms.weights[rank], group_limits.size > 0
+    state.scans[0] += 1
+    scan = state.scans[0]
+    cost_without = _take_out(
+        leaving, weight, state.totals[0], indptr, indices, values, state.shares, state.costs, pieces, moved
+    )
+    charged_now = charged(state.totals[0], charge, allowance)
     best, chosen = floor, -1
     for candidate in range(gains.size):
-        if state.rank_of[candidate] >= 0 or weight * (worth[candidate] - worth[leaving]) <= best:
+        if rank_of[candidate] >= 0 or weight * (worth[candidate] - worth[leaving]) <= best:
             continue
-        if terms.group_limits.size and is_full(
-            terms.group_of, terms.group_limits, state.group_counts, leaving, candidate
-        ):
+        if limited and is_full(group_of, group_limits, group_counts, leaving, candidate):
             continue
-        cost = least_cost + _entering_cost(
-            candidate,
-            weight,
-            terms.indptr,
-            terms.indices,
-            terms.values,
-            terms.pair_of,
-            state.moved,
-            terms.pieces,
-            state.pair_costs,
-            state.pair_scans,
-            state.scans[0],
+        cost = cost_without + _entering_cost(
+            candidate, weight, indptr, indices, values, pair_of, moved, pieces, pair_costs, pair_scans, scan
         )
-        gain = weight * (gains[candidate] - gains[leaving])
-        gain -= charged(cost, terms.charge, terms.allowance) - charged_now
+        gain = weight * (gains[candidate] - gains[leaving]) - (charged(cost, charge, allowance) - charged_now)
         if gain > best:
             best, chosen = gain, candidate
     return best, chosen
 
 
 @compiled
-def _take_out(terms: Terms, state: State, leaving: int, weight: float) -> float:
-    """Make ``moved`` the shares without one item, start a new scan of pairs, and return what those shares cost."""
-    state.scans[0] += 1
-    cost = state.totals[0]
-    for category in range(state.moved.size):
-        state.moved[category] = state.shares[category]
-    for entry in range(terms.indptr[leaving], terms.indptr[leaving + 1]):
-        category = terms.indices[entry]
-        state.moved[category] -= weight * terms.values[entry]
-        cost += category_cost(terms.pieces, category, state.moved[category]) - state.costs[category]
-    return cost  # type: ignore[no-any-return]
+def _take_out(
+    leaving: int,
+    weight: float,
+    cost: float,
+    indptr: Integers,
+    indices: Integers,
+    values: Floats,
+    shares: Floats,
+    costs: Floats,
+    pieces: Floats,
+    moved: Floats,
+) -> float:
+    """Make ``moved`` the shares without one item, and return what those cost."""
+    for category in range(moved.size):
+        moved[category] = shares[category]
+    for entry in range(indptr[leaving], indptr[leaving + 1]):
+        category = indices[entry]
+        moved[category] -= weight * values[entry]
+        cost += category_cost(pieces, category, moved[category]) - costs[category]
+    return cost
 
 
 @compiled
@@ -96,13 +99,13 @@ def best_swap(terms: Terms, state: State, rank: int, floor: float) -> tuple[floa
     """The lower rank with which an exchange gains most, if more than ``floor``; otherwise (floor, −1)."""
     indptr, indices, values, gains = terms.indptr, terms.indices, terms.values, terms.gains
     shares, costs, worth, ranking, pieces = state.shares, state.costs, state.worth, state.ranking, terms.pieces
-    falling = ranking[rank]
+    weights, falling = terms.weights, state.ranking[rank]
     charge, allowance, cost = terms.charge, terms.allowance, state.totals[0]
     charged_now = charged(cost, charge, allowance)
     best, chosen = floor, -1
     for other in range(rank + 1, ranking.size):
         rising = ranking[other]
-        weight = terms.weights[rank] - terms.weights[other]
+        weight = weights[rank] - weights[other]
         if weight * (worth[rising] - worth[falling]) <= best:
             continue
         change = exchange_cost(falling, rising, weight, indptr, indices, values, shares, costs, pieces)
@@ -119,11 +122,12 @@ def best_insertion(terms: Terms, state: State, rank: int, step: int, floor: floa
 
     ``moved`` holds the shares after the items passed so far have shifted by one rank, before the item itself moves.
     """
-    weights, worth, ranking, moved = terms.weights, state.worth, state.ranking, state.moved
-    item = ranking[rank]
-    charged_now = charged(state.totals[0], terms.charge, terms.allowance)
+    gains, indptr, indices, values, pieces = terms.gains, terms.indptr, terms.indices, terms.values, terms.pieces
+    weights, worth, ranking, moved, shares = terms.weights, state.worth, state.ranking, state.moved, state.shares
+    charge, allowance, item = terms.charge, terms.allowance, state.ranking[rank]
+    charged_now = charged(state.totals[0], charge, allowance)
     for category in range(moved.size):
-        moved[category] = state.shares[category]
+        moved[category] = shares[category]
     best, chosen = floor, -1
     bound, gain, place = 0.0, 0.0, rank
     while 0 <= place + step < ranking.size:
@@ -131,14 +135,14 @@ def best_insertion(terms: Terms, state: State, rank: int, step: int, floor: floa
         weight = weights[place] - weights[place + step]
         place += step
         bound += weight * worth[passed]
-        gain += weight * terms.gains[passed]
-        for entry in range(terms.indptr[passed], terms.indptr[passed + 1]):
-            moved[terms.indices[entry]] += weight * terms.values[entry]
+        gain += weight * gains[passed]
+        for entry in range(indptr[passed], indptr[passed + 1]):
+            moved[indices[entry]] += weight * values[entry]
         lift = weights[place] - weights[rank]
         if bound + lift * worth[item] <= best or place == rank + step:
             continue  # one rank further is a swap
-        cost = _cost_with(item, lift, terms.indptr, terms.indices, terms.values, moved, terms.pieces)
-        total = gain + lift * terms.gains[item] - (charged(cost, terms.charge, terms.allowance) - charged_now)
+        cost = _cost_with(item, lift, indptr, indices, values, moved, pieces)
+        total = gain + lift * gains[item] - (charged(cost, charge, allowance) - charged_now)
         if total > best:
             best, chosen = total, place
     return best, chosen

@@ -15,8 +15,8 @@ __all__ = ["MOST_RANKINGS", "Found", "best_ranking", "local_optima", "ranking_va
 MOST_RANKINGS = 100_000
 """Up to so many rankings, all of them are tried."""
 
-EFFORT = 30_000
-"""Descents are as many as so many pairs of a slot and a candidate allow: their cost grows with those."""
+PAIRS_IN_ALL = 30_000
+"""Local searches are made until they have met so many pairs of a slot and a candidate: their cost grows with those."""
 
 FEWEST_DESCENTS, MOST_DESCENTS = 3, 24
 
@@ -30,7 +30,7 @@ class Found:
     exhaustive: bool
 
 
-def best_ranking(program: SearchProgram, starts: Integers) -> Found:
+def best_ranking(program: SearchProgram, starts: Integers, effort: int = 1) -> Found:
     r"""The best single ranking that could be found.
 
     .. math::
@@ -44,8 +44,10 @@ def best_ranking(program: SearchProgram, starts: Integers) -> Found:
     program
         What a ranking is judged by.
     starts
-        (L, k) at least one ranking of distinct candidates in slot order, for instance a lottery's. One that has too
-        many of a group is repaired first. The best of them are searched from, so more of them never hurt much.
+        (L, k) rankings of distinct candidates in slot order, for instance a lottery's; without any, the candidates with
+        the largest gains. One that has too many of a group is repaired first. Only the best of them are searched from.
+    effort
+        How many times the usual number of local searches is made, at least 1. The answer can only get better.
 
     Notes
     -----
@@ -73,9 +75,10 @@ def best_ranking(program: SearchProgram, starts: Integers) -> Found:
 
         rankings, values = kernel.try_all_rankings(*program)
         return Found(rankings[0], float(values[0]), True)
+    starts = starts if len(starts) else _by_gain(program)
     descents = affordable_descents(program)
     searched = min(len(starts), (descents + 1) // 2)
-    rankings, values = local_optima(program, starts, searched, descents - searched)
+    rankings, values = local_optima(program, starts, searched, effort * descents - searched)
     best = int(np.argmax(values))
     return Found(rankings[best], float(values[best]), False)
 
@@ -87,10 +90,18 @@ def local_optima(program: SearchProgram, starts: Integers, descents: int, kicks:
     return kernel.improve_rankings(*program, np.ascontiguousarray(starts, dtype=np.int64), descents, kicks)
 
 
+def _by_gain(program: SearchProgram) -> Integers:
+    """(1, k): the largest gains, the heaviest slot first."""
+    order = np.argsort(-program.gains, kind="stable")
+    ranking = np.empty(len(program.position_weights), dtype=np.int64)
+    ranking[np.argsort(-program.position_weights, kind="stable")] = order[: len(ranking)]
+    return ranking[None]
+
+
 def affordable_descents(program: SearchProgram) -> int:
     """How many local searches are worth their time: many for a short list, few for a long one."""
     pairs = len(program.gains) * len(program.position_weights)
-    return min(max(EFFORT // pairs, FEWEST_DESCENTS), MOST_DESCENTS)
+    return min(max(PAIRS_IN_ALL // pairs, FEWEST_DESCENTS), MOST_DESCENTS)
 
 
 def ranking_values(program: SearchProgram, rankings: Integers) -> Floats:

@@ -73,27 +73,29 @@ def load(terms: Terms, state: State, ranking: Integers) -> None:
 @compiled
 def evaluate(terms: Terms, state: State) -> None:
     """Everything that follows from the ranking, from nothing: cheap beside a scan of the moves, and it cannot drift."""
+    gains, indptr, indices, values, pieces = terms.gains, terms.indptr, terms.indices, terms.values, terms.pieces
+    shares, costs, slopes, worths = state.shares, state.costs, state.slopes, state.worth
+    base, weights, ranking = terms.base, terms.weights, state.ranking
+    for category in range(shares.size):
+        shares[category] = base[category]
     gain = 0.0
-    for category in range(state.shares.size):
-        state.shares[category] = terms.base[category]
-    for rank in range(state.ranking.size):
-        candidate = state.ranking[rank]
-        weight = terms.weights[rank]
-        gain += weight * terms.gains[candidate]
-        for place in range(terms.indptr[candidate], terms.indptr[candidate + 1]):
-            state.shares[terms.indices[place]] += weight * terms.values[place]
+    for rank in range(ranking.size):
+        candidate, weight = ranking[rank], weights[rank]
+        gain += weight * gains[candidate]
+        for entry in range(indptr[candidate], indptr[candidate + 1]):
+            shares[indices[entry]] += weight * values[entry]
     cost = 0.0
-    for category in range(state.shares.size):
-        state.costs[category] = category_cost(terms.pieces, category, state.shares[category])
-        cost += state.costs[category]
+    for category in range(shares.size):
+        costs[category] = category_cost(pieces, category, shares[category])
+        cost += costs[category]
     charge = terms.charge if cost > terms.allowance else 0.0
-    for category in range(state.shares.size):
-        state.slopes[category] = charge * category_slope(terms.pieces, category, state.shares[category])
-    for candidate in range(state.worth.size):
-        worth = terms.gains[candidate]
-        for place in range(terms.indptr[candidate], terms.indptr[candidate + 1]):
-            worth -= terms.values[place] * state.slopes[terms.indices[place]]
-        state.worth[candidate] = worth
+    for category in range(shares.size):
+        slopes[category] = charge * category_slope(pieces, category, shares[category])
+    for candidate in range(worths.size):
+        worth = gains[candidate]
+        for entry in range(indptr[candidate], indptr[candidate + 1]):
+            worth -= values[entry] * slopes[indices[entry]]
+        worths[candidate] = worth
     state.totals[0] = cost
     state.totals[1] = gain - charged(cost, terms.charge, terms.allowance)
 
