@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import perm
+from math import isqrt, perm
 
 import numpy as np
 
@@ -15,8 +15,8 @@ __all__ = ["MOST_RANKINGS", "Found", "best_ranking", "local_optima", "ranking_va
 MOST_RANKINGS = 100_000
 """Up to so many rankings, all of them are tried."""
 
-PAIRS_IN_ALL = 30_000
-"""Local searches are made until they have met so many pairs of a slot and a candidate: their cost grows with those."""
+SEARCHES = 2400
+"""Divided by k·√n, as the cost of a local search grows, this is how many are made: 20 for 10 slots, 150 candidates."""
 
 FEWEST_DESCENTS, MOST_DESCENTS = 3, 24
 
@@ -100,8 +100,8 @@ def _by_gain(program: SearchProgram) -> Integers:
 
 def affordable_descents(program: SearchProgram) -> int:
     """How many local searches are worth their time: many for a short list, few for a long one."""
-    pairs = len(program.gains) * len(program.position_weights)
-    return min(max(PAIRS_IN_ALL // pairs, FEWEST_DESCENTS), MOST_DESCENTS)
+    cost = len(program.position_weights) * isqrt(len(program.gains))
+    return min(max(SEARCHES // cost, FEWEST_DESCENTS), MOST_DESCENTS)
 
 
 def ranking_values(program: SearchProgram, rankings: Integers) -> Floats:
