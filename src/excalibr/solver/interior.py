@@ -25,6 +25,7 @@ __all__ = ["Parts", "mix_rankings", "new_parts"]
 MAX_STEPS = 80
 FINEST = 1e-16  # below it rounding takes over
 ENOUGH = 0.02
+MENDINGS = 3
 TWINS = 1e-12  # keeps the system regular where two prices, or a price and the level, do the same
 SHORTEST = 1e-10  # a shorter step, or none for rounding, leads nowhere
 NEARLY_ALL_THE_WAY = 0.99
@@ -90,17 +91,21 @@ def mix_rankings(
     work = np.empty((4, m))  # multipliers of the lower and upper limits, and the two's steps
     slack = np.empty(count)
     step = np.empty(m + 1)
+    right = np.empty(m + 1)
+    residual = np.empty(m + 1)
     system = np.empty((m + 1, m + 1))
+    factor = np.empty((m + 1, m + 1))
     moves = np.empty((2, count))
     level = np.empty(1)
     _begin(parts, values, shares, count, v, level, weights, slack, work)
     for _ in range(MAX_STEPS):
         closeness = _complementarity(parts, v, weights, slack, count, work)
-        amiss = _fill_system(program, parts, shares, count, v, weights, slack, work, CENTRING * closeness, system, step)
+        amiss = _fill_system(
+            program, parts, shares, count, v, weights, slack, work, CENTRING * closeness, system, right
+        )
         if closeness <= FINEST or max(closeness * (count + 2 * m), amiss) <= ENOUGH * tolerance:
             break
-        factorise(system, m + 1)
-        substitute(system, step, m + 1)
+        _solve(system, factor, right, residual, step)
         length = _directions(parts, shares, count, v, weights, slack, work, CENTRING * closeness, step, moves)
         if not length > SHORTEST:
             break
@@ -219,9 +224,28 @@ def _fill_system(
         right[m] += eased + weights[ranking]
         for part in range(m):
             right[part] += eased * parts.side[part] * shares[ranking, parts.category[part]]
-    for row in range(m + 1):
-        system[row, row] *= 1.0 + TWINS
     return max(amiss, abs(1.0 - total))
+
+
+@compiled
+def _solve(system: Floats, factor: Floats, right: Floats, residual: Floats, step: Floats) -> None:
+    """Solve system · step = right from the upper triangle: a regular neighbour is factorised, and its error mended."""
+    size = right.size
+    for row in range(size):
+        step[row] = 0.0
+        residual[row] = right[row]
+        for column in range(row, size):
+            factor[row, column] = system[row, column]
+        factor[row, row] *= 1.0 + TWINS
+    factorise(factor, size)
+    for _ in range(MENDINGS):
+        substitute(factor, residual, size)
+        for row in range(size):
+            step[row] += residual[row]
+        for row in range(size):
+            residual[row] = right[row]
+            for column in range(size):
+                residual[row] -= system[min(row, column), max(row, column)] * step[column]
 
 
 @compiled

@@ -8,7 +8,7 @@ import numpy as np
 
 from excalibr._types import Floats, Integers
 from excalibr.problem import Problem
-from excalibr.solver.arrangement import Arrangement, arrange
+from excalibr.solver.arrangement import Arrangement, room_left
 
 __all__ = ["extreme_relevances", "extreme_shares"]
 
@@ -21,10 +21,13 @@ def extreme_relevances(problem: Problem) -> tuple[float, float]:
     """The worst and the best relevance that any ranking has; pinned items keep their slots."""
     if problem.terms is None:
         return _extremes(problem.scores, problem.position_weights)
-    arrangement = arrange(problem)
     terms = problem.terms
     pinned = float(problem.scores[terms.pinned_candidates] @ problem.position_weights[terms.pinned_slots])
-    worst, best = _extremes(problem.scores[arrangement.candidates], arrangement.position_weights, arrangement.watched)
+    free = ~terms.unavailable
+    free[terms.pinned_candidates] = False
+    slots = np.delete(problem.position_weights, terms.pinned_slots)
+    groups = (terms.groups[free], room_left(terms)) if terms.group_limits.size else (_NONE, _NONE)
+    worst, best = _extremes(problem.scores[free], slots, groups)
     return worst + pinned, best + pinned
 
 
