@@ -146,8 +146,25 @@ def arrange(problem: Problem) -> Arrangement:
 
 
 def _terms(problem: Problem) -> Terms:
-    assert problem.terms is not None, "a plain problem needs no arrangement"
-    return problem.terms
+    """The terms of a problem; those of a plain one ask for nothing."""
+    if problem.terms is not None:
+        return problem.terms
+    n, r = problem.n, problem.r
+    unlimited, nothing = np.full(r, np.inf), np.zeros(r)
+    return Terms(
+        attributes=(),
+        high=problem.target,
+        weights=np.ones(r),
+        smoothing=0.0,
+        floors=-unlimited,
+        caps=unlimited,
+        base=nothing,
+        unavailable=np.zeros(n, dtype=np.bool_),
+        pinned_slots=_NONE,
+        pinned_candidates=_NONE,
+        groups=_NONE,
+        group_limits=_NONE,
+    )
 
 
 def room_left(terms: Terms) -> Integers:
