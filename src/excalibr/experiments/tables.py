@@ -1,0 +1,174 @@
+"""Every table, as Markdown and CSV: the data, runtimes, NDCG at equal KL, expectation against draw, the claims."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+
+from excalibr.experiments.arms import ARMS
+from excalibr.experiments.claims import check_claims
+from excalibr.experiments.curves import Curve
+from excalibr.experiments.run import Results
+from excalibr.experiments.runtimes import Runtimes
+from excalibr.experiments.store import Store
+
+__all__ = ["Table", "tables_of", "write_tables"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts with the name of its files, a title, and what to know when reading it."""
+
+    name: str
+    title: str
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    note: str = ""
+
+    def markdown(self) -> str:
+        """As Markdown."""
+        lines = [_line(self.head), _line(["---"] * len(self.head)), *map(_line, self.rows)]
+        return "\n".join(lines) + "\n"
+
+    def csv(self) -> str:
+        """As CSV."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([self.head, *self.rows])
+        return text.getvalue()
+
+
+def tables_of(results: Results) -> list[Table]:
+    """All tables of an experiment."""
+    tables = [_data(results), _tuning(results), _equal_kl(results), _draws(results)]
+    if results.runtimes is not None:
+        tables += [_seconds(results, results.runtimes), _split_seconds(results, results.runtimes)]
+        tables += [_drops(results, results.runtimes)]
+    return [*tables, _claims(results)]
+
+
+def write_tables(results: Results, store: Store) -> list[Table]:
+    """Write them into the folder ``tables``."""
+    tables = tables_of(results)
+    for table in tables:
+        store.write_text(f"tables/{table.name}.md", f"**{table.title}**\n\n{table.markdown()}\n{table.note}\n")
+        store.write_text(f"tables/{table.name}.csv", table.csv())
+    return tables
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _data(results: Results) -> Table:
+    rows = [*results.study.facts.items(), ("EASE regularisation, chosen", f"{results.study.regularisation:g}")]
+    return Table("data", f"The data: {results.study.name}", ("", ""), rows)
+
+
+def _tuning(results: Results) -> Table:
+    rows = [(f"{value:g}", f"{ndcg:.4f}") for value, ndcg in sorted(results.study.tuning.items())]
+    return Table("tuning", "EASE, tuned on the validation users", ("regularisation", "NDCG@100"), rows)
+
+
+def _equal_kl(results: Results) -> Table:
+    shares = [0.75, 0.5, 0.25, 0.1]
+    rows = []
+    for curve in results.curves:
+        if curve.arm != "relevance":
+            levels = np.array(shares) * curve.start["kl_of_expectation"]
+            values = (_number(value, 4) for value in curve.at(levels))
+            rows.append((*_place(curve), ARMS[curve.arm].label, f"{curve.start['ndcg']:.4f}", *values))
+    head = ("attribute", "weights", "n/k", "method", "relevance only", *(f"{share:.0%} of the KL" for share in shares))
+    note = (
+        "NDCG where the KL of the expectation is down to a share of what relevance only has, between neighbouring "
+        "trade-offs; – where no trade-off gets there."
+    )
+    return Table("equal-kl", "NDCG at equal KL", head, rows, note)
+
+
+def _draws(results: Results) -> Table:
+    metrics = [f"{which}_of_{what}" for which in ("kl", "l1") for what in ("expectation", "draw_mean", "draw_worst")]
+    rows = [
+        (
+            *(*_place(curve), ARMS[curve.arm].label, f"{curve.trade_offs[place]:g}"),
+            *(f"{curve.means[metric][place]:.4f}" for metric in metrics),
+            f"{curve.means['rankings'][place]:.1f}",
+        )
+        for curve in results.curves
+        for place in _few(curve)
+    ]
+    words = [f"{which}, {what}" for which in ("KL", "L1") for what in ("expectation", "draw", "worst draw")]
+    note = "A draw is on average over the lottery; the worst draw is the worst ranking that the lottery holds."
+    head = ("attribute", "weights", "n/k", "method", "λ", *words, "rankings")
+    return Table("draws", "Of the expectation and of a draw", head, rows, note)
+
+
+def _few(curve: Curve) -> Iterator[int]:
+    """Places of a few trade-offs: the nearest to 0.1, 0.5 and 0.9."""
+    near = [int(np.argmin(np.abs(curve.trade_offs - value))) for value in (0.1, 0.5, 0.9)]
+    yield from dict.fromkeys(near)
+
+
+_TIMED = {"excalibr": "ExCalibR (ours)", "greedy": "greedy (ours)", "mip-greedy": "MIP greedy"}
+
+
+def _seconds(results: Results, times: Runtimes) -> Table:
+    names = list(results.study.attributes)
+    methods = {"reduced": f"ExCalibR, the paper's stack ({times.linear})", **_TIMED}
+    methods["mip-greedy"] = f"MIP greedy ({times.integer})"
+    rows = [(label, *(_seconds_text(times.mean(name, method)) for name in names)) for method, label in methods.items()]
+    ratios = (_number(times.mean(name, "reduced") / times.mean(name, "excalibr"), 0) for name in names)
+    rows.append(("the paper's stack takes … times ours", *ratios))
+    return Table("runtimes", "Seconds a user", ("method", *names), rows, _timed_note(results, times))
+
+
+def _split_seconds(results: Results, times: Runtimes) -> Table:
+    parts = ("program", "decomposition", "seconds")
+    rows = [
+        (name, program, *(_seconds_text(times.mean(name, program, what)) for what in parts))
+        for name in results.study.attributes
+        for program in ("reduced", "full")
+    ]
+    head = ("attribute", "formulation", "linear program", "decomposition", "total")
+    title = "Seconds a user of the paper's stack: program and decomposition"
+    return Table("runtimes-split", title, head, rows, _timed_note(results, times))
+
+
+def _drops(results: Results, times: Runtimes) -> Table:
+    names = list(results.study.attributes)
+    rows = [
+        (label, *(f"{times.drop(name, what):.1%}" for name in names))
+        for what, label in (("seconds", "total"), ("program", "linear program"), ("decomposition", "decomposition"))
+    ]
+    title = "From the full to the reduced formulation: drop in time"
+    return Table("runtimes-drop", title, ("", *names), rows, _timed_note(results, times))
+
+
+def _timed_note(results: Results, times: Runtimes) -> str:
+    users = len({call.user for call in times.calls})
+    return (
+        f"Mean over {users} users and {len(results.plan.trade_offs)} trade-offs, n/k = {times.setting}, "
+        f"{results.plan.weightings[0]} weights, one process. The largest difference between the objectives of the "
+        f"paper's stack and our solver was {times.disagreement():.1e}."
+    )
+
+
+def _claims(results: Results) -> Table:
+    rows = [(claim.said, f"**{claim.verdict}**", claim.figures, claim.judged) for claim in check_claims(results)]
+    return Table("claims", "What the paper claims", ("claim", "here", "figures", "judged by"), rows)
+
+
+def _place(curve: Curve) -> tuple[str, str, str]:
+    return curve.attribute, curve.weighting, str(curve.setting)
+
+
+def _number(value: float, digits: int) -> str:
+    return "–" if isnan(value) else f"{value:.{digits}f}"
+
+
+def _seconds_text(value: float) -> str:
+    return "–" if isnan(value) else f"{value:.3f}" if value >= 0.01 else f"{value:.5f}"
