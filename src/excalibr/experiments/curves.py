@@ -21,8 +21,9 @@ class Curve:
     """One arm over the trade-offs, for one attribute, weighting and setting.
 
     An arm that runs on a sample of the users cannot be compared with the others' means: users differ far more than
-    arms do. Its ``means`` are therefore those of relevance only over *all* users plus the mean difference from it on
-    the sample, and its ``errors`` are of that sum. ``plain_means`` and ``plain_errors`` are over its own users.
+    arms do. Its ``means`` are therefore those of relevance only over *all* users, times the ratio of its own means to
+    relevance only's on the sample (the ratio estimator of survey sampling), and its ``errors`` are of that product.
+    ``plain_means`` and ``plain_errors`` are over its own users.
 
     Attributes
     ----------
@@ -136,9 +137,7 @@ def _curve(block: Block, relevance: Block, number: int) -> Curve:
     means, errors = plain_means, plain_errors
     if len(values) < len(all_users):
         own = np.isin(relevance.user_ids, block.user_ids)
-        apart = values - all_users[own][:, None]
-        means = all_users.mean(axis=0) + apart.mean(axis=0)
-        errors = np.hypot(_errors(all_users), _errors(apart))
+        means, errors = _by_ratio(values, all_users[own], all_users)
     return Curve(
         attribute=part.attribute,
         weighting=block.weightings[number],
@@ -152,6 +151,16 @@ def _curve(block: Block, relevance: Block, number: int) -> Curve:
         plain_errors=_by_metric(plain_errors),
         start={metric: float(all_users[:, place].mean()) for place, metric in enumerate(METRICS)},
     )
+
+
+def _by_ratio(values: Floats, relevance: Floats, all_users: Floats) -> tuple[Floats, Floats]:
+    """Means and errors of a sample's values, (users, trade-offs, metrics), by their ratio to relevance only's."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = values.mean(axis=0) / relevance.mean(axis=0)
+        scale = all_users.mean(axis=0) / relevance.mean(axis=0)
+        left = values - ratios * relevance[:, None]  # what the ratio does not explain of each user
+        errors = np.hypot(scale * _errors(left), ratios * _errors(all_users))
+    return np.asarray(ratios * all_users.mean(axis=0)), np.asarray(errors)
 
 
 def _errors(values: Floats) -> Floats:

@@ -91,7 +91,7 @@ def write_figures(curves: Curves, folder: Path, *, only: Sequence[str] | None = 
             continue
         drawing = draw(figure, curves)
         for kind in ("png", "svg") if svg else ("png",):
-            with beside(folder / f"{figure.name}.{kind}") as path:
+            with beside(folder / f"{figure.name}.{kind}") as path, _settings():
                 drawing.savefig(path, format=kind, dpi=90, facecolor="white", metadata=_undated(kind))
         written.append(folder / f"{figure.name}.png")
     return written
@@ -99,13 +99,10 @@ def write_figures(curves: Curves, folder: Path, *, only: Sequence[str] | None = 
 
 def draw(figure: Figure, curves: Curves) -> Drawing:
     """A figure as matplotlib has it."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure as Canvas
-    except ModuleNotFoundError:
-        raise missing_extra("matplotlib", "plot") from None
     attributes = curves.attributes
-    with rc_context({"svg.hashsalt": "excalibr", "font.size": 10}):  # the same picture, the same bytes
+    with _settings():
+        from matplotlib.figure import Figure as Canvas
+
         size = (max(3.9 * len(attributes), 7.0), 3.1 * len(figure.rows) + 1.1)
         drawing = Canvas(figsize=size, layout="constrained")
         panels = drawing.subplots(len(figure.rows), len(attributes), squeeze=False)
@@ -117,6 +114,15 @@ def draw(figure: Figure, curves: Curves) -> Drawing:
         _legend(drawing, panels)
         drawing.suptitle(figure.title, fontweight="bold", fontsize=12)
     return drawing
+
+
+def _settings() -> Any:
+    """Of matplotlib, while figures are drawn and written; with them the same figure has the same bytes."""
+    try:
+        from matplotlib import rc_context
+    except ModuleNotFoundError:
+        raise missing_extra("matplotlib", "plot") from None
+    return rc_context({"svg.hashsalt": "excalibr", "font.size": 10})
 
 
 def _paper_figures() -> Iterator[Figure]:

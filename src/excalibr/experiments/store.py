@@ -96,10 +96,11 @@ class Store:
         """All parts as one tidy table, ``results.parquet``; one part at a time is in memory."""
         parquet = _arrow("parquet")
         schema = parquet.read_schema(self.path(parts[0]))
-        with beside(self.folder / "results.parquet") as path, parquet.ParquetWriter(path, schema, "2.6") as writer:
+        whole = self.folder / "results.parquet"
+        with beside(whole) as path, parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             for part in parts:
                 writer.write_table(parquet.read_table(self.path(part)))
-        return self.folder / "results.parquet"
+        return whole
 
 
 @contextmanager

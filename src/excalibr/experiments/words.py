@@ -19,21 +19,21 @@ def introduction(results: Results) -> Iterator[str]:
         f"{len(study)} test users of {study.name}, {len(plan.trade_offs)} trade-offs λ from {min(plan.trade_offs):g} "
         f"to {max(plan.trade_offs):g}, seed {plan.seed}. Candidates are the best by EASE (regularisation "
         f"{study.regularisation:g}, chosen on validation users) outside the user's history; the target is the "
-        "history's own distribution; NDCG and MRR are of the held-out fifth of the user's positives, in expectation over the "
-        "lottery."
+        "history's own distribution; NDCG and MRR are of the held-out fifth of the user's positives, in expectation "
+        "over the lottery."
     )
     yield (
         "KL is KL(q ‖ p) in nats with Steck's smoothing, α = 0.01. Of the expectation is the divergence of the "
-        "expected distribution, what is seen over many visits; of a draw is that of a single ranking, what is seen on one. "
-        "Error bars are standard errors over users."
+        "expected distribution, what is seen over many visits; of a draw is that of a single ranking, what is seen on "
+        "one. Error bars are standard errors over users."
     )
     sampled = sorted({(curve.arm, curve.users) for curve in results.curves if curve.users < len(study)})
     if sampled:
         listed = ", ".join(f"{ARMS[arm].label} ({users})" for arm, users in sampled)
         yield (
             f"On a random sample of the users, for their time: {listed}; one ranking is sampled in more than 50 slots "
-            "only. Their points are relevance only over all users plus the mean difference from it on the sample, so "
-            "that they can be compared with the other methods'."
+            "only. Their points are relevance only's over all users times their ratio to it on the sample, so that they "
+            "can be compared with the other methods'."
         )
     if "mip-greedy" in plan.arms:
         yield (
