@@ -19,10 +19,13 @@ def line(attribute: str, weighting: str, setting: Setting, arm: str, loss: float
     means = {name: np.zeros(4) for name in METRICS} | {"kl_of_expectation": kl, "ndcg": value, "mrr": value}
     start = dict.fromkeys(METRICS, 0.0) | {"kl_of_expectation": 0.1, "ndcg": 0.4, "mrr": 0.4}
     lambdas = np.array([0.1, 0.3, 0.5, 0.9])
-    return Curve(attribute, weighting, setting, arm, 9, lambdas, means, means, means, means, start)
+    resampled = {
+        name: np.tile(np.append(means[name], start[name]), (3, 1)) for name in ("kl_of_expectation", "ndcg", "mrr")
+    }
+    return Curve(attribute, weighting, setting, arm, 9, lambdas, means, means, means, means, start, resampled)
 
 
-def told(study: Study, loss: dict[str, float], **changes: object) -> dict[str, str]:
+def told(study: Study, loss: dict[str, float]) -> dict[str, str]:
     """Claim → verdict, where the arms lose so much."""
     settings = (PAPER_SETTING, Setting(100, 100), Setting(200, 100))
     places = [(a, w, s) for a in ATTRIBUTES for w in ("log", "reciprocal") for s in settings]
@@ -37,7 +40,15 @@ def verdict(found: dict[str, str], words: str) -> str:
 
 def test_margins_are_taken_at_equal_kl() -> None:
     first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
-    assert margins(first, second) == pytest.approx(0.1 * (1 - SHARES))
+    found = margins(first, second)
+    assert found.values == pytest.approx(0.1 * (1 - SHARES))
+    assert (found.above, found.below) == (len(SHARES), 0)
+
+
+def test_a_difference_that_chance_can_make_is_none() -> None:
+    first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
+    first.resampled["ndcg"][:] += np.array([[-0.2], [0.0], [0.2]])
+    assert (margins(first, second).above, margins(second, first).below) == (0, 0)
 
 
 def test_a_method_above_all_holds(study: Study) -> None:
@@ -58,7 +69,7 @@ def test_a_method_below_all_does_not_hold(study: Study) -> None:
 
 
 def test_above_one_baseline_of_two_holds_partly(study: Study) -> None:
-    found = told(study, {"excalibr": 0.05, "greedy": 0.01, "greedy-simple": 0.2})
+    found = told(study, {"excalibr": 0.05, "greedy": 0.01, "greedy-simple": 0.2, "mip-greedy": 0.2})
     assert verdict(found, "above every baseline") == "partly"
 
 

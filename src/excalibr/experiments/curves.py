@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from excalibr._types import Floats
+from excalibr import seeds
+from excalibr._types import Booleans, Floats
 from excalibr.experiments.measures import METRICS
 from excalibr.experiments.plan import Part, Setting
 from excalibr.experiments.store import Block
 
-__all__ = ["Curve", "Curves"]
+__all__ = ["KL", "RESAMPLES", "Curve", "Curves"]
+
+KL = "kl_of_expectation"
+RESAMPLES = 200
+"""How often the users are drawn again to see what chance does to a difference of curves (the bootstrap)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +41,9 @@ class Curve:
         Metric → (T,).
     start
         Metric → the mean of relevance only, over all users: where every curve starts, at trade-off 0.
+    resampled
+        NDCG, MRR and KL of the expectation → (:data:`RESAMPLES`, T + 1) means over users drawn again with replacement,
+        the same users for every curve, with relevance only at the end.
     """
 
     attribute: str
@@ -48,16 +57,24 @@ class Curve:
     plain_means: dict[str, Floats]
     plain_errors: dict[str, Floats]
     start: dict[str, float]
+    resampled: dict[str, Floats]
 
-    def at(self, levels: Floats, x: str = "kl_of_expectation", y: str = "ndcg") -> Floats:
+    def at(self, levels: Floats, x: str = KL, y: str = "ndcg") -> Floats:
         """The value of ``y`` where ``x`` has the given levels, between neighbouring points; nan where that is nowhere.
 
         Relevance only, which every sweep starts from, is a point of the curve.
         """
-        across = np.append(self.means[x], self.start[x])
-        up = np.append(self.means[y], self.start[y])
-        order = np.argsort(across, kind="stable")
-        return np.asarray(np.interp(levels, across[order], up[order], left=np.nan, right=np.nan))
+        across, up = np.append(self.means[x], self.start[x]), np.append(self.means[y], self.start[y])
+        return _between(levels, across, up)
+
+    def at_shares(self, shares: Floats, y: str = "ndcg") -> Floats:
+        """The value of ``y`` where the KL of the expectation is down to such shares of relevance only's."""
+        return self.at(shares * self.start[KL], KL, y)
+
+    def resampled_at_shares(self, shares: Floats, y: str = "ndcg") -> Floats:
+        """(resamples, shares): :meth:`at_shares` of each resample; how they spread is what chance can do."""
+        pairs = zip(self.resampled[KL], self.resampled[y], strict=True)
+        return np.array([_between(shares * across[-1], across, up) for across, up in pairs])
 
     def at_trade_off(self, trade_off: float, metric: str) -> float:
         """The mean at the trade-off of the sweep that is nearest to this one."""
@@ -119,6 +136,11 @@ _SUMMARY = (
 )
 
 
+def _between(levels: Floats, across: Floats, up: Floats) -> Floats:
+    order = np.argsort(across, kind="stable")
+    return np.asarray(np.interp(levels, across[order], up[order], left=np.nan, right=np.nan))
+
+
 def _curves(blocks: Iterable[Block]) -> Iterator[Curve]:
     relevance: Block | None = None
     for block in blocks:
@@ -133,10 +155,10 @@ def _curves(blocks: Iterable[Block]) -> Iterator[Curve]:
 def _curve(block: Block, relevance: Block, number: int) -> Curve:
     part, values = block.part, block.values[number]
     all_users = relevance.values[number][:, 0]
+    own = np.isin(relevance.user_ids, block.user_ids)
     plain_means, plain_errors = values.mean(axis=0), _errors(values)
     means, errors = plain_means, plain_errors
     if len(values) < len(all_users):
-        own = np.isin(relevance.user_ids, block.user_ids)
         means, errors = _by_ratio(values, all_users[own], all_users)
     return Curve(
         attribute=part.attribute,
@@ -150,7 +172,25 @@ def _curve(block: Block, relevance: Block, number: int) -> Curve:
         plain_means=_by_metric(plain_means),
         plain_errors=_by_metric(plain_errors),
         start={metric: float(all_users[:, place].mean()) for place, metric in enumerate(METRICS)},
+        resampled={metric: _resampled(values, all_users, own, METRICS.index(metric)) for metric in (KL, "ndcg", "mrr")},
     )
+
+
+def _resampled(values: Floats, all_users: Floats, own: Booleans, metric: int) -> Floats:
+    counts = _counts(len(all_users))
+    start = counts @ all_users[:, metric] / counts.sum(axis=1)
+    mine = counts[:, own]
+    with np.errstate(invalid="ignore", divide="ignore"):  # a small sample may be drawn empty
+        on_own = mine @ all_users[own, metric]
+        means = mine @ values[:, :, metric] * (start / on_own)[:, None]
+    return np.column_stack((means, start))
+
+
+@lru_cache(maxsize=4)
+def _counts(users: int) -> Floats:
+    """(resamples, users): how often each user is drawn when as many are drawn with replacement."""
+    drawn = (seeds.uniforms(0, "resamples", RESAMPLES * users) * users).astype(np.int64).reshape(RESAMPLES, users)
+    return np.array([np.bincount(row, minlength=users) for row in drawn], dtype=np.float64)
 
 
 def _by_ratio(values: Floats, relevance: Floats, all_users: Floats) -> tuple[Floats, Floats]:

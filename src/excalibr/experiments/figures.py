@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from excalibr.errors import missing_extra
 from excalibr.experiments.arms import ARMS
 from excalibr.experiments.curves import Curve, Curves
@@ -93,6 +95,8 @@ def write_figures(curves: Curves, folder: Path, *, only: Sequence[str] | None = 
         for kind in ("png", "svg") if svg else ("png",):
             with beside(folder / f"{figure.name}.{kind}") as path, _settings():
                 drawing.savefig(path, format=kind, dpi=90, facecolor="white", metadata=_undated(kind))
+                if kind == "png":
+                    _with_fewer_colours(path)
         written.append(folder / f"{figure.name}.png")
     return written
 
@@ -169,30 +173,38 @@ def _words(setting: Setting) -> str:
 
 
 def _draw_panel(axes: Axes, figure: Figure, curves: Curves, attribute: str, weighting: str, x: str, y: str) -> None:
-    for number, arm in enumerate(figure.arms):
-        curve = curves.get(attribute, weighting, figure.setting, arm)
-        if curve is not None:
-            _draw_curve(axes, curve, x, y, order=number)
+    found = [curves.get(attribute, weighting, figure.setting, arm) for arm in figure.arms]
+    present = [curve for curve in found if curve is not None]
+    for number, curve in enumerate(present):
+        _draw_curve(axes, curve, x, y, order=number)
+    # The bars of a small sample would flatten everything else: the range is that of the points.
+    points = np.concatenate([curve.means[y] for curve in present])
+    margin = 0.08 * (float(np.ptp(points)) or 0.1) + float(np.nan_to_num(present[0].errors[y].max()))
+    axes.set_ylim(points.min() - margin, points.max() + margin)
 
 
 def _draw_curve(axes: Axes, curve: Curve, x: str, y: str, order: int) -> None:
     colour, marker = _STYLES[curve.arm]
     lonely = len(curve.trade_offs) == 1
-    bars: dict[str, Any] = {"elinewidth": 0.8, "capsize": 1.5}
-    axes.errorbar(
-        curve.means[x],
-        curve.means[y],
+    across, up = curve.means[x], curve.means[y]
+    if not lonely:  # from relevance only, which is the sweep's trade-off 0, without a point of its own
+        axes.plot([curve.start[x], *across[:1]], [curve.start[y], *up[:1]], color=colour, linewidth=1.4, zorder=3)
+    _, _, bars = axes.errorbar(
+        across,
+        up,
         xerr=curve.errors[x],
         yerr=curve.errors[y],
         label=_label_of(curve),
         color=colour,
         marker=marker,
-        markersize=11 if lonely else 4.5,
+        markersize=12 if lonely else 5,
         linestyle="none" if lonely else "-",
         linewidth=1.4,
-        zorder=20 if lonely else 3 + order,
-        **bars,
+        elinewidth=0.9,
+        zorder=20 if lonely else 4 + order,
     )
+    for bar in bars:
+        bar.set_alpha(0.3)
 
 
 def _label_of(curve: Curve) -> str:
@@ -219,6 +231,14 @@ def _legend(drawing: Drawing, panels: Any) -> None:
     drawing.legend(
         list(found.values()), list(found), loc="outside lower center", ncols=min(4, len(found)), frameon=False
     )
+
+
+def _with_fewer_colours(path: Path) -> None:
+    """A palette instead of full colours, which a plot does not need: a third of the size."""
+    from PIL import Image  # matplotlib brings it
+
+    with Image.open(path) as picture:
+        picture.convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, "PNG", optimize=True)
 
 
 def _undated(kind: str) -> dict[str, None]:

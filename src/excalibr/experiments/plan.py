@@ -89,7 +89,10 @@ class Plan:
     sample: int = 50
     mip_users: int = 12
     timed_users: int = 4
-    trade_offs: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
+    trade_offs: tuple[float, ...] = (
+        *(0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1),  # where the scores of EASE give way, close together
+        *(0.15, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99),
+    )
     attributes: tuple[str, ...] = ()
     weightings: tuple[str, ...] = ("log", "sqrt", "reciprocal")
     settings: tuple[Setting, ...] = (PAPER_SETTING, Setting(100, 100), Setting(200, 100), SLATE_SETTING)

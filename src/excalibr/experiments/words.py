@@ -32,8 +32,8 @@ def introduction(results: Results) -> Iterator[str]:
         listed = ", ".join(f"{ARMS[arm].label} ({users})" for arm, users in sampled)
         yield (
             f"On a random sample of the users, for their time: {listed}; one ranking is sampled in more than 50 slots "
-            "only. Their points are relevance only's over all users times their ratio to it on the sample, so that they "
-            "can be compared with the other methods'."
+            "only. Their points are relevance only's over all users times their ratio to it on the sample, so that "
+            "they can be compared with the other methods'."
         )
     if "mip-greedy" in plan.arms:
         yield (
