@@ -1,9 +1,8 @@
 import numpy as np
-import pytest
 
 from excalibr.experiments import Plan, Results, Setting
-from excalibr.experiments.claims import SHARES, check_claims, margins
-from excalibr.experiments.curves import Curve, Curves
+from excalibr.experiments.claims import check_claims
+from excalibr.experiments.curves import COMPARED, Curve, Curves
 from excalibr.experiments.measures import METRICS
 from excalibr.experiments.plan import PAPER_SETTING
 from excalibr.experiments.runtimes import Call, Runtimes
@@ -19,10 +18,9 @@ def line(attribute: str, weighting: str, setting: Setting, arm: str, loss: float
     means = {name: np.zeros(4) for name in METRICS} | {"kl_of_expectation": kl, "ndcg": value, "mrr": value}
     start = dict.fromkeys(METRICS, 0.0) | {"kl_of_expectation": 0.1, "ndcg": 0.4, "mrr": 0.4}
     lambdas = np.array([0.1, 0.3, 0.5, 0.9])
-    resampled = {
-        name: np.tile(np.append(means[name], start[name]), (3, 1)) for name in ("kl_of_expectation", "ndcg", "mrr")
-    }
-    return Curve(attribute, weighting, setting, arm, 9, lambdas, means, means, means, means, start, resampled)
+    of_user = np.stack([np.append(means[name], start[name]) for name in COMPARED], axis=1)
+    own = np.tile(of_user, (9, 1, 1))
+    return Curve(attribute, weighting, setting, arm, 9, lambdas, means, means, means, means, start, np.arange(9), own)
 
 
 def told(study: Study, loss: dict[str, float]) -> dict[str, str]:
@@ -36,19 +34,6 @@ def told(study: Study, loss: dict[str, float]) -> dict[str, str]:
 
 def verdict(found: dict[str, str], words: str) -> str:
     return next(value for said, value in found.items() if words in said)
-
-
-def test_margins_are_taken_at_equal_kl() -> None:
-    first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
-    found = margins(first, second)
-    assert found.values == pytest.approx(0.1 * (1 - SHARES))
-    assert (found.above, found.below) == (len(SHARES), 0)
-
-
-def test_a_difference_that_chance_can_make_is_none() -> None:
-    first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
-    first.resampled["ndcg"][:] += np.array([[-0.2], [0.0], [0.2]])
-    assert (margins(first, second).above, margins(second, first).below) == (0, 0)
 
 
 def test_a_method_above_all_holds(study: Study) -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from excalibr.experiments import Results, Setting
-from excalibr.experiments.curves import RESAMPLES, Curves
+from excalibr.experiments.curves import Curves
 from excalibr.experiments.measures import METRICS
 from excalibr.experiments.plan import Part
 from excalibr.experiments.store import Block
@@ -42,14 +42,6 @@ def test_a_sample_of_everybody_is_no_sample() -> None:
     curve = Curves.of([relevance, greedy]).get("genre", "log", SETTING, "greedy")
     assert curve is not None
     assert curve.means["ndcg"] == pytest.approx(curve.plain_means["ndcg"])
-
-
-def test_resamples_spread_as_the_standard_error_says() -> None:
-    every = [block("relevance", list(range(300)), (0.0,), 1), block("greedy", list(range(300)), (0.1, 0.9), 2)]
-    curve = Curves.of(every).get("genre", "log", SETTING, "greedy")
-    assert curve is not None
-    assert curve.resampled["ndcg"].shape == (RESAMPLES, 3)
-    assert curve.resampled["ndcg"].mean(axis=0)[2] == pytest.approx(curve.start["ndcg"], abs=0.01)
 
 
 def test_a_curve_is_read_between_its_points_and_not_beyond(results: Results) -> None:

@@ -102,7 +102,7 @@ def experiment(
     )
     columns = Columns(tuple(category_column or ()), user_column, item_column, rating_column, separator)
     console = Console(highlight=False)
-    with _bar(console) as tell:
+    with _said_on_interrupt(console), _bar(console) as tell:
         source = _source(data, ratings, items, columns, above, minimum, complete)
         results = run_experiment(source, plan, out, threads=threads, progress=tell)
         report = write_files(results, out, figures=figures)
@@ -133,6 +133,15 @@ def _source(
     assert ratings is not None
     assert items is not None
     return table_source(ratings, items, columns, above=above, minimum=minimum)
+
+
+@contextmanager
+def _said_on_interrupt(console: Console) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.print("Interrupted. Started again with the same arguments, it goes on where it stopped.")
+        raise
 
 
 @contextmanager

@@ -135,10 +135,10 @@ def _mip(question: Question, weightings: Sequence[str], trade_offs: Sequence[flo
 ARMS: MappingProxyType[str, Arm] = MappingProxyType(
     {
         "relevance": Arm("relevance only", True, partial(_each, method=baselines.top_k), cost=0.1, sweeps=False),
-        "greedy-simple": Arm("greedy simple", True, partial(_each, method=baselines.greedy_simple), cost=0.25),
-        "greedy": Arm("greedy", True, partial(_each, method=baselines.greedy), cost=0.25),
-        "mip-greedy": Arm("MIP greedy", True, _mip, cost=100.0, sample="mip_users", needs_choice=True),
-        "excalibr": Arm("ExCalibR", True, _exact, cost=0.5),
+        "greedy-simple": Arm("greedy simple", True, partial(_each, method=baselines.greedy_simple), cost=0.2),
+        "greedy": Arm("greedy", True, partial(_each, method=baselines.greedy), cost=0.2),
+        "mip-greedy": Arm("MIP greedy", True, _mip, cost=60.0, sample="mip_users", needs_choice=True),
+        "excalibr": Arm("ExCalibR", True, _exact, cost=0.25),
         "excalibr-kl": Arm("ExCalibR, KL", False, partial(_exact, divergence="kl"), cost=1.5),
         "single": Arm(
             "one ranking, L1", False, partial(_exact, draws="single"), cost=4.0, sample="sample", sample_above=50

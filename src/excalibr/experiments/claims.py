@@ -1,8 +1,7 @@
 """What the paper claims, each checked on the results: holds, holds partly, does not hold, with the figures.
 
 Methods are compared at equal KL of the expectation: at shares of what relevance only has, between neighbouring points
-of each curve, where both curves reach it. A difference counts if it exceeds twice its standard error, for which the
-users are drawn again with replacement.
+of each curve, where both curves reach it. A difference is clear if it exceeds twice its standard error.
 """
 
 from __future__ import annotations
@@ -13,16 +12,13 @@ from itertools import combinations, product
 
 import numpy as np
 
-from excalibr._types import Floats
 from excalibr.experiments.arms import ARMS
+from excalibr.experiments.comparison import Margins, margins, rise
 from excalibr.experiments.curves import KL, Curve, Curves
 from excalibr.experiments.plan import PAPER_SETTING, Setting
 from excalibr.experiments.run import Results
 
-__all__ = ["SHARES", "Claim", "Margins", "check_claims", "margins"]
-
-SHARES = np.array([0.9, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1])
-"""The levels of KL that methods are compared at, as shares of what relevance only has."""
+__all__ = ["Claim", "check_claims"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,35 +34,6 @@ class Claim:
 def check_claims(results: Results) -> list[Claim]:
     """Every claim that the experiment has the results for."""
     return [claim for check in _CHECKS for claim in check(results)]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Margins:
-    """By how much one curve is above another where both are known, with standard errors."""
-
-    values: Floats
-    errors: Floats
-
-    @property
-    def above(self) -> int:
-        """How many are clearly above 0."""
-        return int((self.values > 2 * self.errors).sum())
-
-    @property
-    def below(self) -> int:
-        """How many are clearly below 0."""
-        return int((self.values < -2 * self.errors).sum())
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-
-def margins(first: Curve, second: Curve, metric: str = "ndcg") -> Margins:
-    """By how much the first curve is above the second at :data:`SHARES` of the KL, at those that both reach."""
-    values = first.at_shares(SHARES, metric) - second.at_shares(SHARES, metric)
-    apart = first.resampled_at_shares(SHARES, metric) - second.resampled_at_shares(SHARES, metric)
-    known = ~np.isnan(values) & ((~np.isnan(apart)).sum(axis=0) > 1)
-    return Margins(values[known], np.nanstd(apart[:, known], axis=0, ddof=1))
 
 
 def _verdict(share: float, all_of: float = 1.0, some_of: float = 0.5) -> str:
@@ -108,13 +75,13 @@ def _popularity_rises(results: Results) -> Iterator[Claim]:
     curve = results.curves.get("popularity", "log", PAPER_SETTING, "excalibr")
     if curve is not None:
         start, best = curve.start["ndcg"], int(np.argmax(curve.means["ndcg"]))
-        rise = float(curve.means["ndcg"][best]) - start
+        more, error = rise(curve, best)
         yield Claim(
             "For popularity NDCG even rises a little.",
-            "Some trade-off has a higher NDCG than relevance only by more than 0.001; partly: higher at all.",
-            "holds" if rise > 0.001 else "partly" if rise > 0 else "does not hold",
-            f"NDCG {start:.4f} for relevance only, at best {curve.means['ndcg'][best]:.4f} "
-            f"(λ = {curve.trade_offs[best]:g}; standard error over users {curve.errors['ndcg'][best]:.4f}).",
+            "Some trade-off has a higher NDCG than relevance only by twice the standard error; partly: higher at all.",
+            "holds" if more > 2 * error else "partly" if more > 0 else "does not hold",
+            f"NDCG {start:.4f} for relevance only, at best {start + more:.4f} (λ = {curve.trade_offs[best]:g}): a rise "
+            f"of {more:.4f} ± {error:.4f}.",
         )
 
 
@@ -137,8 +104,8 @@ def _mrr_alike(results: Results) -> Iterator[Claim]:
         for first, second in combinations(("excalibr", "greedy", "greedy-simple"), 2):
             pair = _pair(results.curves, attribute, "log", PAPER_SETTING, first, second)
             if pair is not None:
-                signs = [np.sign(found.values) * (abs(found.values) > 2 * found.errors) for found in _both(pair)]
-                same, other = same + int((signs[0] * signs[1] > 0).sum()), other + int((signs[0] * signs[1] < 0).sum())
+                agree = margins(*pair, "ndcg").clear * margins(*pair, "mrr").clear
+                same, other = same + int((agree > 0).sum()), other + int((agree < 0).sum())
     if same + other:
         yield Claim(
             "MRR behaves as NDCG does.",
@@ -147,10 +114,6 @@ def _mrr_alike(results: Results) -> Iterator[Claim]:
             _verdict(same / (same + other)),
             f"The same order in {same} of {same + other} comparisons that are clear in both.",
         )
-
-
-def _both(pair: tuple[Curve, Curve]) -> tuple[Margins, Margins]:
-    return margins(*pair, "ndcg"), margins(*pair, "mrr")
 
 
 def _less_to_gain(results: Results) -> Iterator[Claim]:
@@ -177,7 +140,7 @@ def _wide_alike(results: Results) -> Iterator[Claim]:
         near = results.curves.get(attribute, "log", PAPER_SETTING, "excalibr")
         far = results.curves.get(attribute, "log", Setting(200, 100), "excalibr")
         if near is not None and far is not None:
-            found[attribute] = float(np.abs(margins(near, far).values).max(initial=0.0))
+            found[attribute] = float(np.nanmax(np.abs(margins(near, far).values), initial=0.0))
     if found:
         yield Claim(
             "n = 200 is much like n = 150.",
@@ -192,8 +155,8 @@ def _reciprocal_on_par(results: Results) -> Iterator[Claim]:
     for attribute in results.curves.attributes:
         steep = _pair(results.curves, attribute, "reciprocal", PAPER_SETTING, "excalibr", "greedy")
         flat = _pair(results.curves, attribute, "log", PAPER_SETTING, "excalibr", "greedy")
-        if steep is not None and flat is not None and len(margins(*steep)) and len(margins(*flat)):
-            found[attribute] = (float(margins(*steep).values.mean()), float(margins(*flat).values.mean()))
+        if steep is not None and flat is not None:
+            found[attribute] = (_mean(margins(*steep)), _mean(margins(*flat)))
     if found:
         yield Claim(
             "With 1/i weights greedy is nearly on par.",
@@ -267,10 +230,18 @@ def _compared(curves: Curves, arm: str) -> dict[str, Margins]:
         pair = _pair(curves, attribute, weighting, setting, "excalibr", arm)
         if pair is not None and setting.slots >= PAPER_SETTING.slots:
             found.setdefault(attribute, []).append(margins(*pair))
-    return {
-        attribute: Margins(*(np.concatenate([getattr(each, name) for each in of]) for name in ("values", "errors")))
-        for attribute, of in found.items()
-    }
+    return {attribute: _joined(of) for attribute, of in found.items()}
+
+
+def _joined(found: list[Margins]) -> Margins:
+    """All of them, without the levels that are not known."""
+    values, errors = (np.concatenate([getattr(each, name) for each in found]) for name in ("values", "errors"))
+    return Margins(values[~np.isnan(values)], errors[~np.isnan(values)])
+
+
+def _mean(found: Margins) -> float:
+    known = found.values[~np.isnan(found.values)]
+    return float(known.mean()) if len(known) else float("nan")
 
 
 def _above(found: Margins) -> int:

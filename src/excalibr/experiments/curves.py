@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from excalibr import seeds
-from excalibr._types import Booleans, Floats
+from excalibr._types import Floats, Integers
 from excalibr.experiments.measures import METRICS
 from excalibr.experiments.plan import Part, Setting
 from excalibr.experiments.store import Block
 
-__all__ = ["KL", "RESAMPLES", "Curve", "Curves"]
+__all__ = ["COMPARED", "KL", "Curve", "Curves", "between"]
 
 KL = "kl_of_expectation"
-RESAMPLES = 200
-"""How often the users are drawn again to see what chance does to a difference of curves (the bootstrap)."""
+COMPARED = (KL, "ndcg", "mrr")
+"""What curves are compared in user by user."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,9 +39,10 @@ class Curve:
         Metric → (T,).
     start
         Metric → the mean of relevance only, over all users: where every curve starts, at trade-off 0.
-    resampled
-        NDCG, MRR and KL of the expectation → (:data:`RESAMPLES`, T + 1) means over users drawn again with replacement,
-        the same users for every curve, with relevance only at the end.
+    rows
+        (users,) which of all users it was run on.
+    own
+        (users, T + 1, 3) each user's KL of the expectation, NDCG and MRR, :data:`COMPARED`, relevance only at the end.
     """
 
     attribute: str
@@ -57,24 +56,15 @@ class Curve:
     plain_means: dict[str, Floats]
     plain_errors: dict[str, Floats]
     start: dict[str, float]
-    resampled: dict[str, Floats]
+    rows: Integers
+    own: Floats
 
     def at(self, levels: Floats, x: str = KL, y: str = "ndcg") -> Floats:
         """The value of ``y`` where ``x`` has the given levels, between neighbouring points; nan where that is nowhere.
 
         Relevance only, which every sweep starts from, is a point of the curve.
         """
-        across, up = np.append(self.means[x], self.start[x]), np.append(self.means[y], self.start[y])
-        return _between(levels, across, up)
-
-    def at_shares(self, shares: Floats, y: str = "ndcg") -> Floats:
-        """The value of ``y`` where the KL of the expectation is down to such shares of relevance only's."""
-        return self.at(shares * self.start[KL], KL, y)
-
-    def resampled_at_shares(self, shares: Floats, y: str = "ndcg") -> Floats:
-        """(resamples, shares): :meth:`at_shares` of each resample; how they spread is what chance can do."""
-        pairs = zip(self.resampled[KL], self.resampled[y], strict=True)
-        return np.array([_between(shares * across[-1], across, up) for across, up in pairs])
+        return between(levels, np.append(self.means[x], self.start[x]), np.append(self.means[y], self.start[y]))
 
     def at_trade_off(self, trade_off: float, metric: str) -> float:
         """The mean at the trade-off of the sweep that is nearest to this one."""
@@ -136,7 +126,8 @@ _SUMMARY = (
 )
 
 
-def _between(levels: Floats, across: Floats, up: Floats) -> Floats:
+def between(levels: Floats, across: Floats, up: Floats) -> Floats:
+    """The height of a line through points at the given levels; nan to the left and the right of it."""
     order = np.argsort(across, kind="stable")
     return np.asarray(np.interp(levels, across[order], up[order], left=np.nan, right=np.nan))
 
@@ -172,25 +163,9 @@ def _curve(block: Block, relevance: Block, number: int) -> Curve:
         plain_means=_by_metric(plain_means),
         plain_errors=_by_metric(plain_errors),
         start={metric: float(all_users[:, place].mean()) for place, metric in enumerate(METRICS)},
-        resampled={metric: _resampled(values, all_users, own, METRICS.index(metric)) for metric in (KL, "ndcg", "mrr")},
+        rows=np.flatnonzero(own),
+        own=np.concatenate((values, all_users[own][:, None]), axis=1)[:, :, [METRICS.index(name) for name in COMPARED]],
     )
-
-
-def _resampled(values: Floats, all_users: Floats, own: Booleans, metric: int) -> Floats:
-    counts = _counts(len(all_users))
-    start = counts @ all_users[:, metric] / counts.sum(axis=1)
-    mine = counts[:, own]
-    with np.errstate(invalid="ignore", divide="ignore"):  # a small sample may be drawn empty
-        on_own = mine @ all_users[own, metric]
-        means = mine @ values[:, :, metric] * (start / on_own)[:, None]
-    return np.column_stack((means, start))
-
-
-@lru_cache(maxsize=4)
-def _counts(users: int) -> Floats:
-    """(resamples, users): how often each user is drawn when as many are drawn with replacement."""
-    drawn = (seeds.uniforms(0, "resamples", RESAMPLES * users) * users).astype(np.int64).reshape(RESAMPLES, users)
-    return np.array([np.bincount(row, minlength=users) for row in drawn], dtype=np.float64)
 
 
 def _by_ratio(values: Floats, relevance: Floats, all_users: Floats) -> tuple[Floats, Floats]:

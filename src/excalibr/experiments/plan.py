@@ -86,8 +86,8 @@ class Plan:
     """
 
     users: int = 500
-    sample: int = 50
-    mip_users: int = 12
+    sample: int = 100
+    mip_users: int = 30
     timed_users: int = 4
     trade_offs: tuple[float, ...] = (
         *(0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1),  # where the scores of EASE give way, close together
