@@ -116,7 +116,8 @@ def draw(figure: Figure, curves: Curves) -> Drawing:
                 _draw_panel(axes, figure, curves, attribute, weighting, x, y)
                 _label(axes, figure, attribute, weighting, x, y, first=column == 0)
         _legend(drawing, panels)
-        drawing.suptitle(figure.title, fontweight="bold", fontsize=12)
+        further = ", with further methods" if figure.ours else ""
+        drawing.suptitle(figure.title + further, fontweight="bold", fontsize=12)
     return drawing
 
 
