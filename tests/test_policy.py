@@ -21,7 +21,7 @@ def lottery() -> Policy:
         k=2,
     )
     rankings = np.array([[0, 2], [2, 0], [3, 1]])
-    return Policy(problem, rankings, np.array([0.5, 0.3, 0.2]), gap=0.125, prices=np.array([0.5, -0.5]))
+    return Policy(problem, rankings, np.array([0.5, 0.3, 0.2]), gap=0.125, category_prices=np.array([0.5, -0.5]))
 
 
 def test_exposure_is_the_expected_weight_of_each_candidates_slot() -> None:

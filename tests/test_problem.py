@@ -152,7 +152,7 @@ BAD_TYPES: list[tuple[dict[str, Any], str]] = [
     ({"scores": [3.0, [2.0, 1.0]]}, "scores: cannot be read as numbers"),
     ({"categories": [[1, 0], [1], [0, 1]]}, "categories: cannot be read as numbers"),
     ({"categories": sp.csr_array(np.array([[1j, 0], [0, 1], [0, 1]]))}, "categories: cannot be read as numbers"),
-    ({"target": {"drama": 0.4}}, "target: cannot be read as numbers"),
+    ({"target": {"drama": 0.4}}, "target: is a mapping, must be an array where categories are"),
     ({"k": 2.0}, "k: is 2.0, must be a whole number or None"),
     ({"k": True}, "k: is True, must be a whole number or None"),
     ({"trade_off": "0.5"}, "trade_off: is '0.5', must be a number from 0 to 1"),

@@ -4,9 +4,9 @@ import importlib
 import typing
 
 from excalibr import errors, methods, positions
-from excalibr.calibration import calibrate, calibrate_path
+from excalibr.calibration import calibrate, calibrate_path, frontier
 from excalibr.policy import Policy
-from excalibr.problem import Problem
+from excalibr.problem import Band, Problem, Shown
 
 if typing.TYPE_CHECKING:
     from excalibr import datasets, metrics, models, paper, targets
@@ -14,13 +14,16 @@ if typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Band",
     "Policy",
     "Problem",
+    "Shown",
     "__version__",
     "calibrate",
     "calibrate_path",
     "datasets",
     "errors",
+    "frontier",
     "methods",
     "metrics",
     "models",

@@ -1,31 +1,50 @@
-"""``calibrate`` and ``calibrate_path``: the functions that users of arrays meet."""
+"""``calibrate``, ``calibrate_path`` and ``frontier``: the functions that users of arrays meet."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
 from excalibr import methods
-from excalibr.errors import InputTypeError, TruncationWarning, explain, unknown_name
+from excalibr.errors import InputError, InputTypeError, TruncationWarning, explain, unknown_name
 from excalibr.policy import Policy
-from excalibr.problem import CategoriesLike, Limits, Problem
+from excalibr.problem import Band, ByCategory, CategoriesLike, Limits, Problem, Shown
 
-__all__ = ["calibrate", "calibrate_path"]
+if TYPE_CHECKING:
+    from excalibr.tradeoffs import Frontier
+
+__all__ = ["calibrate", "calibrate_path", "frontier"]
 
 DEFAULT_TRADE_OFF = 0.5
+DRAWS = ("lottery", "single", "even")
+
+Categories: TypeAlias = "CategoriesLike | Mapping[str, CategoriesLike]"
+Target: TypeAlias = "ArrayLike | Band | Mapping[str, ArrayLike | Band]"
 
 
 def calibrate(
     scores: ArrayLike,
-    categories: CategoriesLike,
-    target: ArrayLike,
+    categories: Categories,
+    target: Target,
     *,
     k: int | None = None,
     trade_off: float | None = None,
+    relevance_loss: float | None = None,
+    max_deviation: float | None = None,
     position_weights: str | ArrayLike = "log",
     divergence: str = "l1",
+    attribute_weights: Mapping[str, float] | None = None,
+    category_weights: ByCategory | None = None,
+    relative: bool = False,
+    floors: ByCategory | None = None,
+    caps: ByCategory | None = None,
+    max_per_category: int | ByCategory | None = None,
+    pinned: Mapping[int, int] | None = None,
+    shown: Shown | None = None,
+    normalise: str | None = None,
     method: str = "excalibr",
     draws: str = "lottery",
     tolerance: float = 1e-9,
@@ -38,7 +57,9 @@ def calibrate(
         \max_{x}\; (1-\lambda)\, s^\top x \;-\; \lambda \sum_j \bigl|(A^\top x)_j - q_j\bigr|
 
     over the expected exposures :math:`x` of all lotteries over rankings. The default method returns the exact optimum
-    as a lottery of at most r + 1 rankings, with a proof of how far from the optimum it can be (``policy.gap``).
+    as a lottery of at most r + 1 rankings, with a proof of how far from the optimum it can be (``policy.gap``). At
+    λ = 0 it is, of the most relevant lotteries, the best calibrated; at λ = 1, of the best calibrated, the most
+    relevant.
 
     Parameters
     ----------
@@ -47,20 +68,53 @@ def calibrate(
         0 to 1000, 0.5 is almost pure relevance.
     categories
         A, (n, r): the share of each category in each candidate, an array or ``scipy.sparse`` matrix; rows sum to 1.
+        For several attributes at once a mapping from names to such arrays.
     target
-        q, (r,): the wanted share of each category; sums to 1.
+        q, (r,): the wanted share of each category; sums to 1. Or a :class:`Band`, within which deviation costs
+        nothing; or a mapping as for ``categories``.
     k
         Number of slots; None is n. With k = n there is little to gain: give the re-ranker more candidates than slots.
     trade_off
         λ: 0 is relevance only, 1 is calibration only. 0.5 when nothing is given.
+    relevance_loss
+        Instead of ``trade_off``: give up at most this part of the relevance that plain sorting has (0.02 for 2 %), and
+        be as calibrated as possible. Where relevance can be zero or negative, the part is of the spread between the
+        best and the worst relevance that any ranking has.
+    max_deviation
+        Instead of ``trade_off``: deviate at most this much, in the divergence and weights asked for, and be as relevant
+        as possible.
     position_weights
         How much attention each slot gets: "log", "sqrt", "reciprocal", "uniform" or k numbers (normalised to sum 1).
     divergence
-        "l1", the paper's.
+        "l1", the paper's Σ|p − q|, or "kl", the divergence KL(q ‖ p̃) in natural logarithms, with Steck's smoothing
+        p̃ = (1 − α)·p + α·q, α = 0.01. Both are solved exactly.
+    attribute_weights
+        By name, how much an attribute's deviation counts; 1 each by default.
+    category_weights
+        (r,), or a mapping from category indices (by attribute, a mapping to either): what each category's deviation
+        counts; 1 each by default. A KL term is then weighed as q·log(q/p̃) − q + p̃, which is never negative.
+    relative
+        Count a category's deviation relative to its target, |p_j − q_j| / q_j; to the middle of a band. A category
+        with a target of 0 counts as much as the one with the smallest positive target.
+    floors, caps
+        Hard limits of the categories' expected shares on this page, as for ``category_weights``. When no policy can
+        keep them, :class:`excalibr.errors.InfeasibleError` says which conflict.
+    max_per_category
+        At most so many of the k slots for a category, in every ranking: a number for all, or as for
+        ``category_weights``. For categories of which an item has one only.
+    pinned
+        ``{slot: candidate}``, slots counted from 0: the candidate keeps the slot in every ranking, and counts.
+    shown
+        What was seen before, :class:`Shown`: it counts toward the target and is not shown again. What this page should
+        then show, ``policy.problem.target``, may lie outside [0, 1].
+    normalise
+        "range" maps the scores to [0, 1] first, so that one ``trade_off`` means the same for everyone.
     method
         A name of :data:`excalibr.methods.METHODS`.
     draws
-        "lottery": the policy may mix rankings.
+        "lottery": the policy may mix rankings. "single": one ranking, the best that a local search finds by its own
+        deviation, with the proven gap to the best possible. "even": a lottery with the expectation of the optimal one,
+        whose rankings are each as close to the target as can be found.
     tolerance
         Stop at this proven gap, relative to max(1, (1 − λ)·(max s − min s)).
     max_sorts
@@ -84,29 +138,47 @@ def calibrate(
     ([0.5, 0.5], 0.7)
     """
     problem, limits = _asked(
-        scores, categories, target, k, trade_off, position_weights, divergence, draws, tolerance, max_sorts
+        scores,
+        categories,
+        target,
+        k=k,
+        trade_off=_one_aim(trade_off, relevance_loss, max_deviation),
+        position_weights=position_weights,
+        divergence=divergence,
+        attribute_weights=attribute_weights,
+        category_weights=category_weights,
+        relative=relative,
+        floors=floors,
+        caps=caps,
+        max_per_category=max_per_category,
+        pinned=pinned,
+        shown=shown,
+        normalise=normalise,
+        draws=draws,
+        tolerance=tolerance,
+        max_sorts=max_sorts,
     )
-    return methods.apply(method, problem, limits)
+    if relevance_loss is None and max_deviation is None:
+        return methods.apply(method, problem, limits)
+    return _within_budget(method, problem, limits, relevance_loss, max_deviation)
 
 
 def calibrate_path(
     scores: ArrayLike,
-    categories: CategoriesLike,
-    target: ArrayLike,
+    categories: Categories,
+    target: Target,
     *,
     trade_offs: Iterable[float],
-    k: int | None = None,
-    position_weights: str | ArrayLike = "log",
-    divergence: str = "l1",
-    draws: str = "lottery",
     tolerance: float = 1e-9,
     max_sorts: int | None = None,
+    draws: str = "lottery",
+    **asked: Any,
 ) -> list[Policy]:
     """The exact policies for several trade-offs, each solve started from the one before.
 
     ``trade_offs`` may come in any order; the policies come back in the same one, each equal to
-    :func:`calibrate` at its trade-off within ``tolerance``. The other parameters are those of :func:`calibrate`;
-    ``max_sorts`` is for each trade-off.
+    :func:`calibrate` at its trade-off within ``tolerance``. The other parameters are those of :func:`calibrate` but for
+    the budgets and ``method``; ``max_sorts`` is for each trade-off.
 
     Examples
     --------
@@ -118,12 +190,104 @@ def calibrate_path(
     [1.0, 0.0]
     """
     problem, limits = _asked(
-        scores, categories, target, k, 0.0, position_weights, divergence, draws, tolerance, max_sorts
+        scores, categories, target, trade_off=0.0, draws=draws, tolerance=tolerance, max_sorts=max_sorts, **asked
     )
     problems = [problem.with_trade_off(trade_off) for trade_off in _listed(trade_offs)]
     from excalibr.solver import solve_path  # the kernel is loaded when it is first needed
 
     return solve_path(problems, limits)
+
+
+def frontier(
+    scores: ArrayLike,
+    categories: Categories,
+    target: Target,
+    *,
+    tolerance: float = 1e-4,
+    max_vertices: int | None = None,
+    **asked: Any,
+) -> Frontier:
+    """The exact trade-off between relevance and deviation, from pure relevance to the least deviation there is.
+
+    Parameters
+    ----------
+    scores, categories, target
+        As in :func:`calibrate`.
+    tolerance
+        The polyline is certified to be within this of the true curve everywhere, in deviation or in relevance (in units
+        of the spread of the scores). 0 finds every vertex; there can be thousands, at a solve or two each.
+    max_vertices
+        Stop at so many vertices; ``error`` of the result then says how near the curve is.
+    **asked
+        The other parameters of :func:`calibrate` but for the trade-off, budgets, ``method``, ``draws``, ``tolerance``
+        and ``max_sorts``.
+
+    Returns
+    -------
+    Frontier
+        With ``relevance``, ``deviation``, ``trade_offs``, ``at(trade_off)``, ``within(relevance_loss=…)``, ``plot()``.
+
+    Examples
+    --------
+    One slot, a drama worth 1 and a comedy worth 0.8, half of each wanted: every mix in between is on the curve.
+
+    >>> import excalibr
+    >>> curve = excalibr.frontier([1.0, 0.8], [[1, 0], [0, 1]], [0.5, 0.5], k=1, tolerance=0)
+    >>> curve.relevance.round(6).tolist(), curve.deviation.round(6).tolist()
+    ([1.0, 0.9], [1.0, 0.0])
+    >>> curve.trade_offs.round(6).tolist()
+    [0.0, 0.090909]
+    """
+    problem, limits = _asked(scores, categories, target, trade_off=0.0, **asked)
+    from excalibr.tradeoffs import Curve, trace
+
+    return trace(Curve(problem, limits), tolerance, max_vertices)
+
+
+def _asked(
+    scores: ArrayLike,
+    categories: Any,
+    target: Any,
+    *,
+    draws: str = "lottery",
+    tolerance: float = 1e-9,
+    max_sorts: int | None = None,
+    **asked: Any,
+) -> tuple[Problem, Limits]:
+    if draws not in DRAWS:
+        raise unknown_name("draws", draws, DRAWS)
+    problem = Problem.of(scores, categories, target, **asked)
+    if problem.k == problem.n > 1:
+        warnings.warn(
+            f"k = n = {problem.n}: with no candidates to spare, re-ranking can only change the order. "
+            "Pass more candidates than slots.",
+            TruncationWarning,
+            stacklevel=3,
+        )
+    return problem, Limits(tolerance=tolerance, max_sorts=max_sorts)
+
+
+def _one_aim(trade_off: float | None, relevance_loss: float | None, max_deviation: float | None) -> float:
+    """The trade-off, and that no more than one of the three was given."""
+    given = {"trade_off": trade_off, "relevance_loss": relevance_loss, "max_deviation": max_deviation}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise InputError(explain(" and ".join(named), "are both given", "not go together", "keep one of them."))
+    return DEFAULT_TRADE_OFF if trade_off is None else trade_off
+
+
+def _within_budget(
+    method: str, problem: Problem, limits: Limits, relevance_loss: float | None, max_deviation: float | None
+) -> Policy:
+    if method != "excalibr":
+        hint = "pass trade_off, or method='excalibr'."
+        raise InputError(explain("method", f"is {method!r}", "be 'excalibr' for a budget", hint))
+    from excalibr.tradeoffs import Curve, most_relevant_within, nearest_within
+
+    if relevance_loss is not None:
+        return nearest_within(Curve(problem, limits), relevance_loss)
+    assert max_deviation is not None
+    return most_relevant_within(Curve(problem, limits), max_deviation)
 
 
 def _listed(trade_offs: Iterable[float]) -> list[float]:
@@ -134,37 +298,3 @@ def _listed(trade_offs: Iterable[float]) -> list[float]:
     raise InputTypeError(
         explain("trade_offs", found, "be a list of numbers from 0 to 1", "calibrate takes a single one.")
     )
-
-
-def _asked(
-    scores: ArrayLike,
-    categories: CategoriesLike,
-    target: ArrayLike,
-    k: int | None,
-    trade_off: float | None,
-    position_weights: str | ArrayLike,
-    divergence: str,
-    draws: str,
-    tolerance: float,
-    max_sorts: int | None,
-) -> tuple[Problem, Limits]:
-    if divergence != "l1":
-        raise unknown_name("divergence", divergence, ("l1",))
-    if draws != "lottery":
-        raise unknown_name("draws", draws, ("lottery",))
-    problem = Problem.of(
-        scores,
-        categories,
-        target,
-        k=k,
-        trade_off=DEFAULT_TRADE_OFF if trade_off is None else trade_off,
-        position_weights=position_weights,
-    )
-    if problem.k == problem.n > 1:
-        warnings.warn(
-            f"k = n = {problem.n}: with no candidates to spare, re-ranking can only change the order. "
-            "Pass more candidates than slots.",
-            TruncationWarning,
-            stacklevel=3,
-        )
-    return problem, Limits(tolerance=tolerance, max_sorts=max_sorts)

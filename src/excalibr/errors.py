@@ -5,6 +5,7 @@
     ExcalibrError                     anything that excalibr raises on purpose
     ├── InputError (ValueError)       an argument has a wrong value
     ├── InputTypeError (TypeError)    an argument has a wrong type
+    ├── InfeasibleError (ValueError)  no policy can do what was asked; says which limits conflict or how far one can get
     ├── SolverError (ValueError)      a solver gave up; says at what and with what status
     ├── MissingExtraError (ImportError, ValueError)   an optional dependency is not installed
     └── DownloadError (OSError, ValueError)           a data set could not be had; says what to do by hand
@@ -26,6 +27,7 @@ __all__ = [
     "ExcalibrError",
     "ExcalibrWarning",
     "GapWarning",
+    "InfeasibleError",
     "InputError",
     "InputTypeError",
     "MissingExtraError",
@@ -47,6 +49,10 @@ class InputError(ExcalibrError, ValueError):
 
 class InputTypeError(ExcalibrError, TypeError):
     """An argument has a type that the method cannot take."""
+
+
+class InfeasibleError(ExcalibrError, ValueError):
+    """No policy can meet the limits that were asked."""
 
 
 class SolverError(ExcalibrError, ValueError):

@@ -6,10 +6,11 @@ that they prove, come from the method that made it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -37,8 +38,9 @@ class Policy:
     gap
         Proven upper bound − objective, at least 0: how far from the optimum this can be at most; nan where the method
         proves nothing.
-    prices
-        (r,) the category prices y that prove the gap, unshifted: :math:`|y_j| \le \lambda`; None where there are none.
+    category_prices
+        (r,) the category prices y that prove the gap, unshifted: :math:`|y_j| \le \lambda`; with KL
+        :math:`y = -\lambda(1-\alpha)\, q / \tilde p`; None where there are none.
     method
         The name of the method that made the policy.
 
@@ -58,12 +60,12 @@ class Policy:
     rankings: Integers
     weights: Floats
     gap: float = nan
-    prices: Floats | None = None
+    category_prices: Floats | None = None
     method: str = "excalibr"
 
     def __post_init__(self) -> None:
         # Read-only views: what is derived from the arrays is kept, and the caller's own arrays stay as they were.
-        for name in ("rankings", "weights", "prices"):
+        for name in ("rankings", "weights", "category_prices"):
             array = getattr(self, name)
             if array is not None:
                 object.__setattr__(self, name, frozen(array.view()))
@@ -75,9 +77,19 @@ class Policy:
         return frozen(sums_by(self.rankings.ravel(), shown.ravel(), self.problem.n))
 
     @cached_property
-    def distribution(self) -> Floats:
-        """p, (r,): the expected share of exposure that each category gets."""
+    def shares(self) -> Floats:
+        """p, (r,): the expected share of exposure of each category, of all attributes one after the other."""
         return frozen(self.problem.memberships.shares(self.exposure))
+
+    @property
+    def distribution(self) -> Any:
+        """p, (r,): the expected share of exposure that each category gets; by attribute where there are several."""
+        return self._by_attribute(self.shares)
+
+    @property
+    def prices(self) -> Any:
+        """y, (r,): what a unit of exposure of each category costs a candidate; by attribute where there are several."""
+        return None if self.category_prices is None else self._by_attribute(self.category_prices)
 
     @property
     def relevance(self) -> float:
@@ -85,19 +97,38 @@ class Policy:
         return float(self.problem.scores @ self.exposure)
 
     @property
-    def deviation(self) -> float:
-        """Σ|p − q| *of the expectation*; a single draw may be further off (:attr:`draw_deviations`)."""
-        return float(np.abs(self.distribution - self.problem.target).sum())
+    def deviation(self) -> Any:
+        """Σ|p − q| *of the expectation*; a single draw may be further off (:attr:`draw_deviations`).
+
+        By attribute where there are several; from the nearer edge where the target is a band. The weights, and the
+        divergence, that were asked for are in :attr:`cost`.
+        """
+        return self._by_attribute(self.problem.distances(self.shares), lambda distances: float(distances.sum()))
+
+    @property
+    def cost(self) -> float:
+        """The deviation that the objective counts, of the expectation: by the divergence and weights asked for."""
+        return float(self.problem.divergence.costs(self.shares).sum())
 
     @cached_property
-    def draw_distributions(self) -> Floats:
-        """(L, r): the category distribution of each ranking by itself."""
+    def draw_shares(self) -> Floats:
+        """(L, r): the category distribution of each ranking by itself, of all attributes one after the other."""
         return frozen(np.array([self.problem.memberships.shares(self._exposure_of(row)) for row in self.rankings]))
 
     @property
-    def draw_deviations(self) -> Floats:
-        """(L,): Σ|p(Q) − q| of each ranking by itself."""
-        return np.asarray(np.abs(self.draw_distributions - self.problem.target).sum(axis=1))
+    def draw_distributions(self) -> Any:
+        """(L, r): the category distribution of each ranking by itself; by attribute where there are several."""
+        return self._by_attribute(self.draw_shares)
+
+    @property
+    def draw_deviations(self) -> Any:
+        """(L,): Σ|p(Q) − q| of each ranking by itself; by attribute where there are several."""
+        return self._by_attribute(self.problem.distances(self.draw_shares), lambda distances: distances.sum(axis=-1))
+
+    @property
+    def draw_costs(self) -> Floats:
+        """(L,): the deviation that the objective counts, of each ranking by itself."""
+        return np.asarray(self.problem.divergence.costs(self.draw_shares).sum(axis=1))
 
     @property
     def draw_relevances(self) -> Floats:
@@ -106,9 +137,9 @@ class Policy:
 
     @property
     def objective(self) -> float:
-        """(1 − λ)·relevance − λ·deviation, the value of the program that was asked."""
+        """(1 − λ)·relevance − λ·cost, the value of the program that was asked."""
         trade_off = self.problem.trade_off
-        return (1.0 - trade_off) * self.relevance - trade_off * self.deviation
+        return (1.0 - trade_off) * self.relevance - trade_off * self.cost
 
     @property
     def bound(self) -> float:
@@ -143,7 +174,7 @@ class Policy:
     def best(self) -> Integers:
         """The ranking of the lottery with the best objective of its own, (k,); the heavier one in a tie."""
         trade_off = self.problem.trade_off
-        values = (1.0 - trade_off) * self.draw_relevances - trade_off * self.draw_deviations
+        values = (1.0 - trade_off) * self.draw_relevances - trade_off * self.draw_costs
         best: Integers = self.rankings[int(np.argmax(values))]
         return best
 
@@ -153,9 +184,20 @@ class Policy:
         proven = "nothing proven" if np.isnan(self.gap) else f"gap {self.gap:.1e}"
         return (
             f"Policy({self.method}: {rankings} of {problem.k} from {problem.n} candidates, "
-            f"trade_off {problem.trade_off:g}, relevance {self.relevance:.6g}, deviation {self.deviation:.6g}, "
+            f"trade_off {problem.trade_off:g}, relevance {self.relevance:.6g}, deviation {self._deviation_text()}, "
             f"{proven})"
         )
+
+    def _deviation_text(self) -> str:
+        if not self.problem.attributes:
+            return f"{self.deviation:.6g}"
+        return ", ".join(f"{name} {value:.6g}" for name, value in self.deviation.items())
+
+    def _by_attribute(self, values: Floats, summary: Callable[[Floats], Any] = lambda values: values) -> Any:
+        """The values themselves, or a mapping from attribute to its part of the last axis; each summed up."""
+        if not self.problem.attributes:
+            return summary(values)
+        return {each.name: summary(values[..., each.columns]) for each in self.problem.attributes}
 
     def _exposure_of(self, ranking: Integers) -> Floats:
         exposure = np.zeros(self.problem.n)

@@ -15,7 +15,7 @@ from excalibr._arrays import frozen, numbers
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain, unknown_name
 
-__all__ = ["NAMES", "position_weights", "slots_by_weight"]
+__all__ = ["NAMES", "position_weights", "raw_weights", "slots_by_weight"]
 
 NAMES = ("log", "sqrt", "reciprocal", "uniform")
 
@@ -58,6 +58,17 @@ def slots_by_weight(weights: Floats) -> Integers:
 
 @lru_cache(maxsize=256)
 def _named(name: str, k: int) -> Floats:
+    return _normalised(raw_weights(name, k))
+
+
+def raw_weights(name: str, k: int) -> Floats:
+    """The weights of a name before they are brought to a sum of 1, so that pages of different length compare.
+
+    >>> raw_weights("reciprocal", 2).tolist()
+    [1.0, 0.5]
+    """
+    if name not in NAMES:
+        raise unknown_name("position_weights", name, NAMES)
     slots = np.arange(1, k + 1, dtype=np.float64)
     match name:
         case "log":
@@ -68,7 +79,7 @@ def _named(name: str, k: int) -> Floats:
             weights = 1.0 / slots
         case _:
             weights = np.ones(k)
-    return _normalised(weights)
+    return weights
 
 
 def _checked(weights: ArrayLike, k: int) -> Floats:

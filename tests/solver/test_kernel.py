@@ -12,21 +12,32 @@ import numpy as np
 import pytest
 
 import excalibr
-from excalibr.solver import _NO_PRICES, _NO_RANKINGS, _program
+from excalibr.solver import _program
+from excalibr.solver.engines import NO_PRICES, NO_RANKINGS
 from excalibr.solver.kernel import close_program, solve_program
 from tests.problems import movie_like_problem
 
 SOLVE = """
 import numpy as np, sys
 from tests.problems import mixed_problem
+from excalibr import Problem
+from excalibr.errors import InfeasibleError
 from excalibr.solver import solve
 for seed in range(int(sys.argv[1])):
     for size in ("small", "large"):
         problem = mixed_problem(np.random.default_rng(seed), size)
         if problem.n > 200 or problem.r > 20:
             continue
-        policy = solve(problem)
-        print(policy.rankings.tolist(), [w.hex() for w in policy.weights.tolist()], float(policy.gap).hex())
+        curved = Problem.of(
+            problem.scores, problem.memberships.dense(), problem.target, k=problem.k, trade_off=problem.trade_off,
+            position_weights=problem.position_weights, divergence="kl", caps={0: 0.9},
+        )
+        for asked in (problem, curved):
+          try:
+            policy = solve(asked)
+          except InfeasibleError:
+            continue
+          print(policy.rankings.tolist(), [w.hex() for w in policy.weights.tolist()], float(policy.gap).hex())
 """
 
 
@@ -62,7 +73,7 @@ def test_no_index_is_out_of_bounds(compiled_answers: str, tmp_path: Path) -> Non
 def test_no_more_sorts_are_made_than_allowed(r: int, max_sorts: int) -> None:
     program = _program(movie_like_problem(np.random.default_rng(6), 150, 50, r, 1, 0.5))
     assert solve_program(*program, 1e-12, max_sorts)[5] <= max_sorts
-    assert close_program(*program, 1e-12, max_sorts, _NO_RANKINGS, _NO_PRICES)[5] <= max_sorts
+    assert close_program(*program, 1e-12, max_sorts, NO_RANKINGS, NO_PRICES)[5] <= max_sorts
 
 
 def test_a_read_only_install_without_a_home_works(tmp_path: Path) -> None:

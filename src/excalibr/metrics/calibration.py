@@ -102,7 +102,7 @@ def exposure_by_category(policy: Policy) -> Floats:
     >>> exposure_by_category(policy).tolist()
     [0.75, 0.25]
     """
-    return policy.distribution
+    return policy.shares
 
 
 def prefix_distributions(policy: Policy) -> list[Floats]:

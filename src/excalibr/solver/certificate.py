@@ -11,11 +11,13 @@ import numpy as np
 
 from excalibr._types import Floats, Integers
 from excalibr.problem import Problem
-from excalibr.solver.jit import FLOATS, INTEGERS, RANKINGS, compiled, entry
+from excalibr.solver.arrangement import Arrays, arrange
+from excalibr.solver.jit import FLOATS, INTEGERS, RANKINGS, TABLE, compiled, entry
 from excalibr.solver.ordering import rank_best, sort_descending
-from excalibr.solver.program import largest
+from excalibr.solver.penalty import cost_of_share, dual_of_price, highest_price, lowest_price
+from excalibr.solver.program import ABOVE, BASE, BELOW, HIGH, LOW, SMOOTHING, largest
 
-__all__ = ["gap_of_lottery", "proven_gap"]
+__all__ = ["gap_of", "gap_of_lottery", "proven_gap"]
 
 
 def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Floats) -> float:
@@ -30,22 +32,19 @@ def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Fl
     prices
         (r,) category prices; those outside the penalty's slopes are brought inside, which keeps the bound valid.
     """
-    penalty = problem.penalty
-    rows = problem.memberships
-    gap: float = _gap_of_lottery(
-        problem.gains,
-        rows.indptr,
-        rows.indices,
-        rows.values,
-        penalty.low,
-        penalty.high,
-        penalty.below,
-        penalty.above,
-        problem.position_weights,
-        rankings,
-        weights,
-        prices,
-    )
+    if problem.terms is None:
+        rows = problem.memberships
+        arrays = (problem.gains, rows.indptr, rows.indices, rows.values)
+        return gap_of((*arrays, problem.penalty.table(), problem.position_weights), rankings, weights, prices)
+    arrangement = arrange(problem)
+    by_row = arrangement.rows_of(prices)
+    steepness = float(np.abs(by_row[problem.r :]).max(initial=0.0))
+    return gap_of(arrangement.program(problem.trade_off, steepness), arrangement.free_part(rankings), weights, by_row)
+
+
+def gap_of(program: Arrays, rankings: Integers, weights: Floats, prices: Floats) -> float:
+    """The same for a program as the kernel takes it."""
+    gap: float = _gap_of_lottery(*program, rankings, weights, prices)
     return gap
 
 
@@ -55,10 +54,7 @@ def gap_of_lottery(
     indptr: Integers,
     indices: Integers,
     values: Floats,
-    low: Floats,
-    high: Floats,
-    below: Floats,
-    above: Floats,
+    penalty: Floats,
     position_weights: Floats,
     rankings: Integers,
     weights: Floats,
@@ -71,7 +67,7 @@ def gap_of_lottery(
     """
     centre = largest(gains)
     objective = 0.0
-    shares = np.zeros(low.size)
+    shares = np.zeros(penalty.shape[1])
     for ranking in range(weights.size):
         for slot in range(position_weights.size):
             candidate = rankings[ranking, slot]
@@ -80,13 +76,19 @@ def gap_of_lottery(
             for place in range(indptr[candidate], indptr[candidate + 1]):
                 shares[indices[place]] += exposure * values[place]
     bound = 0.0
-    inside = np.empty(low.size)
-    for category in range(low.size):
-        objective -= below[category] * max(low[category] - shares[category], 0.0)
-        objective -= above[category] * max(shares[category] - high[category], 0.0)
-        price = min(max(prices[category], -below[category]), above[category])
+    inside = np.empty(shares.size)
+    for category in range(shares.size):
+        low = penalty[LOW, category]
+        high = penalty[HIGH, category]
+        below = penalty[BELOW, category]
+        above = penalty[ABOVE, category]
+        smoothing = penalty[SMOOTHING, category]
+        base = penalty[BASE, category]
+        objective -= cost_of_share(shares[category], low, high, below, above, smoothing, base)
+        price = max(prices[category], lowest_price(low, below, smoothing, base))
+        price = min(price, highest_price(high, above, smoothing, base))
         inside[category] = price
-        bound += (high[category] if price > 0.0 else low[category]) * price
+        bound += dual_of_price(price, low, high, below, above, smoothing, base)
     bound += _best_ranking(gains, centre, indptr, indices, values, position_weights, inside, order)
     return max(bound - objective, 0.0)
 
@@ -119,16 +121,13 @@ def _best_ranking(
     return value
 
 
-@entry(FLOATS, INTEGERS, INTEGERS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, RANKINGS, FLOATS, FLOATS)
+@entry(FLOATS, INTEGERS, INTEGERS, FLOATS, TABLE, FLOATS, RANKINGS, FLOATS, FLOATS)
 def _gap_of_lottery(
     gains: Floats,
     indptr: Integers,
     indices: Integers,
     values: Floats,
-    low: Floats,
-    high: Floats,
-    below: Floats,
-    above: Floats,
+    penalty: Floats,
     position_weights: Floats,
     rankings: Integers,
     weights: Floats,
@@ -136,6 +135,4 @@ def _gap_of_lottery(
 ) -> float:
     """:func:`gap_of_lottery` for Python."""
     order = np.arange(gains.size)
-    return gap_of_lottery(
-        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices, order
-    )
+    return gap_of_lottery(gains, indptr, indices, values, penalty, position_weights, rankings, weights, prices, order)

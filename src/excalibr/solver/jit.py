@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numba
 from numba import types
 
-__all__ = ["BOOLEAN", "FLOAT", "FLOATS", "INTEGER", "INTEGERS", "RANKINGS", "compiled", "entry"]
+__all__ = ["BOOLEAN", "FLOAT", "FLOATS", "INTEGER", "INTEGERS", "RANKINGS", "TABLE", "compiled", "entry"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -32,6 +32,7 @@ FLOAT = types.float64
 INTEGER = types.int64
 FLOATS = types.Array(types.float64, 1, "C", readonly=True)
 INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
+TABLE = types.Array(types.float64, 2, "C", readonly=True)
 RANKINGS = types.Array(types.int64, 2, "C", readonly=True)
 
 

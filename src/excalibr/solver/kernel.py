@@ -12,18 +12,18 @@ import numpy as np
 from excalibr._types import Floats, Integers
 from excalibr.solver.certificate import gap_of_lottery
 from excalibr.solver.columns import close_gap
-from excalibr.solver.jit import FLOAT, FLOATS, INTEGER, INTEGERS, RANKINGS, compiled, entry
+from excalibr.solver.jit import FLOAT, FLOATS, INTEGER, INTEGERS, RANKINGS, TABLE, compiled, entry
 from excalibr.solver.lottery import lottery_of_face, tidy_lottery
 from excalibr.solver.ordering import sort_afresh
 from excalibr.solver.program import Program, copy_into, largest, scaled_program
 from excalibr.solver.proximal import CONVERGED, SORTS_SPENT, STALLED, State, find_prices, new_best, new_state
 
-__all__ = ["CONVERGED", "SORTS_SPENT", "STALLED", "close_program", "solve_program"]
+__all__ = ["CONVERGED", "SORTS_SPENT", "STALLED", "close_program", "solve_program", "thin_lottery"]
 
 SAFETY = 0.25
 """The part of the tolerance that the search aims at, so that rounding cannot take the certificate past the whole."""
 
-_PROGRAM = (FLOATS, INTEGERS, INTEGERS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
+_PROGRAM = (FLOATS, INTEGERS, INTEGERS, FLOATS, TABLE, FLOATS)
 
 
 @entry(*_PROGRAM, FLOAT, INTEGER)
@@ -32,10 +32,7 @@ def solve_program(
     indptr: Integers,
     indices: Integers,
     values: Floats,
-    low: Floats,
-    high: Floats,
-    below: Floats,
-    above: Floats,
+    penalty: Floats,
     position_weights: Floats,
     tolerance: float,
     max_sorts: int,
@@ -45,11 +42,9 @@ def solve_program(
     Returns rankings, weights, prices, the gap that these prove, status and sorts.
     """
     n = gains.size
-    r = low.size
+    r = penalty.shape[1]
     slot_order = np.arange(position_weights.size)
-    program, unit = scaled_program(
-        gains, indptr, indices, values, low, high, below, above, position_weights, slot_order
-    )
+    program, unit = scaled_program(gains, indptr, indices, values, penalty, position_weights, slot_order)
     state = new_state(n, r)
     prices = np.zeros(r)
     sort_afresh(program.gains, state.order, state.spare, n)
@@ -67,10 +62,7 @@ def solve_program(
         indptr,
         indices,
         values,
-        low,
-        high,
-        below,
-        above,
+        penalty,
         position_weights,
         rankings,
         weights,
@@ -88,10 +80,7 @@ def close_program(
     indptr: Integers,
     indices: Integers,
     values: Floats,
-    low: Floats,
-    high: Floats,
-    below: Floats,
-    above: Floats,
+    penalty: Floats,
     position_weights: Floats,
     tolerance: float,
     max_sorts: int,
@@ -103,14 +92,12 @@ def close_program(
     Returns rankings, weights, prices, the gap that these prove, status and sorts.
     """
     slot_order = np.arange(position_weights.size)
-    program, unit = scaled_program(
-        gains, indptr, indices, values, low, high, below, above, position_weights, slot_order
-    )
+    program, unit = scaled_program(gains, indptr, indices, values, penalty, position_weights, slot_order)
     by_rank = np.empty((first_rankings.shape[0], slot_order.size), dtype=np.int64)
     for ranking in range(by_rank.shape[0]):
         for rank in range(slot_order.size):
             by_rank[ranking, rank] = first_rankings[ranking, slot_order[rank]]
-    prices = np.zeros(low.size)
+    prices = np.zeros(penalty.shape[1])
     for category in range(first_prices.size):
         price = first_prices[category] / unit
         prices[category] = min(max(price, -program.below[category]), program.above[category])
@@ -124,9 +111,7 @@ def close_program(
     rankings, weights = tidy_lottery(program, rankings, weights, slot_order)
     for category in range(prices.size):
         prices[category] *= unit
-    gap = gap_of_lottery(
-        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices, order
-    )
+    gap = gap_of_lottery(gains, indptr, indices, values, penalty, position_weights, rankings, weights, prices, order)
     status = CONVERGED if closed else (SORTS_SPENT if sorts >= max_sorts else STALLED)
     return rankings, weights, prices, gap, status, sorts
 
@@ -139,3 +124,25 @@ def _begin(program: Program, state: State) -> float:
     spread = -program.gains[state.order[program.gains.size - 1]]
     steepest = max(largest(program.below), largest(program.above))
     return 4.0 * program.slots[0] / max(spread + steepest, 1e-12)  # type: ignore[no-any-return]
+
+
+@entry(FLOATS, INTEGERS, INTEGERS, FLOATS, INTEGER, FLOATS, RANKINGS, FLOATS)
+def thin_lottery(
+    scores: Floats,
+    indptr: Integers,
+    indices: Integers,
+    values: Floats,
+    n_categories: int,
+    position_weights: Floats,
+    rankings: Integers,
+    weights: Floats,
+) -> tuple[Integers, Floats]:
+    """The lottery with at most r + 1 of its rankings, the same category shares and the same relevance."""
+    slot_order = np.arange(position_weights.size)
+    nothing = np.zeros((6, n_categories))
+    program, _ = scaled_program(scores, indptr, indices, values, nothing, position_weights, slot_order)
+    by_rank = np.empty(rankings.shape, dtype=np.int64)
+    for ranking in range(rankings.shape[0]):
+        for rank in range(slot_order.size):
+            by_rank[ranking, rank] = rankings[ranking, slot_order[rank]]
+    return tidy_lottery(program, by_rank, weights.copy(), slot_order)

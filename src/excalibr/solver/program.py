@@ -2,7 +2,7 @@
 
     maximise  c·x − Σ_j penalty_j((Aᵀx)_j)   over the permutohedron of the position weights
 
-with a penalty of three pieces a category: nothing on a band, a slope of its own below and above it.
+with a penalty a category (:mod:`excalibr.solver.penalty`): nothing on a band, straight or curved below and above it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from excalibr._types import Floats, Integers
 from excalibr.solver.jit import compiled
 from excalibr.solver.ordering import rank_best, sort_descending
+from excalibr.solver.penalty import cost_of_share, dual_of_price, highest_price, lowest_price
 
 __all__ = [
     "Program",
@@ -26,9 +27,12 @@ __all__ = [
     "scaled_program",
 ]
 
+LOW, HIGH, BELOW, ABOVE, SMOOTHING, BASE = range(6)
+"""The rows of a penalty as the kernel takes it, a (6, r) array."""
+
 
 class Program(NamedTuple):
-    """c, A by rows, the penalty's band and slopes, and the position weights, largest first."""
+    """c, A by rows, the penalty with the limits of its prices, and the position weights, largest first."""
 
     gains: Floats
     indptr: Integers
@@ -38,6 +42,10 @@ class Program(NamedTuple):
     high: Floats
     below: Floats
     above: Floats
+    smoothing: Floats
+    base: Floats
+    floors: Floats
+    ceilings: Floats
     slots: Floats
 
 
@@ -47,14 +55,11 @@ def scaled_program(
     indptr: Integers,
     indices: Integers,
     values: Floats,
-    low: Floats,
-    high: Floats,
-    below: Floats,
-    above: Floats,
+    penalty: Floats,
     position_weights: Floats,
     slot_order: Integers,
 ) -> tuple[Program, float]:
-    """The program with its best gain at 0 and its largest number at 1, and what one unit of it was before.
+    """The program with its best gain at 0 and gains and slopes near 1, and what one unit of it was before.
 
     ``slot_order`` is filled with the slots, heaviest first; the program's rankings are in that order.
     """
@@ -62,22 +67,41 @@ def scaled_program(
     bottom = top
     for candidate in range(gains.size):
         bottom = min(bottom, gains[candidate])
-    unit = max(top - bottom, largest(below), largest(above))
-    if unit == 0.0:
-        unit = 1.0
+    unit = _unit(top - bottom, penalty)
     scaled_gains = np.empty(gains.size)
     for candidate in range(gains.size):
         scaled_gains[candidate] = (gains[candidate] - top) / unit
-    scaled_below = np.empty(below.size)
-    scaled_above = np.empty(above.size)
-    for category in range(below.size):
-        scaled_below[category] = below[category] / unit
-        scaled_above[category] = above[category] / unit
+    r = penalty.shape[1]
+    below = np.empty(r)
+    above = np.empty(r)
+    floors = np.empty(r)
+    ceilings = np.empty(r)
+    for category in range(r):
+        below[category] = penalty[BELOW, category] / unit
+        above[category] = penalty[ABOVE, category] / unit
+        smoothing = penalty[SMOOTHING, category]
+        base = penalty[BASE, category]
+        floors[category] = lowest_price(penalty[LOW, category], below[category], smoothing, base)
+        ceilings[category] = highest_price(penalty[HIGH, category], above[category], smoothing, base)
     sort_descending(position_weights, slot_order, np.empty(slot_order.size, dtype=np.int64), slot_order.size)
     slots = np.empty(slot_order.size)
     for rank in range(slots.size):
         slots[rank] = position_weights[slot_order[rank]]
-    return Program(scaled_gains, indptr, indices, values, low, high, scaled_below, scaled_above, slots), unit
+    straight = (penalty[LOW], penalty[HIGH], below, above)
+    bend = (penalty[SMOOTHING], penalty[BASE])
+    return Program(scaled_gains, indptr, indices, values, *straight, *bend, floors, ceilings, slots), unit
+
+
+@compiled
+def _unit(spread: float, penalty: Floats) -> float:
+    """The spread of the gains or the gentlest slope, whichever is larger; hard limits are far steeper than either."""
+    gentlest = np.inf
+    for category in range(penalty.shape[1]):
+        for slope in (penalty[BELOW, category], penalty[ABOVE, category]):
+            if slope > 0.0:
+                gentlest = min(gentlest, slope)
+    unit = max(spread, gentlest) if gentlest < np.inf else spread
+    return unit if unit > 0.0 else 1.0
 
 
 @compiled
@@ -111,11 +135,15 @@ def penalty_cost(program: Program, shares: Floats) -> float:
     """What the category shares cost."""
     cost = 0.0
     for category in range(shares.size):
-        share = shares[category]
-        if share < program.low[category]:
-            cost += program.below[category] * (program.low[category] - share)
-        elif share > program.high[category]:
-            cost += program.above[category] * (share - program.high[category])
+        cost += cost_of_share(
+            shares[category],
+            program.low[category],
+            program.high[category],
+            program.below[category],
+            program.above[category],
+            program.smoothing[category],
+            program.base[category],
+        )
     return cost
 
 
@@ -135,11 +163,18 @@ def dual_value(program: Program, prices: Floats, adjusted: Floats, order: Intege
 
 @compiled
 def _price_value(program: Program, prices: Floats) -> float:
-    """Σ_j high_j·max(y_j, 0) − low_j·max(−y_j, 0): the penalty's part of the bound."""
+    """Σ_j φ*_j(y_j): the penalty's part of the bound."""
     value = 0.0
     for category in range(prices.size):
-        edge = program.high[category] if prices[category] > 0.0 else program.low[category]
-        value += edge * prices[category]
+        value += dual_of_price(
+            prices[category],
+            program.low[category],
+            program.high[category],
+            program.below[category],
+            program.above[category],
+            program.smoothing[category],
+            program.base[category],
+        )
     return value
 
 

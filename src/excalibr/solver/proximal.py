@@ -16,6 +16,7 @@ from excalibr._types import Booleans, Floats, Integers
 from excalibr.solver.jit import compiled
 from excalibr.solver.newton import box_step, curvature
 from excalibr.solver.ordering import select_above, sort_descending, value_at_rank
+from excalibr.solver.penalty import share_at_price, softness_at_price
 from excalibr.solver.permutohedron import pool_blocks
 from excalibr.solver.program import Program, adjust, copy_into, dual_value, largest, penalty_cost
 
@@ -124,6 +125,8 @@ def find_prices(
         smallest = min(smallest, gap)
         if stalled >= MAX_STALLED:
             break
+        if steps == 0:
+            rest *= 0.1  # all was at rest, and yet the gap is open: look closer
         rest = max(1e-15, min(rest, REST_SHARE * gap / steepest))
         copy_into(state.exposure, state.centre, state.centre.size)
         if stalled > 0 and stalled % PATIENCE == 0:
@@ -156,6 +159,7 @@ def _newton(
         if unrest <= rest:
             break
         curvature(program, state.order, state.starts, state.counts[BLOCKS], rho, step.hessian, step.total)
+        _add_softness(program, step, prices)
         slope = _direction(step, rho, prices, unrest)
         if slope >= 0.0:
             break
@@ -183,6 +187,7 @@ def _line_search(
             step.trial[category] = prices[category] + length * step.direction[category]
         _evaluate(program, state, rho, step.trial)
         trials += 1
+        _move_edges(program, step, step.trial)
         slope_there = 0.0
         for category in range(prices.size):
             slope_there += (step.edges[category] - state.shares[category]) * step.direction[category]
@@ -227,18 +232,20 @@ def _direction(step: Step, rho: float, prices: Floats, unrest: float) -> float:
 
 @compiled
 def _set_gradient(program: Program, state: State, step: Step, prices: Floats) -> float:
-    """The gradient, and the box in which the penalty's dual is linear; returns how much of it is not yet zero.
+    """The gradient, and the box in which the penalty's dual is smooth; returns how much of it is not yet zero.
 
-    Without a band the box is [−below, above]. With one the dual has a kink at 0 and a price stays on its side of it.
+    Without a band the box is that of the prices. With one the dual has a kink at 0 and a price stays on its side of it.
+    What is amiss counts the more the dearer the category: a curved penalty's price can be far above its weight.
     """
+    steepest = max(largest(program.below), largest(program.above))
     unrest = 0.0
     for category in range(prices.size):
         low = program.low[category]
         high = program.high[category]
         share = state.shares[category]
         price = prices[category]
-        step.floors[category] = -program.below[category]
-        step.ceilings[category] = program.above[category]
+        step.floors[category] = program.floors[category]
+        step.ceilings[category] = program.ceilings[category]
         edge = high
         if low < high:
             if price > 0.0 or (price == 0.0 and share > high):
@@ -248,12 +255,47 @@ def _set_gradient(program: Program, state: State, step: Step, prices: Floats) ->
                 step.ceilings[category] = 0.0
             else:
                 edge = share
-        slope = edge - share
         step.edges[category] = edge
+    _move_edges(program, step, prices)
+    for category in range(prices.size):
+        slope = step.edges[category] - state.shares[category]
+        price = prices[category]
         step.gradient[category] = slope
         if (slope > 0.0 and price > step.floors[category]) or (slope < 0.0 and price < step.ceilings[category]):
-            unrest += abs(slope)
+            unrest += abs(slope) * max(1.0, abs(price) / steepest)
     return unrest
+
+
+@compiled
+def _move_edges(program: Program, step: Step, prices: Floats) -> None:
+    """Where a penalty is curved, the share that its price asks for moves with the price."""
+    for category in range(prices.size):
+        if program.smoothing[category] > 0.0 and prices[category] != 0.0:
+            step.edges[category] = share_at_price(
+                prices[category],
+                program.low[category],
+                program.high[category],
+                program.below[category],
+                program.above[category],
+                program.smoothing[category],
+                program.base[category],
+            )
+
+
+@compiled
+def _add_softness(program: Program, step: Step, prices: Floats) -> None:
+    """The curved penalties' part of the curvature."""
+    for category in range(prices.size):
+        if program.smoothing[category] > 0.0:
+            step.hessian[category, category] += softness_at_price(
+                prices[category],
+                program.low[category],
+                program.high[category],
+                program.below[category],
+                program.above[category],
+                program.smoothing[category],
+                program.base[category],
+            )
 
 
 @compiled

@@ -1,0 +1,26 @@
+"""What is asked for one user, checked once and then immutable: the only room where inputs are checked."""
+
+from excalibr.problem.checks import SUM_TOLERANCE, is_real, is_whole
+from excalibr.problem.memberships import CategoriesLike, Memberships
+from excalibr.problem.penalty import KL_SMOOTHING, Penalty
+from excalibr.problem.question import Limits, Problem
+from excalibr.problem.reading import ByCategory, Wishes
+from excalibr.problem.terms import Attribute, Band, Shown, Terms
+
+__all__ = [
+    "KL_SMOOTHING",
+    "SUM_TOLERANCE",
+    "Attribute",
+    "Band",
+    "ByCategory",
+    "CategoriesLike",
+    "Limits",
+    "Memberships",
+    "Penalty",
+    "Problem",
+    "Shown",
+    "Terms",
+    "Wishes",
+    "is_real",
+    "is_whole",
+]

@@ -1,0 +1,145 @@
+"""Which share of each candidate belongs to each category: read from what the caller has, checked, and kept sparse."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from excalibr._arrays import frozen, numbers, sums_by
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputError, explain
+from excalibr.problem.checks import SUM_TOLERANCE, is_share
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+__all__ = ["CategoriesLike", "Memberships", "read_memberships", "stack"]
+
+CategoriesLike: TypeAlias = "ArrayLike | sp.sparray | sp.spmatrix"
+
+
+@dataclass(frozen=True, slots=True)
+class Memberships:
+    """Which share of each candidate belongs to each category: a sparse n × r matrix by rows.
+
+    Candidate i has the categories ``indices[indptr[i]:indptr[i + 1]]`` in rising order, with the shares ``values[…]``.
+    """
+
+    indptr: Integers
+    indices: Integers
+    values: Floats
+    n_categories: int
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of rows, n."""
+        return len(self.indptr) - 1
+
+    def shares(self, exposure: Floats) -> Floats:
+        """p = Aᵀx, the category distribution of an exposure (n,)."""
+        spread = np.repeat(exposure, np.diff(self.indptr)) * self.values
+        return sums_by(self.indices, spread, self.n_categories)
+
+    def costs(self, prices: Floats) -> Floats:
+        """A·y, what each candidate pays at the category prices (r,)."""
+        paid = self.values * prices[self.indices]
+        rows = np.repeat(np.arange(self.n_candidates), np.diff(self.indptr))
+        return sums_by(rows, paid, self.n_candidates)
+
+    def of(self, candidates: Integers) -> Memberships:
+        """The rows of some candidates."""
+        counts = (self.indptr[1:] - self.indptr[:-1])[candidates]
+        indptr = np.concatenate(([0], np.cumsum(counts)))
+        places = np.repeat(self.indptr[candidates] - indptr[:-1], counts) + np.arange(indptr[-1])
+        return Memberships(indptr, self.indices[places], self.values[places], self.n_categories)
+
+    def dense(self) -> Floats:
+        """The same as an (n, r) array."""
+        return np.asarray(self.sparse().toarray())
+
+    def sparse(self) -> sp.csr_array:
+        """The same as a scipy CSR array."""
+        from scipy.sparse import csr_array  # half of the package's import time, and only some callers need it
+
+        return csr_array((self.values, self.indices, self.indptr), shape=(self.n_candidates, self.n_categories))
+
+
+def read_memberships(categories: CategoriesLike, n: int, name: str = "categories") -> Memberships:
+    """The categories of n candidates: non-negative shares, each row with a sum of 1."""
+    rows = _sparse_rows(categories, name) if _is_sparse(categories) else _dense_rows(categories, name)
+    if rows.n_candidates != n:
+        shape = (rows.n_candidates, rows.n_categories)
+        raise InputError(explain(name, f"have shape {shape}", f"have shape ({n}, r), a row for each score"))
+    if not rows.n_categories:
+        raise InputError(explain(name, f"have shape ({n}, 0)", "have at least one category"))
+    return _normalised_rows(rows, name)
+
+
+def stack(parts: Sequence[Memberships]) -> Memberships:
+    """The memberships of several attributes side by side: the second one's categories follow the first one's."""
+    from scipy.sparse import hstack
+
+    matrix = hstack([part.sparse() for part in parts], format="csr")
+    matrix.sort_indices()
+    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    return Memberships(frozen(indptr), frozen(indices), frozen(matrix.data), int(matrix.shape[1]))
+
+
+def _dense_rows(categories: Any, name: str) -> Memberships:
+    array = numbers(name, categories)
+    if array.ndim != 2:
+        raise InputError(explain(name, f"have shape {array.shape}", "have shape (n, r)"))
+    n, r = array.shape
+    places = np.flatnonzero(array)
+    starts = np.searchsorted(places, np.arange(0, n * r + 1, r)) if r else np.zeros(n + 1, dtype=np.int64)
+    return Memberships(starts, places % max(r, 1), array.ravel()[places], r)
+
+
+def _is_sparse(categories: object) -> bool:
+    # Whoever has a sparse matrix has loaded scipy.sparse already; nobody else should have to.
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(categories))
+
+
+def _sparse_rows(categories: Any, name: str) -> Memberships:
+    from scipy.sparse import csr_array
+
+    if categories.ndim != 2:
+        raise InputError(explain(name, f"have shape {categories.shape}", "have shape (n, r)"))
+    matrix = csr_array(categories, copy=True)
+    matrix.data = numbers(name, matrix.data)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return Memberships(
+        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data, int(matrix.shape[1])
+    )
+
+
+def _normalised_rows(rows: Memberships, name: str) -> Memberships:
+    values = rows.values
+    sums = _row_sums(rows)
+    least, most = sums.min(), sums.max()
+    if not (values.min(initial=0.0) >= 0.0 and most < np.inf):  # a NaN fails both
+        at = int(np.argmin(is_share(values)))
+        row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
+        where = f"row {row}, column {int(rows.indices[at])} is {values[at]}"
+        raise InputError(explain(name, where, "be finite and at least 0"))
+    if max(most - 1.0, 1.0 - least) > SUM_TOLERANCE:
+        row = int(np.argmax(np.abs(sums - 1.0) > SUM_TOLERANCE))
+        hint = "divide each row by its sum." if sums[row] else "give items without a category one of their own."
+        raise InputError(explain(name, f"row {row} sums to {sums[row]:.6g}", "sum to 1", hint))
+    if not least == most == 1.0:
+        values = values / np.repeat(sums, np.diff(rows.indptr))
+    return Memberships(frozen(rows.indptr), frozen(rows.indices), frozen(values), rows.n_categories)
+
+
+def _row_sums(rows: Memberships) -> Floats:
+    counts = rows.indptr[1:] - rows.indptr[:-1]
+    if counts.all():  # what reduceat needs, and three times as quick
+        return np.asarray(np.add.reduceat(rows.values, rows.indptr[:-1]))
+    return sums_by(np.repeat(np.arange(rows.n_candidates), counts), rows.values, rows.n_candidates)

@@ -1,0 +1,82 @@
+"""What a category distribution costs: nothing inside a band, and below and above it a straight or a curved penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from excalibr._types import Floats
+
+__all__ = ["KL_SMOOTHING", "Penalty"]
+
+KL_SMOOTHING = 0.01
+"""Steck's α: a distribution p is compared with the target q as (1 − α)·p + α·q, which keeps KL finite where p_j = 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    r"""What a category distribution p costs: nothing inside a band, a weight of its own below it and above it.
+
+    Straight (``smoothing`` = 0), ``Σ_j below_j · max(low_j − p_j, 0) + above_j · max(p_j − high_j, 0)``, each array of
+    shape (r,). The paper's λ·Σ|p_j − q_j| is ``low = high = q`` and ``below = above = λ``.
+
+    Curved (``smoothing`` = α), each category costs its weight times
+
+    .. math:: q \log\frac{q}{u} - q + u, \qquad u = (1-\alpha)(b + p) + \alpha q
+
+    with q the nearer edge of the band plus ``base``, b. Summed over categories with equal weights this is
+    :math:`\mathrm{KL}(q \,\|\, (1-\alpha)p + \alpha q)`.
+    """
+
+    low: Floats
+    high: Floats
+    below: Floats
+    above: Floats
+    smoothing: float = 0.0
+    base: Floats | None = None
+
+    def table(self) -> Floats:
+        """(6, r): the same as the kernel takes it."""
+        table = np.zeros((6, len(self.low)))
+        table[0], table[1], table[2], table[3], table[4] = self.low, self.high, self.below, self.above, self.smoothing
+        if self.base is not None:
+            table[5] = self.base
+        return table
+
+    def costs(self, shares: Floats) -> Floats:
+        """What each category's share costs, for shares of shape (r,) or (…, r)."""
+        lacking, surplus = np.maximum(self.low - shares, 0.0), np.maximum(shares - self.high, 0.0)
+        if not self.smoothing:
+            return np.asarray(self.below * lacking + self.above * surplus)
+        return np.asarray(self.below * self._bent(self.low, -lacking) + self.above * self._bent(self.high, surplus))
+
+    def slopes(self, shares: Floats, *, rising: bool) -> Floats:
+        """(r,) how fast the cost changes when the shares rise, or (with the sign of rising) when they fall."""
+        lacks = shares < self.low if rising else shares <= self.low
+        exceeds = shares >= self.high if rising else shares > self.high
+        edge = np.where(lacks, self.low, self.high)
+        weight = np.where(lacks, -self.below, np.where(exceeds, self.above, 0.0))
+        if not self.smoothing:
+            return weight
+        base = 0.0 if self.base is None else self.base
+        wanted, seen = base + edge, base + (1.0 - self.smoothing) * shares + self.smoothing * edge
+        with np.errstate(divide="ignore", invalid="ignore"):
+            missing = np.where(wanted > 0.0, 1.0 - wanted / seen, 1.0)
+        return np.asarray(np.abs(weight) * (1.0 - self.smoothing) * np.where(lacks | exceeds, missing, 0.0))
+
+    @property
+    def price_offset(self) -> Floats | float:
+        """How much lower the prices of a KL penalty are reported than its slopes: −w(1 − α)·q/u, not w(1 − α)(1 − q/u).
+
+        The difference is the same for every candidate where weights are equal, and changes no ranking.
+        """
+        return (1.0 - self.smoothing) * self.above if self.smoothing else 0.0
+
+    def _bent(self, edge: Floats, beyond: Floats) -> Floats:
+        """q·log(q/u) − q + u for shares that lie so far beyond an edge of the band."""
+        wanted = edge if self.base is None else edge + self.base
+        change = (1.0 - self.smoothing) * beyond
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logarithms = np.where(wanted > 0.0, wanted * np.log1p(change / wanted), 0.0)
+        return np.asarray(change - logarithms)
