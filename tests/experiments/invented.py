@@ -11,7 +11,6 @@ from excalibr.experiments import Plan, Setting
 from tests.datasets.sets import write_folder
 
 GENRES = ["Comedy", "Drama", "Comedy|Drama", "Action", "(no genres listed)", "Action|Comedy"]
-ARMS = ("greedy-simple", "greedy", "mip-greedy", "excalibr")
 USERS, ITEMS = 150, 60
 
 
@@ -60,7 +59,6 @@ def small_plan(**changes: Any) -> Plan:
         "trade_offs": (0.1, 0.5, 0.9),
         "weightings": ("log", "sqrt"),
         "settings": (Setting(20, 10), Setting(10, 10)),
-        "arms": ARMS,
         "regularisations": (10.0, 50.0),
     }
     return Plan(**(settings | changes))

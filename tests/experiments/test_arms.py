@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from excalibr import baselines
+from excalibr import Policy, baselines
 from excalibr.calibration import calibrate
 from excalibr.experiments.arms import ARMS, MIP_GAP, MIP_NODES, Question, answer
-from tests.experiments.invented import ARMS as READY
+from excalibr.metrics import kl
 
 
 def question(n: int = 24, slots: int = 8) -> Question:
@@ -13,7 +13,7 @@ def question(n: int = 24, slots: int = 8) -> Question:
     return Question(np.sort(random.random(n))[::-1].copy(), categories, np.array([0.5, 0.3, 0.2]), slots)
 
 
-@pytest.mark.parametrize("name", ["relevance", *READY])
+@pytest.mark.parametrize("name", ARMS)
 def test_an_arm_answers_for_each_weighting_and_trade_off(name: str) -> None:
     found = answer(ARMS[name], question(), ["log", "sqrt"], [0.1, 0.6])
     assert [[policy.problem.trade_off for policy in row] for row in found] == [[0.1, 0.6]] * 2
@@ -28,6 +28,19 @@ def test_excalibr_is_the_exact_optimum() -> None:
     for policy in policies:
         alone = calibrate(asked.scores, asked.categories, asked.target, k=8, trade_off=policy.problem.trade_off)
         assert policy.objective == pytest.approx(alone.objective, abs=1e-8)
+
+
+def test_excalibr_with_kl_is_the_best_by_kl() -> None:
+    def value(policy: Policy) -> float:
+        trade_off = policy.problem.trade_off
+        return (1 - trade_off) * policy.relevance - trade_off * float(kl(policy.distribution, policy.problem.target))
+
+    trade_offs = [0.05, 0.2, 0.7]
+    ours, *others = (
+        answer(ARMS[name], question(), ["log"], trade_offs)[0] for name in ("excalibr-kl", "excalibr", "greedy")
+    )
+    for policies in others:
+        assert all(value(best) >= value(other) - 1e-8 for best, other in zip(ours, policies, strict=True))
 
 
 def test_the_set_of_mip_greedy_serves_every_weighting() -> None:
