@@ -28,7 +28,8 @@ def test_one_command_leads_from_a_folder_to_the_report(tmp_path: Path) -> None:
     assert (out / "report.html").is_file()
     assert {path.suffix for path in (out / "figures").iterdir()} == {".png", ".svg"}
     page = (tmp_path / "docs" / "experiment.md").read_text(encoding="utf-8")
-    assert "--data invented --users 3" in page
+    assert "--data invented --users 3 --mip-users 1 --timed-users 0 --trade-offs 0.2 --trade-offs 0.8" in page
+    assert str(tmp_path) not in page
 
 
 def test_data_of_ones_own_needs_a_few_options(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 import json
+import multiprocessing
 import os
 from pathlib import Path
 
@@ -53,8 +54,9 @@ def test_the_results_are_the_same_on_two_processes(source: Source, results: Resu
     assert files(tmp_path) == files(out)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupted_run_goes_on_where_it_stopped(
-    source: Source, results: Results, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Source, results: Results, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     done: list[str] = []
 
@@ -64,10 +66,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_experiment(source, small_plan(), tmp_path, progress=interrupt)
+        run_experiment(source, small_plan(), tmp_path, threads=threads, progress=interrupt)
     before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()}
     assert 0 < len(before) < len(list((out / "parts").iterdir()))
     assert not (tmp_path / "results.parquet").exists()
+    assert not multiprocessing.active_children()
 
     monkeypatch.setattr("excalibr.experiments.run.prepare", None)  # it must not be needed again
     run_experiment(source, small_plan(), tmp_path)

@@ -107,7 +107,7 @@ def experiment(
         results = run_experiment(source, plan, out, threads=threads, progress=tell)
         report = write_files(results, out, figures=figures)
         if page is not None:
-            write_page(results, page, _command(data, ratings, plan))
+            write_page(results, page, _command(data, ratings, items, columns, plan))
     _print_claims(results, console)
     console.print(f"Everything in one file: [bold]{report}[/]", soft_wrap=True)
 
@@ -161,10 +161,19 @@ def _bar(console: Console) -> Iterator[Tell]:
         yield tell
 
 
-def _command(data: Path | None, ratings: Path | None, plan: Plan) -> str:
-    """The command as a page shows it, without the folders of this machine."""
-    what = f"--data {data.name}" if data is not None else f"--ratings {ratings.name if ratings else ''} …"
-    return f"excalibr experiment {what} --users {plan.users} --seed {plan.seed} --out results --page docs"
+def _command(data: Path | None, ratings: Path | None, items: Path | None, columns: Columns, plan: Plan) -> str:
+    """The command as a page shows it: what is not as by default, without the folders of this machine."""
+    words = ["excalibr experiment"]
+    if data is not None:
+        words.append(f"--data {data.name}")
+    elif ratings is not None and items is not None:
+        words.append(f"--ratings {ratings.name} --items {items.name}")
+        words += [f"--category-column {name}" for name in columns.categories]
+    for name, value in plan.as_record().items():
+        if value != _PLAN.as_record()[name]:
+            option = "--" + {"arms": "methods"}.get(name, name).replace("_", "-")
+            words += [f"{option} {each}" for each in (value if isinstance(value, list) else [value])]
+    return " ".join([*words, "--out results --page docs"])
 
 
 def _print_claims(results: Results, console: Console) -> None:

@@ -46,15 +46,15 @@ class Margins:
         return len(self.values)
 
 
-def margins(first: Curve, second: Curve, metric: str = "ndcg") -> Margins:
+def margins(first: Curve, second: Curve, metric: str = "ndcg", across: str = KL) -> Margins:
     """By how much the first curve is above the second at :data:`SHARES` of the KL, (7,); nan where one is not known.
 
     Both curves are of the users that they share, so that a method that ran on a sample is compared on that sample.
     """
     users = np.intersect1d(first.rows, second.rows)
     one, other = (curve.own[np.isin(curve.rows, users)] for curve in (first, second))
-    values = _apart(one, other, np.ones((1, len(users))), metric)[0]
-    again = _apart(one, other, _counts(len(users)), metric)
+    values = _apart(one, other, np.ones((1, len(users))), (across, metric))[0]
+    again = _apart(one, other, _counts(len(users)), (across, metric))
     known = (~np.isnan(again)).sum(axis=0) > RESAMPLES // 2
     errors = np.full(len(SHARES), np.nan)
     errors[known] = np.nanstd(again[:, known], axis=0, ddof=1)
@@ -68,14 +68,14 @@ def rise(curve: Curve, place: int, metric: str = "ndcg") -> tuple[float, float]:
     return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else float("nan")
 
 
-def _apart(first: Floats, second: Floats, counts: Floats, metric: str) -> Floats:
+def _apart(first: Floats, second: Floats, counts: Floats, axes: tuple[str, str]) -> Floats:
     """(resamples, shares): the difference of two curves, with each user counted so often."""
-    return _at_shares(first, counts, metric) - _at_shares(second, counts, metric)
+    return _at_shares(first, counts, axes) - _at_shares(second, counts, axes)
 
 
-def _at_shares(own: Floats, counts: Floats, metric: str) -> Floats:
+def _at_shares(own: Floats, counts: Floats, axes: tuple[str, str]) -> Floats:
     means = np.tensordot(counts, own, axes=1) / counts.sum(axis=1)[:, None, None]
-    across, up = means[:, :, COMPARED.index(KL)], means[:, :, COMPARED.index(metric)]
+    across, up = (means[:, :, COMPARED.index(name)] for name in axes)
     return np.array([between(SHARES * x[-1], x, y) for x, y in zip(across, up, strict=True)])
 
 

@@ -13,10 +13,10 @@ from excalibr.experiments.measures import METRICS
 from excalibr.experiments.plan import Part, Setting
 from excalibr.experiments.store import Block
 
-__all__ = ["COMPARED", "KL", "Curve", "Curves", "between"]
+__all__ = ["COMPARED", "DRAW_KL", "KL", "Curve", "Curves", "between"]
 
-KL = "kl_of_expectation"
-COMPARED = (KL, "ndcg", "mrr")
+KL, DRAW_KL = "kl_of_expectation", "kl_of_draw_mean"
+COMPARED = (KL, DRAW_KL, "ndcg", "mrr")
 """What curves are compared in user by user."""
 
 
@@ -42,7 +42,8 @@ class Curve:
     rows
         (users,) which of all users it was run on.
     own
-        (users, T + 1, 3) each user's KL of the expectation, NDCG and MRR, :data:`COMPARED`, relevance only at the end.
+        (users, T + 1, 4) each user's KL of the expectation and of a draw, NDCG and MRR, :data:`COMPARED`; the last
+        point is relevance only.
     """
 
     attribute: str

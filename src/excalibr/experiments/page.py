@@ -75,6 +75,9 @@ def _lines(results: Results, tables: Sequence[Table], command: str) -> Iterator[
             yield from (f"![{figure.title}](experiment/{figure.name}.png)", "", caption(figure, results), "")
     yield from ("## NDCG at equal KL", "")
     yield from _table(_only(by_name["equal-kl"], "log", (str(PAPER_SETTING), str(SLATE_SETTING))))
+    if by_name["further"].rows:
+        yield from (f"## {by_name['further'].title}", "")
+        yield from _table(by_name["further"])
     yield from ("## How far expectation and draw are from each other", "")
     yield from (*(f"- {line}" for line in expectation_and_draw(results)), "")
     yield from _table(_only(by_name["draws"], "log", (str(PAPER_SETTING), str(SLATE_SETTING)), "ExCalibR"))

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import isnan
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 
 from excalibr.experiments.arms import ARMS
 from excalibr.experiments.claims import check_claims
-from excalibr.experiments.curves import Curve
+from excalibr.experiments.comparison import margins
+from excalibr.experiments.curves import DRAW_KL, KL, Curve
 from excalibr.experiments.run import Results
 from excalibr.experiments.runtimes import Runtimes
 from excalibr.experiments.store import Store
@@ -49,7 +51,7 @@ def tables_of(results: Results) -> list[Table]:
     if results.runtimes is not None:
         tables += [_seconds(results, results.runtimes), _split_seconds(results, results.runtimes)]
         tables += [_drops(results, results.runtimes)]
-    return [*tables, _claims(results)]
+    return [*tables, _further(results), _claims(results)]
 
 
 def write_tables(results: Results, store: Store) -> list[Table]:
@@ -179,6 +181,28 @@ def _timed_note(results: Results, times: Runtimes) -> str:
         f"{results.plan.weightings[0]} weights, one process. The largest difference between the objectives of the "
         f"paper's stack and our solver was {times.disagreement():.1e}."
     )
+
+
+_FURTHER = (("excalibr-kl", "excalibr", KL), ("single-kl", "greedy", DRAW_KL), ("single-kl", "excalibr", DRAW_KL))
+
+
+def _further(results: Results) -> Table:
+    """What the methods that the paper does not have add to those that it has."""
+    rows = []
+    for (first, second, across), setting in product(_FURTHER, results.curves.settings):
+        for attribute in results.curves.attributes:
+            pair = [results.curves.get(attribute, "log", setting, arm) for arm in (first, second)]
+            if pair[0] is not None and pair[1] is not None:
+                found = margins(pair[0], pair[1], across=across)
+                known = found.values[~np.isnan(found.values)]
+                counts = (str(found.above), str(found.below), str(len(known)))
+                what = f"{ARMS[first].label} less {ARMS[second].label}"
+                mean = _number(float(known.mean()), 4) if len(known) else "–"
+                at = "expectation" if across == KL else "draw"
+                rows.append((what, at, str(setting), attribute, mean, *counts))
+    head = ("NDCG of", "at equal KL of the", "n/k", "attribute", "mean", "clearly above", "clearly below", "levels")
+    note = "Log weights, on the users that both ran on; clearly is by more than twice the standard error."
+    return Table("further", "What the further methods add", head, rows, note)
 
 
 def _claims(results: Results) -> Table:

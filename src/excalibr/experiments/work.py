@@ -10,9 +10,10 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import wait
@@ -54,14 +55,15 @@ def run_parts(study: Study, plan: Plan, store: Store, parts: Iterable[Part], thr
     chunks = [chunk for part in parts if not store.path(part).is_file() for chunk in _chunks(study, plan, part)]
     total, done = sum(chunk.seconds(plan) for chunk in chunks), 0.0
     found: list[Floats] = []
-    for number, (chunk, values) in enumerate(zip(chunks, _measured(study, plan, store, chunks, threads), strict=True)):
-        found.append(values)
-        done += chunk.seconds(plan)
-        if number + 1 == len(chunks) or chunks[number + 1].part != chunk.part:
-            store.write_part(_block(study, plan, chunk.part, np.concatenate(found, axis=1)))
-            found.clear()
-        part = chunk.part
-        progress(f"{part.attribute}, {part.setting}, {ARMS[part.arm].label}", done, total)
+    with closing(_measured(study, plan, store, chunks, threads)) as measured:  # an interrupt ends the processes too
+        for chunk, following, values in zip(chunks, [*chunks[1:], None], measured, strict=True):
+            found.append(values)
+            done += chunk.seconds(plan)
+            part = chunk.part
+            if following is None or following.part != part:
+                store.write_part(_block(study, plan, part, np.concatenate(found, axis=1)))
+                found.clear()
+            progress(f"{part.attribute}, {part.setting}, {ARMS[part.arm].label}", done, total)
 
 
 def measure_users(study: Study, plan: Plan, part: Part, users: Iterable[int]) -> Floats:
@@ -103,7 +105,9 @@ def _block(study: Study, plan: Plan, part: Part, values: Floats) -> Block:
     return Block(part, plan.weightings, users, _trade_offs(plan, part), values)
 
 
-def _measured(study: Study, plan: Plan, store: Store, chunks: list[_Chunk], threads: int) -> Iterator[Floats]:
+def _measured(
+    study: Study, plan: Plan, store: Store, chunks: list[_Chunk], threads: int
+) -> Generator[Floats, None, None]:
     """What each chunk gives, in order."""
     if threads == 1 or len(chunks) < 2:
         with threadpoolctl.threadpool_limits(1):
