@@ -105,6 +105,7 @@ def experiment(
     with _said_on_interrupt(console), _bar(console) as tell:
         source = _source(data, ratings, items, columns, above, minimum, complete)
         results = run_experiment(source, plan, out, threads=threads, progress=tell)
+        tell("writing figures, tables and report", 0.0, 2.0)
         report = write_files(results, out, figures=figures)
         if page is not None:
             write_page(results, page, _command(data, ratings, items, columns, plan))

@@ -107,6 +107,7 @@ def time_methods(study: Study, plan: Plan, progress: Progress) -> Runtimes:
     total, calls = float(len(study.attributes) * len(users) * len(plan.trade_offs)), list[Call]()
     with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ExcalibrWarning)
+        progress("runtimes", 0.0, total)
         _warm_up(study, setting, linear, integer)
         done = 0
         for attribute in study.attributes:

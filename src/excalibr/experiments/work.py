@@ -55,6 +55,7 @@ def run_parts(study: Study, plan: Plan, store: Store, parts: Iterable[Part], thr
     chunks = [chunk for part in parts if not store.path(part).is_file() for chunk in _chunks(study, plan, part)]
     total, done = sum(chunk.seconds(plan) for chunk in chunks), 0.0
     found: list[Floats] = []
+    progress("starting the processes", 0.0, total)
     with closing(_measured(study, plan, store, chunks, threads)) as measured:  # an interrupt ends the processes too
         for chunk, following, values in zip(chunks, [*chunks[1:], None], measured, strict=True):
             found.append(values)
