@@ -1,9 +1,11 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from excalibr.errors import InputError
+from excalibr.errors import ExcalibrError, InputError
 from excalibr.experiments import Columns, Source, movielens_source, table_source
 from tests.experiments.invented import ITEMS, USERS, movielens_folder, own_tables
 
@@ -70,3 +72,35 @@ def test_missing_categories_are_a_label_of_their_own(tmp_path: Path) -> None:
     tracks.write_text(text, encoding="utf-8")
     own = table_source(plays, tracks, COLUMNS)
     assert "(none)" in own.attributes(np.ones(len(own.liked.item_ids), dtype=np.int64))[0].categories
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (",t1,5.0", "lacks a value in column 'listener'"),
+        ("l1,,5.0", "lacks a value in column 'track'"),
+        ("l1,t999,many", "stars: cannot be read as numbers"),
+    ],
+)
+def test_a_row_that_is_not_whole_is_said_so(tmp_path: Path, broken: str, message: str) -> None:
+    plays, tracks = own_tables(tmp_path)
+    plays.write_text(plays.read_text(encoding="utf-8") + broken + "\n", encoding="utf-8")
+    with pytest.raises(ExcalibrError, match=message):
+        table_source(plays, tracks, COLUMNS)
+
+
+def test_a_table_without_rows_is_said_so(tmp_path: Path) -> None:
+    plays, tracks = own_tables(tmp_path)
+    plays.write_text("listener,track,stars\n", encoding="utf-8")
+    with pytest.raises(InputError, match="has no rows"):
+        table_source(plays, tracks, COLUMNS)
+
+
+def test_parquet_tables_with_lists_of_labels_do_as_well(tmp_path: Path) -> None:
+    ratings = [(user, item) for user in range(4) for item in range(6)]
+    users, items = zip(*ratings, strict=True)
+    pq.write_table(pa.table({"user_id": users, "item_id": items}), tmp_path / "r.parquet")
+    labels = [["a", "b"], ["a"], [], None, ["b"], ["c"]]
+    pq.write_table(pa.table({"item_id": range(6), "kind": labels}), tmp_path / "i.parquet")
+    own = table_source(tmp_path / "r.parquet", tmp_path / "i.parquet", Columns(("kind",), rating=""))
+    assert own.attributes(own.liked.counts)[0].categories == ("(none)", "a", "b", "c")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from excalibr._arrays import numbers
 from excalibr.datasets import (
     Attribute,
     Interactions,
@@ -104,8 +105,8 @@ def table_source(
     """The category columns of an items table as attributes, and popularity; tables are CSV or Parquet."""
     wanted = [columns.user, columns.item, *([columns.rating] if columns.rating else [])]
     users, rated, *values = _read(ratings, wanted)
-    ids, *labels = _read(items, [columns.item, *columns.categories])
-    stars = np.asarray(values[0], dtype=np.float64) if values else np.full(len(users), np.inf)
+    ids, *labels = _read(items, [columns.item, *columns.categories], may_lack=columns.categories)
+    stars = numbers(columns.rating, values[0]) if values else np.full(len(users), np.inf)
     liked = positives(users, rated, stars, above=above, minimum=minimum)
     rows = _rows_of(liked.item_ids, ids, items)
     attributes = [
@@ -127,15 +128,17 @@ def _facts(liked: Interactions) -> dict[str, str]:
     }
 
 
-def _read(path: Path, columns: Sequence[str]) -> list[NDArray[Any]]:
-    """Columns of a CSV or Parquet file, as arrays."""
+def _read(path: Path, columns: Sequence[str], may_lack: Sequence[str] = ()) -> list[NDArray[Any]]:
+    """Columns of a CSV or Parquet file, as arrays; those that may lack a value have None there."""
     if not path.is_file():
         raise InputError(explain(str(path), "does not exist", "be a CSV or Parquet file"))
     try:
         if path.suffix in (".parquet", ".pq"):
             table = import_module("pyarrow.parquet").read_table(path)
         else:
-            table = import_module("pyarrow.csv").read_csv(path)
+            csv = import_module("pyarrow.csv")
+            empty = csv.ConvertOptions(null_values=[""], strings_can_be_null=True)  # and not "NA", which may be a label
+            table = csv.read_csv(path, convert_options=empty)
     except ModuleNotFoundError:
         raise missing_extra("pyarrow", "data") from None
     except ValueError as error:  # what Arrow raises for a file that is not what its name says
@@ -144,19 +147,18 @@ def _read(path: Path, columns: Sequence[str]) -> list[NDArray[Any]]:
         if column not in table.column_names:
             hint = f"columns are {table.column_names}; name yours with the options that end in -column."
             raise InputError(explain(str(path), f"has no column {column!r}", "have it", hint))
-    return [_array(table.column(column), path, column) for column in columns]
-
-
-def _array(column: Any, path: Path, name: str) -> NDArray[Any]:
-    values = column.to_pylist()
-    if isinstance(values[0] if values else "", (str, list, type(None))):
-        return np.array([*values, None], dtype=np.object_)[:-1]  # None keeps numpy from guessing
-    array = np.asarray(column.to_numpy())
-    if not len(array):
+        if table.column(column).null_count and column not in may_lack:
+            raise InputError(explain(str(path), f"lacks a value in column {column!r}", "have one in every row"))
+    if not table.num_rows:
         raise InputError(explain(str(path), "has no rows", "have at least one"))
-    if column.null_count:
-        return np.array([*values, None], dtype=np.object_)[:-1]
-    return array
+    return [_array(table.column(column)) for column in columns]
+
+
+def _array(column: Any) -> NDArray[Any]:
+    values = column.to_pylist()
+    if column.null_count or isinstance(values[0], (str, list)):
+        return np.array([*values, None], dtype=np.object_)[:-1]  # None keeps numpy from guessing
+    return np.asarray(column.to_numpy())
 
 
 def _rows_of(wanted: NDArray[Any], ids: NDArray[Any], path: Path) -> NDArray[np.int64]:
