@@ -70,6 +70,11 @@ class Figure:
     ours: bool
 
     @property
+    def caption(self) -> str:
+        """Its title, and whether it has further methods."""
+        return self.title + (", with further methods" if self.ours else "")
+
+    @property
     def arms(self) -> list[str]:
         """Names of the arms in it."""
         return [name for name, arm in ARMS.items() if arm.of_paper or self.ours]
@@ -116,8 +121,7 @@ def draw(figure: Figure, curves: Curves) -> Drawing:
                 _draw_panel(axes, figure, curves, attribute, weighting, x, y)
                 _label(axes, figure, attribute, weighting, x, y, first=column == 0)
         _legend(drawing, panels)
-        further = ", with further methods" if figure.ours else ""
-        drawing.suptitle(figure.title + further, fontweight="bold", fontsize=12)
+        drawing.suptitle(figure.caption, fontweight="bold", fontsize=12)
     return drawing
 
 

@@ -10,7 +10,7 @@ from excalibr.experiments.plan import PAPER_SETTING, SLATE_SETTING
 from excalibr.experiments.run import Results
 from excalibr.experiments.store import beside
 from excalibr.experiments.tables import Table, tables_of
-from excalibr.experiments.words import caption, expectation_and_draw, introduction
+from excalibr.experiments.words import READING, caption, expectation_and_draw, introduction
 
 __all__ = ["PAGE_FIGURES", "write_page"]
 
@@ -69,10 +69,10 @@ def _lines(results: Results, tables: Sequence[Table], command: str) -> Iterator[
         yield from (paragraph, "")
     yield from ("## What the paper claims, and what is found here", "")
     yield from _table(by_name["claims"])
-    yield from ("## Figures", "")
+    yield from ("## Figures", "", READING, "")
     for figure in figures_of(results.curves):
         if figure.name in PAGE_FIGURES:
-            yield from (f"![{figure.title}](experiment/{figure.name}.png)", "", caption(figure, results), "")
+            yield from (f"![{figure.caption}](experiment/{figure.name}.png)", "", caption(figure, results), "")
     yield from ("## NDCG at equal KL", "")
     yield from _table(_only(by_name["equal-kl"], "log", (str(PAPER_SETTING), str(SLATE_SETTING))))
     if by_name["further"].rows:

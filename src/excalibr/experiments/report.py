@@ -11,7 +11,7 @@ from excalibr.experiments.figures import figures_of
 from excalibr.experiments.run import Results
 from excalibr.experiments.store import Store
 from excalibr.experiments.tables import Table
-from excalibr.experiments.words import caption, introduction
+from excalibr.experiments.words import READING, caption, introduction
 
 __all__ = ["write_report"]
 
@@ -38,13 +38,13 @@ def _body(results: Results, tables: Sequence[Table], figures: Path) -> Iterator[
     yield from (f"<p>{escape(paragraph)}</p>" for paragraph in introduction(results))
     by_name = {table.name: table for table in tables}
     yield _table(by_name.pop("claims"))
-    yield "<h2>Figures</h2>"
+    yield f"<h2>Figures</h2><p>{escape(READING)}</p>"
     for figure in figures_of(results.curves):
         path = figures / f"{figure.name}.png"
         if path.is_file():
             coded = base64.b64encode(path.read_bytes()).decode()
             words = escape(caption(figure, results))
-            picture = f'<img alt="{escape(figure.title)}" src="data:image/png;base64,{coded}">'
+            picture = f'<img alt="{escape(figure.caption)}" src="data:image/png;base64,{coded}">'
             yield f"<figure>{picture}<figcaption>{words}</figcaption></figure>"
     yield from map(_table, by_name.values())
 

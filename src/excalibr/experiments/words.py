@@ -9,7 +9,7 @@ from excalibr.experiments.figures import Figure
 from excalibr.experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
 from excalibr.experiments.run import Results
 
-__all__ = ["caption", "expectation_and_draw", "introduction"]
+__all__ = ["READING", "caption", "expectation_and_draw", "introduction"]
 
 
 def introduction(results: Results) -> Iterator[str]:
@@ -42,12 +42,18 @@ def introduction(results: Results) -> Iterator[str]:
         )
 
 
+READING = (
+    "Up and to the left is better: every line starts at relevance only, the star, and goes to the left as the weight on "
+    "calibration grows."
+)
+
+
 def caption(figure: Figure, results: Results) -> str:
     """What a figure shows."""
-    words = f"{figure.title}: up and to the left is better; every line starts at relevance only and gains weight on "
     present = [curve for curve in results.curves if curve.setting == figure.setting and curve.arm in figure.arms]
     sampled = any(curve.users < len(results.study) for curve in present)
-    return words + "calibration to the left." + (" Sampled methods have their number of users." if sampled else "")
+    note = " Methods that ran on a sample have its size in the legend." if sampled else ""
+    return f"{figure.caption}.{note}"
 
 
 def expectation_and_draw(results: Results) -> Iterator[str]:
