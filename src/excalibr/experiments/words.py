@@ -43,8 +43,8 @@ def introduction(results: Results) -> Iterator[str]:
 
 
 READING = (
-    "Up and to the left is better: every line starts at relevance only, the star, and goes to the left as the weight on "
-    "calibration grows."
+    "Up and to the left is better: every line starts at relevance only, the star, and goes to the left as the weight "
+    "on calibration grows."
 )
 
 
