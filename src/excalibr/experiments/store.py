@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -116,18 +116,21 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def _columns(block: Block) -> dict[str, Any]:
+    """A row for each weighting, user and trade-off, the last of them changing first."""
     part, (weightings, users, sweep, _) = block.part, block.values.shape
-    rows = weightings * users * sweep
-    repeat: Callable[[object], Any] = lambda word: np.repeat(np.array([word]), rows)  # noqa: E731
-    return {
-        "attribute": repeat(part.attribute),
-        "weighting": np.repeat(np.array(block.weightings), users * sweep),
-        "candidates": repeat(part.setting.candidates),
-        "slots": repeat(part.setting.slots),
-        "method": repeat(part.arm),
-        "user_id": np.tile(np.repeat(block.user_ids, sweep), weightings),
-        "trade_off": np.tile(np.array(block.trade_offs), weightings * users),
-    } | {name: block.values[..., number].ravel() for number, name in enumerate(METRICS)}
+    same = {
+        "attribute": part.attribute,
+        "candidates": part.setting.candidates,
+        "slots": part.setting.slots,
+        "method": part.arm,
+    }
+    rows = {name: np.repeat(np.array([value]), weightings * users * sweep) for name, value in same.items()}
+    rows["weighting"] = np.repeat(np.array(block.weightings), users * sweep)
+    rows["user_id"] = np.tile(np.repeat(block.user_ids, sweep), weightings)
+    rows["trade_off"] = np.tile(np.array(block.trade_offs), weightings * users)
+    ordered = ("attribute", "weighting", "candidates", "slots", "method", "user_id", "trade_off")
+    measured = {name: block.values[..., number].ravel() for number, name in enumerate(METRICS)}
+    return {name: rows[name] for name in ordered} | measured
 
 
 def _check_same(folder: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
