@@ -79,6 +79,13 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     assert all(expected[name] == data for name, data in files(tmp_path).items())
 
 
+def test_a_finished_run_can_be_started_again(source: Source, results: Results, out: Path) -> None:
+    before = files(out)
+    again = run_experiment(source, small_plan(), out)
+    assert files(out) == before
+    assert again.curves.summary() == results.curves.summary()
+
+
 def test_nothing_half_written_is_left_behind(out: Path, results: Results) -> None:
     assert not [path for path in out.rglob("*") if path.name.startswith(".")]
 

@@ -57,11 +57,11 @@ def run_parts(study: Study, plan: Plan, store: Store, parts: Iterable[Part], thr
     found: list[Floats] = []
     progress("starting the processes", 0.0, total)
     with closing(_measured(study, plan, store, chunks, threads)) as measured:  # an interrupt ends the processes too
-        for chunk, following, values in zip(chunks, [*chunks[1:], None], measured, strict=True):
+        for number, (chunk, values) in enumerate(zip(chunks, measured, strict=True), 1):
             found.append(values)
             done += chunk.seconds(plan)
             part = chunk.part
-            if following is None or following.part != part:
+            if number == len(chunks) or chunks[number].part != part:
                 store.write_part(_block(study, plan, part, np.concatenate(found, axis=1)))
                 found.clear()
             progress(f"{part.attribute}, {part.setting}, {ARMS[part.arm].label}", done, total)
