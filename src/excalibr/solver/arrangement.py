@@ -55,6 +55,11 @@ class Arrangement:
     groups: Integers
     group_limits: Integers
 
+    @property
+    def watched(self) -> tuple[Integers, Integers]:
+        """The groups as the kernel takes them."""
+        return self.groups, self.group_limits
+
     def program(self, trade_off: float, steepness: float = 0.0) -> Arrays:
         """The arrays at a trade-off, with hard limits of this slope."""
         rows = self.memberships
