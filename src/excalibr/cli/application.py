@@ -9,6 +9,7 @@ import typer
 from excalibr import __version__
 from excalibr.cli.data import data
 from excalibr.cli.demo import demo
+from excalibr.cli.experiment import experiment
 from excalibr.cli.warmup import warmup
 
 __all__ = ["application"]
@@ -34,4 +35,5 @@ def _options(
 
 application.command(epilog="Example: excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png")(demo)
 application.command(epilog="Example: excalibr warmup")(warmup)
+application.command(epilog="Example: excalibr experiment --data ml-1m.zip --out results --threads 2")(experiment)
 application.add_typer(data, name="data", epilog="Example: excalibr data get ml-1m")
