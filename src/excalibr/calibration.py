@@ -14,6 +14,7 @@ from excalibr.policy import Policy
 from excalibr.problem import Band, ByCategory, CategoriesLike, Limits, Problem, Shown
 
 if TYPE_CHECKING:
+    from excalibr.draws import Budget
     from excalibr.tradeoffs import Frontier
 
 __all__ = ["calibrate", "calibrate_path", "frontier"]
@@ -158,9 +159,11 @@ def calibrate(
         tolerance=tolerance,
         max_sorts=max_sorts,
     )
-    if relevance_loss is None and max_deviation is None:
-        return methods.apply(method, problem, limits)
-    return _within_budget(method, problem, limits, relevance_loss, max_deviation)
+    _require_excalibr(method, draws, relevance_loss, max_deviation)
+    if relevance_loss is not None or max_deviation is not None:
+        return _within_budget(draws, problem, limits, relevance_loss, max_deviation)
+    policy = methods.apply(method, problem, limits)
+    return policy if draws == "lottery" else _redraw(draws, policy)
 
 
 def calibrate_path(
@@ -195,7 +198,8 @@ def calibrate_path(
     problems = [problem.with_trade_off(trade_off) for trade_off in _listed(trade_offs)]
     from excalibr.solver import solve_path  # the kernel is loaded when it is first needed
 
-    return solve_path(problems, limits)
+    policies = solve_path(problems, limits)
+    return policies if draws == "lottery" else [_redraw(draws, policy) for policy in policies]
 
 
 def frontier(
@@ -238,6 +242,8 @@ def frontier(
     >>> curve.trade_offs.round(6).tolist()
     [0.0, 0.090909]
     """
+    if asked.pop("draws", "lottery") != "lottery":
+        raise InputError(explain("draws", "is given", "be left out: the frontier is that of lotteries"))
     problem, limits = _asked(scores, categories, target, trade_off=0.0, **asked)
     from excalibr.tradeoffs import Curve, trace
 
@@ -276,18 +282,39 @@ def _one_aim(trade_off: float | None, relevance_loss: float | None, max_deviatio
     return DEFAULT_TRADE_OFF if trade_off is None else trade_off
 
 
-def _within_budget(
-    method: str, problem: Problem, limits: Limits, relevance_loss: float | None, max_deviation: float | None
-) -> Policy:
-    if method != "excalibr":
-        hint = "pass trade_off, or method='excalibr'."
-        raise InputError(explain("method", f"is {method!r}", "be 'excalibr' for a budget", hint))
-    from excalibr.tradeoffs import Curve, most_relevant_within, nearest_within
+def _require_excalibr(method: str, draws: str, relevance_loss: float | None, max_deviation: float | None) -> None:
+    """Budgets and other draws are of the exact method; the others have one answer of their own."""
+    if method == "excalibr" or method not in methods.METHODS:
+        return
+    asked = {"draws": draws if draws != "lottery" else None}
+    asked |= {"relevance_loss": relevance_loss, "max_deviation": max_deviation}  # type: ignore[dict-item]
+    for name, value in asked.items():
+        if value is not None:
+            hint = f"leave out {name}, or the method."
+            raise InputError(explain("method", f"is {method!r}", f"be 'excalibr' where {name} is given", hint))
 
+
+def _within_budget(
+    draws: str, problem: Problem, limits: Limits, relevance_loss: float | None, max_deviation: float | None
+) -> Policy:
+    from excalibr.draws import Budget
+    from excalibr.tradeoffs import Curve, most_relevant_within, nearest_within, relevance_floor
+
+    curve = Curve(problem, limits)
     if relevance_loss is not None:
-        return nearest_within(Curve(problem, limits), relevance_loss)
-    assert max_deviation is not None
-    return most_relevant_within(Curve(problem, limits), max_deviation)
+        policy = nearest_within(curve, relevance_loss)
+        budget = Budget(relevance_at_least=relevance_floor(problem, relevance_loss))
+    else:
+        assert max_deviation is not None
+        policy = most_relevant_within(curve, max_deviation)
+        budget = Budget(cost_at_most=max_deviation)
+    return policy if draws == "lottery" else _redraw(draws, policy, budget)
+
+
+def _redraw(draws: str, policy: Policy, budget: Budget | None = None) -> Policy:
+    from excalibr.draws import redraw  # the search is compiled when it is first needed
+
+    return redraw(draws, policy, budget)
 
 
 def _listed(trade_offs: Iterable[float]) -> list[float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from excalibr.errors import unknown_name
+from excalibr.errors import InputError, explain, unknown_name
 from excalibr.policy import Policy
 from excalibr.problem import Limits, Problem
 
@@ -48,4 +48,7 @@ def apply(name: str, problem: Problem, limits: Limits | None = None) -> Policy:
     """Run the method of this name."""
     if not isinstance(name, str) or name not in METHODS:
         raise unknown_name("method", name, METHODS)
+    if problem.terms is not None and name != "excalibr":
+        hint = "method='excalibr' takes every option; the others one attribute, a distribution and the L1 divergence."
+        raise InputError(explain("method", f"is {name!r}", "be 'excalibr' for what is asked beyond the paper", hint))
     return METHODS[name](problem, limits or Limits())

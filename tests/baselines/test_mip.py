@@ -105,3 +105,34 @@ class TestScip:
         with pytest.warns(errors.GapWarning, match="limit of nodes"):
             policy = mip_greedy(fractional_problem(), solver="scip", max_nodes=1)
         assert len(set(policy.rankings[0])) == 30
+
+
+def program_that_presolve_fails_on() -> Problem:
+    """scipy 1.17's HiGHS ends here with "Solve error" unless presolve is off."""
+    generator = np.random.default_rng(31)
+    generator.choice([12, 20, 40, 60]), generator.choice([3, 5, 10])  # as the search for it drew them: 40 and 10
+    scores = np.sort(generator.gamma(1.5, 0.1, 40))[::-1].astype(np.float32).astype(np.float64)
+    generator.integers(8, 60), generator.integers(0, 41)
+    rows = np.eye(2)[(generator.random(40) < 0.4).astype(int)]
+    return Problem.of(scores, rows, [21 / 40, 19 / 40], k=10, trade_off=0.3)
+
+
+def test_a_program_that_presolve_fails_on_is_solved_without_it() -> None:
+    problem = program_that_presolve_fails_on()
+    first, second = (np.flatnonzero(problem.memberships.dense()[:, column]) for column in (0, 1))
+    sets = [[*first[:count], *second[: 10 - count]] for count in range(11)]  # scores fall: the best of each kind
+    best = max(value_of_set(problem, chosen) for chosen in sets if len(chosen) == 10)
+    assert value_of_set(problem, mip_greedy(problem).rankings[0].tolist()) == pytest.approx(best, abs=1e-9)
+
+
+def test_a_gap_stops_at_a_set_that_is_near_the_best() -> None:
+    for problem in mixed_problems(10, seed=24, largest=9, spare=1):
+        best = value_of_set(problem, mip_greedy(problem).rankings[0].tolist())
+        near = value_of_set(problem, mip_greedy(problem, relative_gap=0.1).rankings[0].tolist())
+        assert near <= best + 1e-6 * size_of_values(problem)
+
+
+@pytest.mark.parametrize("relative_gap", [-0.1, 1.0, float("nan")])
+def test_a_gap_is_a_share(relative_gap: float) -> None:
+    with pytest.raises(errors.InputError, match="relative_gap: is .*, must be at least 0 and below 1"):
+        mip_greedy(fractional_problem(), relative_gap=relative_gap)

@@ -77,6 +77,8 @@ def test_the_ends_of_the_trade_off_are_those_of_calibrate(trade_off: float) -> N
         {"normalise": "range"},
         {"caps": {0: 0.99}},
         {"relative": True},
+        {"draws": "single"},
+        {"draws": "even"},
         {"category_weights": [1, 2, 0, 1]},
     ],
 )

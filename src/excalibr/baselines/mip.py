@@ -21,7 +21,9 @@ __all__ = ["mip_greedy"]
 MAX_NODES = 10_000
 
 
-def mip_greedy(problem: Problem, *, solver: str = "highs", max_nodes: int = MAX_NODES) -> Policy:
+def mip_greedy(
+    problem: Problem, *, solver: str = "highs", max_nodes: int = MAX_NODES, relative_gap: float = 0.0
+) -> Policy:
     r"""Choose a set of k candidates by a mixed-integer program, then order it with the weighted greedy.
 
     .. math::
@@ -44,6 +46,8 @@ def mip_greedy(problem: Problem, *, solver: str = "highs", max_nodes: int = MAX_
         Stop the branch and bound there with the best set so far, and a :class:`~excalibr.errors.GapWarning`. Problems
         whose candidates have a few equally shared categories need one to some thousand nodes; shares that are
         arbitrary fractions can need millions. A count, unlike a time, gives the same answer on every machine.
+    relative_gap
+        Stop at a set that is proven to be within this share of the best objective; 0 asks for the best.
 
     References
     ----------
@@ -65,7 +69,9 @@ def mip_greedy(problem: Problem, *, solver: str = "highs", max_nodes: int = MAX_
         raise InputError(explain("k", found, must, hint))
     if isinstance(max_nodes, bool) or not isinstance(max_nodes, (int, np.integer)) or max_nodes < 1:
         raise InputError(explain("max_nodes", f"is {max_nodes!r}", "be a whole number of at least 1"))
-    chosen = _chosen_set(_SOLVERS[solver](problem, max_nodes), problem.k)
+    if not 0.0 <= relative_gap < 1.0:
+        raise InputError(explain("relative_gap", f"is {relative_gap!r}", "be at least 0 and below 1"))
+    chosen = _chosen_set(_SOLVERS[solver](problem, int(max_nodes), float(relative_gap)), problem.k)
     return one_ranking(problem, select(problem, falling_weights(problem), candidates=chosen), "mip-greedy")
 
 
@@ -104,18 +110,12 @@ def _scaled(problem: Problem) -> tuple[Floats, float]:
     return gains / scale, problem.trade_off / scale
 
 
-def _by_highs(problem: Problem, max_nodes: int) -> Floats:
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
+def _by_highs(problem: Problem, max_nodes: int, relative_gap: float) -> Floats:
     program = _Program.of(problem)
-    binary = np.arange(problem.n + problem.r) < problem.n
-    result: Any = milp(
-        program.cost,
-        integrality=binary.astype(np.int64),
-        bounds=Bounds(0.0, np.where(binary, 1.0, np.inf)),
-        constraints=LinearConstraint(program.rows, program.low, program.high),
-        options={"node_limit": int(max_nodes), "mip_rel_gap": 0.0},
-    )
+    options = {"node_limit": max_nodes, "mip_rel_gap": relative_gap}
+    result = _milp(program, problem.n, options)
+    if result.x is None:  # HiGHS's presolve fails on a few programs that it solves without it
+        result = _milp(program, problem.n, options | {"presolve": False})
     if result.x is None:
         raise SolverError(f"mip-greedy: HiGHS ended without a set ({result.message}).")
     if result.status:
@@ -123,7 +123,21 @@ def _by_highs(problem: Problem, max_nodes: int) -> Floats:
     return np.asarray(result.x[: problem.n])
 
 
-def _by_scip(problem: Problem, max_nodes: int) -> Floats:
+def _milp(program: _Program, n: int, options: dict[str, Any]) -> Any:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    binary = np.arange(len(program.cost)) < n
+    solve: Any = milp
+    return solve(
+        program.cost,
+        integrality=binary.astype(np.int64),
+        bounds=Bounds(0.0, np.where(binary, 1.0, np.inf)),
+        constraints=LinearConstraint(program.rows, program.low, program.high),
+        options=options,
+    )
+
+
+def _by_scip(problem: Problem, max_nodes: int, relative_gap: float) -> Floats:
     try:
         import cvxpy
         import pyscipopt  # noqa: F401
@@ -138,10 +152,10 @@ def _by_scip(problem: Problem, max_nodes: int) -> Floats:
     program = cvxpy.Problem(cvxpy.Maximize(value), [cvxpy.sum(selection) == problem.k])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Solution may be inaccurate")  # CVXPY's words for a limit; ours are below
-        program.solve(solver=cvxpy.SCIP, scip_params={"limits/totalnodes": int(max_nodes)})
+        program.solve(solver=cvxpy.SCIP, scip_params={"limits/totalnodes": max_nodes, "limits/gap": relative_gap})
     if selection.value is None:
         raise SolverError(f"mip-greedy: SCIP ended without a set (status {program.status}).")
-    if program.status != cvxpy.OPTIMAL:
+    if program.status != cvxpy.OPTIMAL and not relative_gap:  # CVXPY calls a stop at the gap a limit as well
         _warn_of_limit()
     return np.asarray(selection.value)
 

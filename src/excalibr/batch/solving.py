@@ -214,7 +214,8 @@ def _solve_user(batch: Batch, user: int, fall_back: bool) -> Lotteries:
 
 def _lotteries_of(batch: Batch, user: int, policy: Policy) -> Lotteries:
     limits, gap, r = batch.settings.limits(), policy.gap, batch.memberships.n_categories
-    short = gap > limits.tolerance * max(1.0, _spread(batch, user))
+    exact = batch.settings.draws == "lottery"  # a single ranking has a gap to the best lottery by its nature
+    short = exact and gap > limits.tolerance * max(1.0, _spread(batch, user))
     prices = np.full(r, np.nan) if policy.category_prices is None else policy.category_prices
     statuses = np.array([Status.STOPPED_EARLY if short else Status.OK], dtype=np.int64)
     counts, places = np.array([len(policy.weights)]), policy.rankings.ravel()

@@ -9,6 +9,7 @@ import typer
 from excalibr import __version__
 from excalibr.cli.data import data
 from excalibr.cli.demo import demo
+from excalibr.cli.experiment import experiment
 from excalibr.cli.rerank import rerank
 from excalibr.cli.warmup import warmup
 
@@ -39,4 +40,5 @@ application.command(
     "-k 10 --trade-off 0.5 -o slates.parquet"
 )(rerank)
 application.command(epilog="Example: excalibr warmup")(warmup)
+application.command(epilog="Example: excalibr experiment --data ml-1m.zip --out results --threads 2")(experiment)
 application.add_typer(data, name="data", epilog="Example: excalibr data get ml-1m")

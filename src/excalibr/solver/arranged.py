@@ -50,7 +50,9 @@ def _all_pinned(arrangement: Arrangement) -> Policy:
     rankings = arrangement.rankings(np.empty((1, 0), dtype=np.int64))
     if _excess(problem, rankings, np.ones(1)).max(initial=0.0) > KEPT:
         raise InfeasibleError("floors and caps: every slot is pinned, and the pinned items do not keep them.")
-    return Policy(problem, rankings, np.ones(1), 0.0, np.zeros(problem.r) - problem.penalty.price_offset)
+    shares = Policy(problem, rankings, np.ones(1)).shares
+    prices = problem.penalty.slopes(shares, rising=True) - problem.penalty.price_offset
+    return Policy(problem, rankings, np.ones(1), proven_gap(problem, rankings, np.ones(1), prices), prices)
 
 
 def _within_limits(arrangement: Arrangement, limits: Limits) -> tuple[Integers, Floats, Floats]:
@@ -60,7 +62,7 @@ def _within_limits(arrangement: Arrangement, limits: Limits) -> tuple[Integers, 
     scale = float(np.ptp(problem.gains)) + float(asked.above.max(initial=0.0)) or 1.0
     for steepness, slack in STEEPNESS_AND_SLACK if arrangement.limited.size else ((0.0, 0.0),):
         program = arrangement.program(problem.trade_off, steepness * scale)
-        found = answer(program, limits, curved=asked.smoothing > 0.0)
+        found = answer(program, limits, curved=asked.smoothing > 0.0, groups=arrangement.watched)
         rankings, weights = arrangement.rankings(found[0]), found[1]
         if not arrangement.limited.size or _excess(problem, rankings, weights).max() <= slack:
             return rankings, weights, arrangement.prices(found[2])
@@ -99,7 +101,8 @@ def _joint_conflict(arrangement: Arrangement, limits: Limits) -> InfeasibleError
     problem, r = arrangement.problem, arrangement.problem.r
     gains, indptr, indices, values, penalty, weights = arrangement.program(1.0, 1.0)
     penalty[2:4, :r] = 0.0
-    found = answer((np.zeros_like(gains), indptr, indices, values, penalty, weights), limits)
+    program = (np.zeros_like(gains), indptr, indices, values, penalty, weights)
+    found = answer(program, limits, groups=arrangement.watched)
     missing = float(_excess(problem, arrangement.rankings(found[0]), found[1]).sum())
     terms = problem.terms
     assert terms is not None

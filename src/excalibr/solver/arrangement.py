@@ -15,7 +15,7 @@ from excalibr._arrays import sums_by
 from excalibr._types import Floats, Integers
 from excalibr.problem import Memberships, Penalty, Problem, Terms
 
-__all__ = ["Arrangement", "Arrays", "arrange"]
+__all__ = ["Arrangement", "Arrays", "arrange", "room_left"]
 
 Arrays: TypeAlias = tuple[Floats, Integers, Integers, Floats, Floats, Floats]
 """Gains, A by rows (indptr, indices, values), the penalty (6, rows) and the position weights."""
@@ -54,6 +54,11 @@ class Arrangement:
     limited: Integers
     groups: Integers
     group_limits: Integers
+
+    @property
+    def watched(self) -> tuple[Integers, Integers]:
+        """The groups as the kernel takes them."""
+        return self.groups, self.group_limits
 
     def program(self, trade_off: float, steepness: float = 0.0) -> Arrays:
         """The arrays at a trade-off, with hard limits of this slope."""
@@ -120,10 +125,10 @@ def arrange(problem: Problem) -> Arrangement:
     open_slots[terms.pinned_slots] = False
     free = ~terms.unavailable
     free[terms.pinned_candidates] = False
-    group_limits = _room_left(terms)
+    group_limits = room_left(terms)
     candidates = _useful(problem, np.flatnonzero(free), group_limits)
     groups = terms.groups[candidates] if group_limits.size else _NONE
-    if groups.size and (np.bincount(groups + 1, minlength=len(group_limits) + 1)[1:] <= group_limits).all():
+    if groups.size and (_most_shown(groups, len(group_limits), int(open_slots.sum())) <= group_limits).all():
         groups = group_limits = _NONE  # no ranking can break them any more
     exposure = np.zeros(problem.n)
     exposure[terms.pinned_candidates] = problem.position_weights[terms.pinned_slots]
@@ -141,16 +146,38 @@ def arrange(problem: Problem) -> Arrangement:
 
 
 def _terms(problem: Problem) -> Terms:
-    assert problem.terms is not None, "a plain problem needs no arrangement"
-    return problem.terms
+    """The terms of a problem; those of a plain one ask for nothing."""
+    if problem.terms is not None:
+        return problem.terms
+    n, r = problem.n, problem.r
+    unlimited, nothing = np.full(r, np.inf), np.zeros(r)
+    return Terms(
+        attributes=(),
+        high=problem.target,
+        weights=np.ones(r),
+        smoothing=0.0,
+        floors=-unlimited,
+        caps=unlimited,
+        base=nothing,
+        unavailable=np.zeros(n, dtype=np.bool_),
+        pinned_slots=_NONE,
+        pinned_candidates=_NONE,
+        groups=_NONE,
+        group_limits=_NONE,
+    )
 
 
-def _room_left(terms: Terms) -> Integers:
+def room_left(terms: Terms) -> Integers:
     """How many of each group the open slots may still have."""
     if not terms.group_limits.size:
         return _NONE
     pinned = terms.groups[terms.pinned_candidates]
     return terms.group_limits - np.bincount(pinned + 1, minlength=len(terms.group_limits) + 1)[1:]
+
+
+def _most_shown(groups: Integers, count: int, slots: int) -> Integers:
+    """How many of each group any ranking could have."""
+    return np.minimum(np.bincount(groups + 1, minlength=count + 1)[1:], slots)
 
 
 def _useful(problem: Problem, candidates: Integers, group_limits: Integers) -> Integers:

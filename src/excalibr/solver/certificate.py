@@ -12,12 +12,15 @@ import numpy as np
 from excalibr._types import Floats, Integers
 from excalibr.problem import Problem
 from excalibr.solver.arrangement import Arrays, arrange
+from excalibr.solver.capped import Groups, best_ranking, new_groups
 from excalibr.solver.jit import FLOATS, INTEGERS, RANKINGS, TABLE, compiled, entry
-from excalibr.solver.ordering import rank_best, sort_descending
+from excalibr.solver.ordering import sort_descending
 from excalibr.solver.penalty import cost_of_share, dual_of_price, highest_price, lowest_price
 from excalibr.solver.program import ABOVE, BASE, BELOW, HIGH, LOW, SMOOTHING, largest
 
 __all__ = ["gap_of", "gap_of_lottery", "proven_gap"]
+
+_NONE = np.empty(0, dtype=np.int64)
 
 
 def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Floats) -> float:
@@ -39,12 +42,19 @@ def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Fl
     arrangement = arrange(problem)
     by_row = arrangement.rows_of(prices)
     steepness = float(np.abs(by_row[problem.r :]).max(initial=0.0))
-    return gap_of(arrangement.program(problem.trade_off, steepness), arrangement.free_part(rankings), weights, by_row)
+    program = arrangement.program(problem.trade_off, steepness)
+    return gap_of(program, arrangement.free_part(rankings), weights, by_row, arrangement.watched)
 
 
-def gap_of(program: Arrays, rankings: Integers, weights: Floats, prices: Floats) -> float:
+def gap_of(
+    program: Arrays,
+    rankings: Integers,
+    weights: Floats,
+    prices: Floats,
+    groups: tuple[Integers, Integers] = (_NONE, _NONE),
+) -> float:
     """The same for a program as the kernel takes it."""
-    gap: float = _gap_of_lottery(*program, rankings, weights, prices)
+    gap: float = _gap_of_lottery(*program, *groups, rankings, weights, prices)
     return gap
 
 
@@ -60,6 +70,7 @@ def gap_of_lottery(
     weights: Floats,
     prices: Floats,
     order: Integers,
+    groups: Groups,
 ) -> float:
     """The same on plain arrays, for the kernel, which ends every solve with it.
 
@@ -89,12 +100,12 @@ def gap_of_lottery(
         price = min(price, highest_price(high, above, smoothing, base))
         inside[category] = price
         bound += dual_of_price(price, low, high, below, above, smoothing, base)
-    bound += _best_ranking(gains, centre, indptr, indices, values, position_weights, inside, order)
+    bound += _best_value(gains, centre, indptr, indices, values, position_weights, inside, order, groups)
     return max(bound - objective, 0.0)
 
 
 @compiled
-def _best_ranking(
+def _best_value(
     gains: Floats,
     centre: float,
     indptr: Integers,
@@ -103,6 +114,7 @@ def _best_ranking(
     position_weights: Floats,
     prices: Floats,
     order: Integers,
+    groups: Groups,
 ) -> float:
     """The value of the ranking that sorts the price-adjusted scores into the heaviest slots."""
     adjusted = np.empty(gains.size)
@@ -114,14 +126,14 @@ def _best_ranking(
     slots = np.arange(k)
     spare = np.empty(gains.size, dtype=np.int64)
     sort_descending(position_weights, slots, spare, k)
-    rank_best(adjusted, k, order, spare)
+    best_ranking(groups, adjusted, k, order, spare)
     value = 0.0
     for rank in range(k):
         value += position_weights[slots[rank]] * adjusted[order[rank]]
     return value
 
 
-@entry(FLOATS, INTEGERS, INTEGERS, FLOATS, TABLE, FLOATS, RANKINGS, FLOATS, FLOATS)
+@entry(FLOATS, INTEGERS, INTEGERS, FLOATS, TABLE, FLOATS, INTEGERS, INTEGERS, RANKINGS, FLOATS, FLOATS)
 def _gap_of_lottery(
     gains: Floats,
     indptr: Integers,
@@ -129,10 +141,15 @@ def _gap_of_lottery(
     values: Floats,
     penalty: Floats,
     position_weights: Floats,
+    group_of: Integers,
+    group_limits: Integers,
     rankings: Integers,
     weights: Floats,
     prices: Floats,
 ) -> float:
     """:func:`gap_of_lottery` for Python."""
     order = np.arange(gains.size)
-    return gap_of_lottery(gains, indptr, indices, values, penalty, position_weights, rankings, weights, prices, order)
+    groups = new_groups(group_of, group_limits)
+    return gap_of_lottery(
+        gains, indptr, indices, values, penalty, position_weights, rankings, weights, prices, order, groups
+    )

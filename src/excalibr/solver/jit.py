@@ -90,7 +90,7 @@ def _source_stamp() -> bytes:
     """A digest of every module of the package that may hold compiled code."""
     digest = hashlib.sha256()
     package = Path(__file__).parent.parent
-    for room in ("solver", "baselines"):
+    for room in ("solver", "baselines", "search"):
         for path in sorted((package / room).glob("*.py")):
             digest.update(path.read_bytes())
     return digest.digest()

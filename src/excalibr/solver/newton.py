@@ -13,7 +13,7 @@ from excalibr._types import Floats, Integers
 from excalibr.solver.jit import compiled
 from excalibr.solver.program import Program
 
-__all__ = ["box_step", "curvature"]
+__all__ = ["box_step", "curvature", "factorise", "substitute"]
 
 CLAMP_ROUNDS = 10
 
@@ -89,8 +89,8 @@ def box_step(
             count += 1
     for clamping in range(CLAMP_ROUNDS):
         _gather(hessian, damping, gradient, step, free, count, factor, right, clamping > 0)
-        _factorise(factor, count)
-        _substitute(factor, right, count)
+        factorise(factor, count)
+        substitute(factor, right, count)
         kept = _clamp(prices, floors, ceilings, free, count, right, step)
         if kept == count:
             break
@@ -130,7 +130,7 @@ def _gather(
 
 
 @compiled
-def _factorise(factor: Floats, count: int) -> None:
+def factorise(factor: Floats, count: int) -> None:
     """Cholesky in place, upper triangle, row by row outward so that the inner loop runs along memory."""
     for pivot in range(count):
         root = math.sqrt(max(factor[pivot, pivot], 1e-300))
@@ -146,7 +146,7 @@ def _factorise(factor: Floats, count: int) -> None:
 
 
 @compiled
-def _substitute(factor: Floats, right: Floats, count: int) -> None:
+def substitute(factor: Floats, right: Floats, count: int) -> None:
     """Solve Uᵀ U x = right in place."""
     for row in range(count):
         right[row] /= factor[row, row]

@@ -23,6 +23,7 @@ __all__ = [
     "dual_value",
     "largest",
     "penalty_cost",
+    "price_value",
     "ranking_effect",
     "scaled_program",
 ]
@@ -155,14 +156,14 @@ def dual_value(program: Program, prices: Floats, adjusted: Floats, order: Intege
     """
     adjust(program, prices, adjusted)
     rank_best(adjusted, program.slots.size, order, spare)
-    value = _price_value(program, prices)
+    value = price_value(program, prices)
     for rank in range(program.slots.size):
         value += program.slots[rank] * adjusted[order[rank]]
     return value
 
 
 @compiled
-def _price_value(program: Program, prices: Floats) -> float:
+def price_value(program: Program, prices: Floats) -> float:
     """Σ_j φ*_j(y_j): the penalty's part of the bound."""
     value = 0.0
     for category in range(prices.size):

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
-from excalibr._types import Floats
+from excalibr._types import Floats, Integers
 from excalibr.problem import Problem
-from excalibr.solver.arrangement import Arrangement, arrange
+from excalibr.solver.arrangement import Arrangement, room_left
 
 __all__ = ["extreme_relevances", "extreme_shares"]
+
+Groups: TypeAlias = tuple[Integers, Integers]
+
+_NONE = np.empty(0, dtype=np.int64)
 
 
 def extreme_relevances(problem: Problem) -> tuple[float, float]:
     """The worst and the best relevance that any ranking has; pinned items keep their slots."""
     if problem.terms is None:
         return _extremes(problem.scores, problem.position_weights)
-    arrangement = arrange(problem)
     terms = problem.terms
     pinned = float(problem.scores[terms.pinned_candidates] @ problem.position_weights[terms.pinned_slots])
-    worst, best = _extremes(problem.scores[arrangement.candidates], arrangement.position_weights)
+    free = ~terms.unavailable
+    free[terms.pinned_candidates] = False
+    slots = np.delete(problem.position_weights, terms.pinned_slots)
+    groups = (terms.groups[free], room_left(terms)) if terms.group_limits.size else (_NONE, _NONE)
+    worst, best = _extremes(problem.scores[free], slots, groups)
     return worst + pinned, best + pinned
 
 
@@ -29,12 +38,26 @@ def extreme_shares(arrangement: Arrangement, category: int) -> tuple[float, floa
     owners = np.repeat(np.arange(rows.n_candidates), np.diff(rows.indptr))
     here = rows.indices == category
     shares[owners[here]] = rows.values[here]
-    least, most = _extremes(shares, arrangement.position_weights)
+    least, most = _extremes(shares, arrangement.position_weights, arrangement.watched)
     return least + pinned, most + pinned
 
 
-def _extremes(values: Floats, position_weights: Floats) -> tuple[float, float]:
+def _extremes(values: Floats, position_weights: Floats, groups: Groups = (_NONE, _NONE)) -> tuple[float, float]:
     """The smallest and the largest weighted sum of k of the values, each in a slot of its own."""
-    rising, slots = np.sort(values), np.sort(position_weights)[::-1]
-    k = len(slots)
-    return float(rising[:k] @ slots), float(rising[::-1][:k] @ slots)
+    rising, slots = np.argsort(values, kind="stable"), np.sort(position_weights)[::-1]
+    least, most = _first_allowed(rising, len(slots), *groups), _first_allowed(rising[::-1], len(slots), *groups)
+    return float(values[least] @ slots), float(values[most] @ slots)
+
+
+def _first_allowed(order: Integers, count: int, group_of: Integers, limits: Integers) -> Integers:
+    """The first candidates of an order, passing over those whose group is full."""
+    if not group_of.size:
+        return order[:count]
+    left, chosen = limits.copy(), []
+    for candidate in order:
+        group = group_of[candidate]
+        if group < 0 or left[group] > 0:
+            chosen.append(candidate)
+            if group >= 0:
+                left[group] -= 1
+    return np.array(chosen[:count], dtype=np.int64)

@@ -1,0 +1,185 @@
+"""``excalibr experiment``: the paper's experiment on MovieLens or on one's own tables, with a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from excalibr.errors import InputError, explain
+from excalibr.experiments import (
+    Columns,
+    Plan,
+    Results,
+    Setting,
+    Source,
+    movielens_source,
+    run_experiment,
+    table_source,
+    write_files,
+    write_page,
+)
+from excalibr.experiments.claims import check_claims
+from excalibr.experiments.work import Progress as Tell
+
+__all__ = ["experiment"]
+
+_PLAN = Plan()  # its defaults are the options'
+_OWN, _LESS, _SIZES = "Data of one's own", "Less of everything", "How many users"
+_VERDICTS = {"holds": "green", "partly": "yellow", "does not hold": "red"}
+
+
+def experiment(
+    out: Annotated[Path, typer.Option(help="The folder for results, figures, tables and report.")],
+    data: Annotated[
+        Path | None, typer.Option(help="MovieLens: an official zip, the folder it unpacks to, or a Parquet folder.")
+    ] = None,
+    threads: Annotated[int, typer.Option(help="Processes to work on; the results are the same.")] = 1,
+    seed: Annotated[int, typer.Option(help="Splits users, and draws samples and rankings.")] = _PLAN.seed,
+    figures: Annotated[bool, typer.Option(help="Draw the figures; without them the report has tables only.")] = True,
+    page: Annotated[Path | None, typer.Option(help="A folder to write the page experiment.md into as well.")] = None,
+    complete: Annotated[
+        bool, typer.Option("--complete/--part-of-set", help="Whether an official set must have its official size.")
+    ] = True,
+    users: Annotated[int, typer.Option(help="Test users, at most.", rich_help_panel=_SIZES)] = _PLAN.users,
+    sample: Annotated[
+        int, typer.Option(help="Users for one good ranking in many slots.", rich_help_panel=_SIZES)
+    ] = _PLAN.sample,
+    mip_users: Annotated[int, typer.Option(help="Users for MIP greedy.", rich_help_panel=_SIZES)] = _PLAN.mip_users,
+    timed_users: Annotated[
+        int, typer.Option(help="Users of the runtime tables; 0 leaves them out.", rich_help_panel=_SIZES)
+    ] = _PLAN.timed_users,
+    attributes: Annotated[
+        list[str] | None, typer.Option(help="One attribute only; again for more.", rich_help_panel=_LESS)
+    ] = None,
+    weightings: Annotated[
+        list[str] | None, typer.Option(help="log, sqrt, reciprocal or uniform.", rich_help_panel=_LESS)
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option(help="Candidates/slots, such as 150/100.", rich_help_panel=_LESS)
+    ] = None,
+    methods: Annotated[list[str] | None, typer.Option(help=", ".join(_PLAN.arms) + ".", rich_help_panel=_LESS)] = None,
+    trade_offs: Annotated[
+        list[float] | None, typer.Option(help="Between 0 and 1; again for more.", rich_help_panel=_LESS)
+    ] = None,
+    ratings: Annotated[
+        Path | None, typer.Option(help="A table of ratings, CSV or Parquet.", rich_help_panel=_OWN)
+    ] = None,
+    items: Annotated[Path | None, typer.Option(help="A table of the items' categories.", rich_help_panel=_OWN)] = None,
+    category_column: Annotated[
+        list[str] | None, typer.Option(help="Of the items; again for more.", rich_help_panel=_OWN)
+    ] = None,
+    separator: Annotated[str, typer.Option(help="Between several labels.", rich_help_panel=_OWN)] = "|",
+    user_column: Annotated[str, typer.Option(rich_help_panel=_OWN)] = "user_id",
+    item_column: Annotated[str, typer.Option(rich_help_panel=_OWN)] = "item_id",
+    rating_column: Annotated[
+        str, typer.Option(help="Empty: every row is a positive.", rich_help_panel=_OWN)
+    ] = "rating",
+    above: Annotated[float, typer.Option(help="A rating above it is a positive.", rich_help_panel=_OWN)] = 3.5,
+    minimum: Annotated[int, typer.Option(help="Positives that a user must have.", rich_help_panel=_OWN)] = 5,
+) -> None:
+    """Run the paper's experiment: curves, figures, tables, runtimes, and whether the paper's claims hold.
+
+    Interrupted and started again with the same arguments, it goes on where it stopped.
+    """
+    plan = Plan(
+        users=users,
+        sample=sample,
+        mip_users=mip_users,
+        timed_users=timed_users,
+        trade_offs=tuple(sorted(trade_offs)) if trade_offs else _PLAN.trade_offs,
+        attributes=tuple(attributes or ()),
+        weightings=tuple(weightings or _PLAN.weightings),
+        settings=tuple(map(Setting.parse, settings)) if settings else _PLAN.settings,
+        arms=tuple(methods or _PLAN.arms),
+        seed=seed,
+    )
+    columns = Columns(tuple(category_column or ()), user_column, item_column, rating_column, separator)
+    console = Console(highlight=False)
+    with _said_on_interrupt(console), _bar(console) as tell:
+        source = _source(data, ratings, items, columns, above, minimum, complete)
+        results = run_experiment(source, plan, out, threads=threads, progress=tell)
+        tell("writing figures, tables and report", 0.0, 2.0)
+        report = write_files(results, out, figures=figures)
+        if page is not None:
+            write_page(results, page, _command(data, ratings, items, columns, plan))
+    _print_claims(results, console)
+    console.print(f"Everything in one file: [bold]{report}[/]", soft_wrap=True)
+
+
+def _source(
+    data: Path | None,
+    ratings: Path | None,
+    items: Path | None,
+    columns: Columns,
+    above: float,
+    minimum: int,
+    complete: bool,
+) -> Source:
+    own = ratings is not None and items is not None
+    if (data is None) == (not own) or (data is not None and (ratings or items)):
+        must = "be given alone, or --ratings, --items and --category-column instead of it"
+        found = "is missing" if data is None else "comes with tables of one's own"
+        raise InputError(explain("--data", found, must))
+    if data is not None:
+        return movielens_source(data, complete=complete)
+    if not columns.categories:
+        raise InputError(explain("--category-column", "is missing", "name a column of the items table"))
+    assert ratings is not None
+    assert items is not None
+    return table_source(ratings, items, columns, above=above, minimum=minimum)
+
+
+@contextmanager
+def _said_on_interrupt(console: Console) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.print("Interrupted. Started again with the same arguments, it goes on where it stopped.")
+        raise
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[Tell]:
+    """A bar with the time left; a new one for each kind of work, because their units differ."""
+    columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(TextColumn("{task.description:44}"), *columns, console=console, transient=True) as bar:
+        task, size = bar.add_task("reading the data", total=None), -1.0
+
+        def tell(what: str, done: float, total: float) -> None:
+            nonlocal size
+            if total != size:
+                bar.reset(task)
+                size = total
+            bar.update(task, description=what, completed=done, total=total)
+
+        yield tell
+
+
+def _command(data: Path | None, ratings: Path | None, items: Path | None, columns: Columns, plan: Plan) -> str:
+    """The command as a page shows it: what is not as by default, without the folders of this machine."""
+    words = ["excalibr experiment"]
+    if data is not None:
+        words.append(f"--data {data.name}")
+    elif ratings is not None and items is not None:
+        words.append(f"--ratings {ratings.name} --items {items.name}")
+        words += [f"--category-column {name}" for name in columns.categories]
+    for name, value in plan.as_record().items():
+        if value != _PLAN.as_record()[name]:
+            option = "--" + {"arms": "methods"}.get(name, name).replace("_", "-")
+            words += [f"{option} {each}" for each in (value if isinstance(value, list) else [value])]
+    return " ".join([*words, "--out results --page docs"])
+
+
+def _print_claims(results: Results, console: Console) -> None:
+    table = Table("claim", "here", "figures", title="What the paper claims", title_justify="left", show_lines=True)
+    for claim in check_claims(results):
+        colour = _VERDICTS.get(claim.verdict, "white")
+        table.add_row(claim.said, f"[{colour}]{claim.verdict}[/]", claim.figures)
+    console.print(table)

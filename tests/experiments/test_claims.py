@@ -1,0 +1,83 @@
+import numpy as np
+
+from excalibr.experiments import Plan, Results, Setting
+from excalibr.experiments.claims import check_claims
+from excalibr.experiments.curves import COMPARED, Curve, Curves
+from excalibr.experiments.measures import METRICS
+from excalibr.experiments.plan import PAPER_SETTING
+from excalibr.experiments.runtimes import Call, Runtimes
+from excalibr.experiments.study import Study
+
+ATTRIBUTES = ("genre", "decade", "popularity")
+
+
+def line(attribute: str, weighting: str, setting: Setting, arm: str, loss: float) -> Curve:
+    """A curve that loses ``loss`` of 0.4 NDCG and MRR on its way from KL 0.1 to 0."""
+    kl = np.array([0.08, 0.05, 0.02, 0.0])
+    value = 0.4 - loss * (0.1 - kl) / 0.1
+    means = {name: np.zeros(4) for name in METRICS} | {"kl_of_expectation": kl, "ndcg": value, "mrr": value}
+    start = dict.fromkeys(METRICS, 0.0) | {"kl_of_expectation": 0.1, "ndcg": 0.4, "mrr": 0.4}
+    lambdas = np.array([0.1, 0.3, 0.5, 0.9])
+    of_user = np.stack([np.append(means[name], start[name]) for name in COMPARED], axis=1)
+    own = np.tile(of_user, (9, 1, 1))
+    return Curve(attribute, weighting, setting, arm, 9, lambdas, means, means, means, means, start, np.arange(9), own)
+
+
+def told(study: Study, loss: dict[str, float]) -> dict[str, str]:
+    """Claim → verdict, where the arms lose so much."""
+    settings = (PAPER_SETTING, Setting(100, 100), Setting(200, 100))
+    places = [(a, w, s) for a in ATTRIBUTES for w in ("log", "reciprocal") for s in settings]
+    curves = [line(*place, arm, value) for place in places for arm, value in loss.items()]
+    results = Results(Plan(), study, Curves(curves), None)
+    return {claim.said: claim.verdict for claim in check_claims(results)}
+
+
+def verdict(found: dict[str, str], words: str) -> str:
+    return next(value for said, value in found.items() if words in said)
+
+
+def test_a_method_above_all_holds(study: Study) -> None:
+    found = told(study, {"excalibr": 0.01, "greedy": 0.1, "greedy-simple": 0.2})
+    assert verdict(found, "above every baseline") == "holds"
+    assert verdict(found, "MRR behaves") == "holds"
+    assert verdict(found, "Genre and year keep") == "holds"
+    assert verdict(found, "n = 200") == "holds"
+    assert verdict(found, "1/i weights") == "does not hold"
+
+
+def test_a_method_below_all_does_not_hold(study: Study) -> None:
+    found = told(study, {"excalibr": 0.2, "greedy": 0.01, "greedy-simple": 0.01})
+    assert verdict(found, "above every baseline") == "does not hold"
+    assert verdict(found, "Genre and year keep") == "does not hold"
+    assert verdict(found, "Greedy simple") == "does not hold"
+    assert verdict(found, "1/i weights") == "holds"
+
+
+def test_above_one_baseline_of_two_holds_partly(study: Study) -> None:
+    found = told(study, {"excalibr": 0.05, "greedy": 0.01, "greedy-simple": 0.2, "mip-greedy": 0.2})
+    assert verdict(found, "above every baseline") == "partly"
+
+
+def test_equal_curves_have_nothing_less_to_gain(study: Study) -> None:
+    found = told(study, {"excalibr": 0.05, "greedy": 0.05})
+    assert verdict(found, "less to gain") == "does not hold"
+    assert verdict(found, "NDCG even rises") == "does not hold"
+
+
+def test_claims_on_time_are_judged_by_the_timed_calls(study: Study) -> None:
+    calls = [
+        Call(name, method, 0, trade_off, seconds, 0.1, seconds + 0.1, 1.0)
+        for name in ATTRIBUTES
+        for trade_off, factor in ((0.05, 1.0), (0.9, 2.0))
+        for method, seconds in (("reduced", factor), ("full", 1.5 * factor), ("excalibr", 0.001))
+    ]
+    results = Results(Plan(), study, Curves([]), Runtimes(calls, PAPER_SETTING, "highs", "highs"))
+    found = {claim.said: claim.verdict for claim in check_claims(results)}
+    assert verdict(found, "Most of the time") == "holds"
+    assert verdict(found, "grows with the weight") == "holds"
+    assert verdict(found, "a third less time") == "holds"
+
+
+def test_what_was_not_run_is_not_claimed(results: Results) -> None:
+    said = [claim.said for claim in check_claims(results)]
+    assert not [words for words in said if "n = 200" in words or "linear program" in words]

@@ -1,0 +1,83 @@
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from excalibr.experiments import Results, Setting, Source, run_experiment, write_files, write_page
+from excalibr.experiments.figures import draw, figures_of
+from excalibr.experiments.tables import tables_of
+from tests.experiments.invented import small_plan
+
+
+@pytest.fixture(scope="module")
+def shown(source: Source, tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, Path]:
+    folder = tmp_path_factory.mktemp("shown")
+    plan = small_plan(timed_users=1, attributes=("genre",), settings=(Setting(20, 10),))
+    results = run_experiment(source, plan, folder)
+    write_files(results, folder)
+    return results, folder
+
+
+def test_every_figure_is_there_as_png_and_svg(shown: tuple[Results, Path]) -> None:
+    results, folder = shown
+    names = {figure.name for figure in figures_of(results.curves)}
+    assert names == {"figure-20-10", "figure-20-10-with-ours"}
+    for name in names:
+        assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert ElementTree.parse(folder / "figures" / f"{name}.svg").getroot().tag.endswith("svg")
+
+
+def test_a_figure_has_a_panel_for_each_weighting_and_attribute(results: Results) -> None:
+    figure = next(figures_of(results.curves))
+    panels = draw(figure, results.curves).axes
+    assert len(panels) == 2 * 3
+    assert all(panel.get_xlabel() == "KL of the expectation" for panel in panels)
+    assert panels[0].get_ylabel() == "NDCG@10"
+    assert "MIP greedy (2 users)" in panels[0].get_legend_handles_labels()[1]
+
+
+def test_drawn_again_a_figure_has_the_same_bytes(shown: tuple[Results, Path], tmp_path: Path) -> None:
+    results, folder = shown
+    write_files(results, tmp_path)
+    for path in (folder / "figures").iterdir():
+        assert (tmp_path / "figures" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_every_table_is_there_as_markdown_and_csv(shown: tuple[Results, Path]) -> None:
+    results, folder = shown
+    names = [table.name for table in tables_of(results)]
+    assert {
+        "data",
+        "tuning",
+        "equal-kl",
+        "draws",
+        "runtimes",
+        "runtimes-split",
+        "runtimes-drop",
+        "further",
+        "claims",
+    } == set(names)
+    for name in names:
+        lines = (folder / "tables" / f"{name}.md").read_text(encoding="utf-8").splitlines()
+        table = [line for line in lines if line.startswith("|")]
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table}) == 1
+        assert len((folder / "tables" / f"{name}.csv").read_text(encoding="utf-8").splitlines()) >= len(table) - 1
+
+
+def test_the_report_stands_alone(shown: tuple[Results, Path]) -> None:
+    text = (shown[1] / "report.html").read_text(encoding="utf-8")
+    assert text.count("data:image/png;base64,") == 2
+    assert "http" not in text
+    assert not re.search(r'(?:src|href)="(?!data:)', text)
+    assert "What the paper claims" in text
+
+
+def test_the_page_names_its_command_and_shows_figures_that_exist(shown: tuple[Results, Path], tmp_path: Path) -> None:
+    page = write_page(shown[0], tmp_path, "excalibr experiment --data invented --out results")
+    text = page.read_text(encoding="utf-8")
+    assert "$ excalibr experiment --data invented" in text
+    for target in re.findall(r"!\[[^]]*\]\(([^)]+)\)", text):
+        assert (tmp_path / target).is_file()
+    assert "## On data of your own" in text
+    assert str(tmp_path) not in text

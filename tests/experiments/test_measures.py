@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+
+from excalibr import calibrate_path, metrics, seeds
+from excalibr.experiments.measures import METRICS, measure
+from excalibr.metrics import HeldOut
+from excalibr.policy import Policy
+
+
+def lotteries(k: int) -> list[Policy]:
+    random = np.random.default_rng(3)
+    categories = random.dirichlet(np.ones(4) * 0.3, size=20)
+    return calibrate_path(random.random(20), categories, [0.4, 0.3, 0.2, 0.1], k=k, trade_offs=[0.05, 0.5, 0.9])
+
+
+@pytest.mark.parametrize("k", [3, 12])
+def test_what_is_measured_is_what_the_metrics_say(k: int) -> None:
+    policies, held_out = lotteries(k), HeldOut.of([1, 7, 15], n=20, total=5)
+    found = measure(policies, held_out, draw=0.5)
+    assert max(len(policy.weights) for policy in policies) > 1
+    for policy, row in zip(policies, found, strict=True):
+        by_name = dict(zip(METRICS, row, strict=True))
+        expected = metrics.evaluate(policy, held_out)
+        for name in METRICS[:8]:
+            assert by_name[name] == pytest.approx(getattr(expected, name), abs=1e-12), name
+        assert by_name["rankings"] == len(policy.weights)
+
+
+def test_the_one_draw_is_the_ranking_that_the_policy_samples() -> None:
+    held_out = HeldOut.of([0, 2, 3], n=20)
+    for user in range(8):
+        draw = float(seeds.uniforms(4, user, 1)[0])
+        for policy, row in zip(lotteries(3), measure(lotteries(3), held_out, draw), strict=True):
+            alone = Policy(policy.problem, policy.sample(seed=4, key=user)[None, :], np.ones(1))
+            expected = metrics.evaluate(alone, held_out)
+            shown = dict(zip(METRICS, row, strict=True))
+            for name in ("ndcg", "mrr"):
+                assert shown[f"{name}_of_one_draw"] == pytest.approx(getattr(expected, name), abs=1e-12)
+            for name in ("kl", "l1"):
+                known = getattr(expected, f"{name}_of_expectation")
+                assert shown[f"{name}_of_one_draw"] == pytest.approx(known, abs=1e-12)

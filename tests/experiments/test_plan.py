@@ -1,0 +1,64 @@
+import json
+
+import pytest
+
+from excalibr.errors import InputError
+from excalibr.experiments import Plan, Setting
+from excalibr.experiments.arms import ARMS
+
+
+def test_the_default_plan_has_everything_that_the_paper_has() -> None:
+    plan = Plan()
+    assert {str(setting) for setting in plan.settings} == {"150/100", "100/100", "200/100", "150/10"}
+    assert len(plan.trade_offs) >= 12
+    assert set(plan.arms) == set(ARMS)
+
+
+def test_every_part_has_a_file_of_its_own() -> None:
+    files = [part.file for part in Plan().parts(["genre", "decade"])]
+    assert len(set(files)) == len(files) == 2 * (3 * len(ARMS) + len(ARMS) - 1)
+
+
+def test_mip_greedy_has_no_part_where_there_is_nothing_to_choose() -> None:
+    parts = Plan(settings=(Setting(10, 10),)).parts(["genre"])
+    assert "mip-greedy" not in [part.arm for part in parts]
+
+
+def test_relevance_only_always_comes_first() -> None:
+    assert [part.arm for part in Plan(arms=("greedy",), settings=(Setting(9, 3),)).parts(["genre"])] == [
+        "relevance",
+        "greedy",
+    ]
+
+
+def test_the_record_survives_json() -> None:
+    record = Plan().as_record()
+    assert json.loads(json.dumps(record)) == record
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"arms": ("gredy",)}, "did you mean 'greedy'"),
+        ({"weightings": ("Log",)}, "did you mean 'log'"),
+        ({"users": 0}, "users: is 0, must be at least 1"),
+        ({"timed_users": -1}, "timed_users: is -1"),
+        ({"trade_offs": (0.0, 0.5)}, "lie between 0 and 1"),
+        ({"trade_offs": (0.5, 0.5)}, "each once"),
+        ({"settings": ()}, "at least one"),
+    ],
+)
+def test_a_bad_plan_is_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Plan(**change)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["150", "10/20", "a/b", "1/0"])
+def test_a_setting_is_candidates_and_slots(text: str) -> None:
+    with pytest.raises(InputError, match="must be candidates/slots"):
+        Setting.parse(text)
+
+
+def test_an_unknown_attribute_is_refused() -> None:
+    with pytest.raises(InputError, match="did you mean 'genre'"):
+        Plan(attributes=("gender",)).chosen(["genre", "decade"])

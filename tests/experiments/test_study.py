@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from excalibr.baselines import top_k
+from excalibr.datasets import split_users
+from excalibr.errors import InputError
+from excalibr.experiments import Setting, Source
+from excalibr.experiments.study import Study, prepare
+from excalibr.metrics import HeldOut, ndcg
+from excalibr.models import EASE
+from excalibr.problem import Problem
+from tests.experiments.invented import small_plan
+
+
+def test_what_is_saved_is_what_is_loaded(study: Study, tmp_path: Path) -> None:
+    study.save(tmp_path / "study.npz")
+    loaded = Study.load(tmp_path / "study.npz")
+    for name in ("user_ids", "items", "scores", "relevant", "totals", "order"):
+        assert np.array_equal(getattr(loaded, name), getattr(study, name))
+    assert loaded.facts == study.facts
+    assert loaded.tuning == study.tuning
+    for name, attribute in study.attributes.items():
+        assert np.array_equal(loaded.attributes[name].targets, attribute.targets)
+        assert np.array_equal(loaded.attributes[name].matrix.toarray(), attribute.matrix.toarray())
+
+
+def test_candidates_are_outside_the_history_and_held_out_items_are_marked(study: Study, source: Source) -> None:
+    users = split_users(source.liked, seed=0).test
+    for row, user in enumerate(study.user_ids):
+        place = int(np.flatnonzero(users.history.user_ids == user)[0])
+        known, hidden = (set(part.of_users([place]).items.tolist()) for part in (users.history, users.held_out))
+        candidates = study.items[row].tolist()
+        assert not known & set(candidates)
+        assert [item in hidden for item in candidates] == study.relevant[row].tolist()
+        assert study.totals[row] == len(hidden)
+        assert (np.diff(study.scores[row]) <= 0).all()
+
+
+def test_the_regularisation_is_chosen_on_validation_users(study: Study, source: Source) -> None:
+    split = split_users(source.liked, seed=0)
+    users = split.validation
+    slots = len(source.liked.item_ids) - int(np.diff(users.history.indptr).max())
+    model = EASE.fit(split.train.matrix, regularisation=10.0)
+    top = model.top(users.history.matrix, slots)
+    values = []
+    for row in range(len(users.history.user_ids)):
+        hidden = users.held_out.of_users([row]).items
+        policy = top_k(Problem.of(top.scores[row], np.ones((slots, 1)), [1.0]))
+        values.append(ndcg(policy, HeldOut.of(np.isin(top.items[row], hidden), n=slots, total=len(hidden))))
+    assert study.tuning[10.0] == pytest.approx(float(np.mean(values)), abs=1e-9)
+    assert study.tuning[study.regularisation] == max(study.tuning.values())
+
+
+def test_fewer_users_are_part_of_more(study: Study, source: Source) -> None:
+    fewer = prepare(source, small_plan(users=3))
+    assert set(fewer.user_ids.tolist()) < set(study.user_ids.tolist())
+    assert set(study.sample(2).tolist()) < set(study.sample(4).tolist())
+
+
+def test_more_candidates_than_there_are_items_is_an_error_that_says_how_many(source: Source) -> None:
+    with pytest.raises(InputError, match="settings: asks for 60 candidates"):
+        prepare(source, small_plan(settings=(Setting(60, 10),)))
