@@ -11,8 +11,9 @@ import numpy as np
 
 from excalibr._types import Floats, Integers
 from excalibr.problem import Problem
+from excalibr.solver.capped import Groups, best_ranking, new_groups
 from excalibr.solver.jit import FLOATS, INTEGERS, RANKINGS, compiled, entry
-from excalibr.solver.ordering import rank_best, sort_descending
+from excalibr.solver.ordering import sort_descending
 from excalibr.solver.program import largest
 
 __all__ = ["gap_of_lottery", "proven_gap"]
@@ -64,6 +65,7 @@ def gap_of_lottery(
     weights: Floats,
     prices: Floats,
     order: Integers,
+    groups: Groups,
 ) -> float:
     """The same on plain arrays, for the kernel, which ends every solve with it.
 
@@ -87,7 +89,7 @@ def gap_of_lottery(
         price = min(max(prices[category], -below[category]), above[category])
         inside[category] = price
         bound += (high[category] if price > 0.0 else low[category]) * price
-    bound += _best_ranking(gains, centre, indptr, indices, values, position_weights, inside, order)
+    bound += _best_ranking(gains, centre, indptr, indices, values, position_weights, inside, order, groups)
     return max(bound - objective, 0.0)
 
 
@@ -101,6 +103,7 @@ def _best_ranking(
     position_weights: Floats,
     prices: Floats,
     order: Integers,
+    groups: Groups,
 ) -> float:
     """The value of the ranking that sorts the price-adjusted scores into the heaviest slots."""
     adjusted = np.empty(gains.size)
@@ -112,7 +115,7 @@ def _best_ranking(
     slots = np.arange(k)
     spare = np.empty(gains.size, dtype=np.int64)
     sort_descending(position_weights, slots, spare, k)
-    rank_best(adjusted, k, order, spare)
+    best_ranking(groups, adjusted, k, order, spare)
     value = 0.0
     for rank in range(k):
         value += position_weights[slots[rank]] * adjusted[order[rank]]
@@ -136,6 +139,8 @@ def _gap_of_lottery(
 ) -> float:
     """:func:`gap_of_lottery` for Python."""
     order = np.arange(gains.size)
+    nothing = np.empty(0, dtype=np.int64)
+    groups = new_groups(nothing, nothing)
     return gap_of_lottery(
-        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices, order
+        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices, order, groups
     )

@@ -18,7 +18,21 @@ from typing import Any, TypeVar
 import numba
 from numba import types
 
-__all__ = ["BOOLEAN", "FLOAT", "FLOATS", "INTEGER", "INTEGERS", "RANKINGS", "compiled", "entry"]
+__all__ = [
+    "BOOLEAN",
+    "FLOAT",
+    "FLOATS",
+    "FLOAT_ROWS",
+    "INTEGER",
+    "INTEGERS",
+    "OWN_FLOATS",
+    "OWN_FLOAT_ROWS",
+    "OWN_INTEGERS",
+    "OWN_RANKINGS",
+    "RANKINGS",
+    "compiled",
+    "entry",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -33,6 +47,13 @@ INTEGER = types.int64
 FLOATS = types.Array(types.float64, 1, "C", readonly=True)
 INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
 RANKINGS = types.Array(types.int64, 2, "C", readonly=True)
+FLOAT_ROWS = types.Array(types.float64, 2, "C", readonly=True)
+
+# What a kernel keeps from call to call, it writes to.
+OWN_FLOATS = types.Array(types.float64, 1, "C")
+OWN_FLOAT_ROWS = types.Array(types.float64, 2, "C")
+OWN_INTEGERS = types.Array(types.int64, 1, "C")
+OWN_RANKINGS = types.Array(types.int64, 2, "C")
 
 
 def compiled(function: Function) -> Function:

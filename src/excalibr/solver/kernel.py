@@ -11,9 +11,24 @@ import numpy as np
 
 from excalibr._types import Floats, Integers
 from excalibr.solver.certificate import gap_of_lottery
-from excalibr.solver.columns import close_gap
-from excalibr.solver.jit import FLOAT, FLOATS, INTEGER, INTEGERS, RANKINGS, compiled, entry
+from excalibr.solver.capped import new_groups
+from excalibr.solver.columns import close_gap, lottery_of_basis
+from excalibr.solver.jit import (
+    FLOAT,
+    FLOAT_ROWS,
+    FLOATS,
+    INTEGER,
+    INTEGERS,
+    OWN_FLOAT_ROWS,
+    OWN_FLOATS,
+    OWN_INTEGERS,
+    OWN_RANKINGS,
+    RANKINGS,
+    compiled,
+    entry,
+)
 from excalibr.solver.lottery import lottery_of_face, tidy_lottery
+from excalibr.solver.master import add_ranking, new_master
 from excalibr.solver.ordering import sort_afresh
 from excalibr.solver.program import Program, copy_into, largest, scaled_program
 from excalibr.solver.proximal import CONVERGED, SORTS_SPENT, STALLED, State, find_prices, new_best, new_state
@@ -76,15 +91,20 @@ def solve_program(
         weights,
         prices,
         state.ranked,
+        new_groups(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)),
     )
     if status == CONVERGED and gap > allowed:
         status = STALLED  # rounding got between the exposure and its rankings
     return rankings, weights, prices, gap, status, sorts
 
 
-@entry(*_PROGRAM, FLOAT, INTEGER, RANKINGS, FLOATS)
+@entry(
+    *(FLOATS, INTEGERS, INTEGERS, FLOATS, FLOATS, FLOATS, FLOAT_ROWS, FLOAT_ROWS, FLOATS, FLOATS, FLOAT, INTEGER),
+    *(INTEGERS, INTEGERS, RANKINGS, FLOATS),
+    *(OWN_RANKINGS, OWN_FLOAT_ROWS, OWN_FLOATS, OWN_INTEGERS, OWN_INTEGERS, OWN_INTEGERS),
+)
 def close_program(
-    gains: Floats,
+    scores: Floats,
     indptr: Integers,
     indices: Integers,
     values: Floats,
@@ -93,42 +113,90 @@ def close_program(
     below: Floats,
     above: Floats,
     position_weights: Floats,
+    factors: Floats,
     tolerance: float,
     max_sorts: int,
+    group_of: Integers,
+    group_limits: Integers,
     first_rankings: Integers,
     first_prices: Floats,
-) -> tuple[Integers, Floats, Floats, float, int, int]:
-    """Solve the same program by column generation from some rankings and prices; without any, from the best scores.
+    pool_rankings: Integers,
+    pool_shares: Floats,
+    pool_relevance: Floats,
+    pool_basis: Integers,
+    pool_piece: Integers,
+    pool_counts: Integers,
+) -> tuple[Integers, Floats, Floats, Floats, Integers]:
+    """Solve by column generation, at T trade-offs one after the other, each from all that was found before.
 
-    Returns rankings, weights, prices, the gap that these prove, status and sorts.
+    Trade-off t has the gains ``factors[t]`` · ``scores`` and the slopes ``below[t]`` and ``above[t]`` (T, r). The pool
+    is what :func:`excalibr.solver.sweep.new_pool` made, or what an earlier call left in it; ``first_rankings`` and
+    ``first_prices`` are a start for the first trade-off, if there are any. ``group_of`` (n,) and ``group_limits`` (G,)
+    allow so many of each group in a ranking, if there are any. Returns rankings (T, r + 1, k), weights (T, r + 1), prices
+    (T, r), the gaps that these prove (T,), and of each trade-off the number of rankings, the status and the sorts (T, 3).
     """
-    slot_order = np.arange(position_weights.size)
-    program, unit = scaled_program(
-        gains, indptr, indices, values, low, high, below, above, position_weights, slot_order
-    )
-    by_rank = np.empty((first_rankings.shape[0], slot_order.size), dtype=np.int64)
-    for ranking in range(by_rank.shape[0]):
+    trade_offs = factors.size
+    k = position_weights.size
+    r = low.size
+    rankings = np.empty((trade_offs, r + 1, k), dtype=np.int64)
+    weights = np.empty((trade_offs, r + 1))
+    prices = np.zeros((trade_offs, r))
+    gaps = np.empty(trade_offs)
+    reports = np.empty((trade_offs, 3), dtype=np.int64)
+    groups = new_groups(group_of, group_limits)
+    master = new_master(pool_rankings, pool_shares, pool_relevance, pool_basis, pool_piece, pool_counts)
+    gains = np.empty(scores.size)
+    centred = np.empty(scores.size)
+    order = np.arange(scores.size)
+    slot_order = np.arange(k)
+    best = largest(scores)
+    for candidate in range(scores.size):
+        centred[candidate] = scores[candidate] - best
+    sort_afresh(centred, order, np.empty(scores.size, dtype=np.int64), scores.size)
+    for t in range(trade_offs):
+        for candidate in range(scores.size):
+            gains[candidate] = factors[t] * scores[candidate]
+        program, unit = scaled_program(
+            gains, indptr, indices, values, low, high, below[t], above[t], position_weights, slot_order
+        )
+        factor = factors[t] / unit
+        if t == 0:
+            _add_first(program, master, centred, factor, first_rankings, slot_order)
+            for category in range(first_prices.size):
+                price = first_prices[category] / unit
+                prices[0, category] = min(max(price, -program.below[category]), program.above[category])
+        spread = 0.0
+        for candidate in range(gains.size):
+            spread = max(spread, -program.gains[candidate] * unit)
+        aim = SAFETY * tolerance * max(1.0, spread) / unit
+        given = t == 0 and first_prices.size > 0
+        sorts, closed = close_gap(
+            program, groups, master, centred, factor, prices[t], given, aim, max_sorts, order
+        )
+        chosen, probabilities = lottery_of_basis(master)
+        chosen, probabilities = tidy_lottery(program, chosen, probabilities, slot_order)
+        for category in range(r):
+            prices[t, category] *= unit
+        gaps[t] = gap_of_lottery(
+            gains, indptr, indices, values, low, high, below[t], above[t], position_weights, chosen, probabilities,
+            prices[t], order, groups
+        )
+        reports[t, 0] = probabilities.size
+        reports[t, 1] = CONVERGED if closed else (SORTS_SPENT if sorts >= max_sorts else STALLED)
+        reports[t, 2] = sorts
+        for place in range(probabilities.size):
+            weights[t, place] = probabilities[place]
+            copy_into(chosen[place], rankings[t, place], k)
+    return rankings, weights, prices, gaps, reports
+
+
+@compiled
+def _add_first(program, master, centred, factor, first_rankings, slot_order):
+    by_rank = np.empty(slot_order.size, dtype=np.int64)
+    for ranking in range(first_rankings.shape[0]):
         for rank in range(slot_order.size):
-            by_rank[ranking, rank] = first_rankings[ranking, slot_order[rank]]
-    prices = np.zeros(low.size)
-    for category in range(first_prices.size):
-        price = first_prices[category] / unit
-        prices[category] = min(max(price, -program.below[category]), program.above[category])
-    spread = 0.0
-    for candidate in range(gains.size):
-        spread = max(spread, -program.gains[candidate] * unit)
-    aim = SAFETY * tolerance * max(1.0, spread) / unit
-    order = np.arange(gains.size)
-    sort_afresh(program.gains, order, np.empty(gains.size, dtype=np.int64), gains.size)
-    rankings, weights, sorts, closed = close_gap(program, by_rank, prices, aim, max_sorts, order)
-    rankings, weights = tidy_lottery(program, rankings, weights, slot_order)
-    for category in range(prices.size):
-        prices[category] *= unit
-    gap = gap_of_lottery(
-        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices, order
-    )
-    status = CONVERGED if closed else (SORTS_SPENT if sorts >= max_sorts else STALLED)
-    return rankings, weights, prices, gap, status, sorts
+            by_rank[rank] = first_rankings[ranking, slot_order[rank]]
+        add_ranking(program, master, centred, factor, by_rank)
 
 
 @compiled
