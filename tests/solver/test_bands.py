@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from excalibr.paper import solve_reduced
-from excalibr.problem import Penalty, Problem
-from excalibr.solver import _NO_PRICES, _NO_RANKINGS, UNLIMITED, _Answer, _program
-from excalibr.solver.kernel import close_program, solve_program
+from excalibr.problem import Limits, Penalty, Problem
+from excalibr.solver.engine import UNLIMITED, Answer, close, new_pool, program_of
+from excalibr.solver.kernel import solve_program
 from tests.problems import SMALL, mixed_problem
 
 TOLERANCE = 1e-9
@@ -41,15 +41,15 @@ def _banded(seed: int) -> BandedProblem:
     return BandedProblem(**{**given_fields, "scores": scores}, asked=Penalty(low, high, below, above))
 
 
-def _by_proximal_method(problem: Problem) -> _Answer:
-    return solve_program(*_program(problem), TOLERANCE, UNLIMITED)
+def _by_proximal_method(problem: Problem) -> Answer:
+    return Answer(*solve_program(*program_of(problem), TOLERANCE, UNLIMITED))
 
 
-def _by_column_generation(problem: Problem) -> _Answer:
-    return close_program(*_program(problem), TOLERANCE, UNLIMITED, _NO_RANKINGS, _NO_PRICES)
+def _by_column_generation(problem: Problem) -> Answer:
+    return close(problem, [problem], Limits(TOLERANCE), new_pool(problem.k, problem.r))[0]
 
 
-def _value(problem: Problem, answer: _Answer) -> float:
+def _value(problem: Problem, answer: Answer) -> float:
     """Gains minus the penalty, naively, from the rankings."""
     rankings, weights, *_ = answer
     exposure = np.zeros(problem.n)
@@ -63,7 +63,7 @@ def _value(problem: Problem, answer: _Answer) -> float:
 @pytest.mark.parametrize("engine", [_by_proximal_method, _by_column_generation])
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=150)
-def test_banded_optima_are_those_of_the_literal_program(engine: Callable[[Problem], _Answer], seed: int) -> None:
+def test_banded_optima_are_those_of_the_literal_program(engine: Callable[[Problem], Answer], seed: int) -> None:
     problem = _banded(seed)
     answer = engine(problem)
     rankings, weights, prices, gap, *_ = answer

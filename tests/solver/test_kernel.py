@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import excalibr
-from excalibr.solver import _NO_PRICES, _NO_RANKINGS, _program
-from excalibr.solver.kernel import close_program, solve_program
+from excalibr.problem import Limits
+from excalibr.solver.engine import close, new_pool, program_of
+from excalibr.solver.kernel import solve_program
 from tests.problems import movie_like_problem
 
 SOLVE = """
@@ -60,9 +61,11 @@ def test_no_index_is_out_of_bounds(compiled_answers: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("max_sorts", [2, 3, 7, 20])
 @pytest.mark.parametrize("r", [2, 20])
 def test_no_more_sorts_are_made_than_allowed(r: int, max_sorts: int) -> None:
-    program = _program(movie_like_problem(np.random.default_rng(6), 150, 50, r, 1, 0.5))
-    assert solve_program(*program, 1e-12, max_sorts)[5] <= max_sorts
-    assert close_program(*program, 1e-12, max_sorts, _NO_RANKINGS, _NO_PRICES)[5] <= max_sorts
+    problem = movie_like_problem(np.random.default_rng(6), 150, 50, r, 1, 0.5)
+    assert solve_program(*program_of(problem), 1e-12, max_sorts)[5] <= max_sorts
+    limits = Limits(tolerance=1e-12, max_sorts=max_sorts)
+    path = [problem.with_trade_off(trade_off) for trade_off in (0.3, 0.5)]
+    assert all(answer.sorts <= max_sorts for answer in close(problem, path, limits, new_pool(problem.k, r)))
 
 
 def test_a_read_only_install_without_a_home_works(tmp_path: Path) -> None:

@@ -142,5 +142,18 @@ def _gap_of_lottery(
     nothing = np.empty(0, dtype=np.int64)
     groups = new_groups(nothing, nothing)
     return gap_of_lottery(
-        gains, indptr, indices, values, low, high, below, above, position_weights, rankings, weights, prices, order, groups
+        gains,
+        indptr,
+        indices,
+        values,
+        low,
+        high,
+        below,
+        above,
+        position_weights,
+        rankings,
+        weights,
+        prices,
+        order,
+        groups,
     )

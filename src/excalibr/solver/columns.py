@@ -8,6 +8,8 @@ which keeps the dual from swinging.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from excalibr._types import Floats, Integers
@@ -20,8 +22,7 @@ from excalibr.solver.master import (
     add_ranking,
     lottery_value,
     make_room,
-    price_basis,
-    refactorise,
+    renew,
     resume,
 )
 from excalibr.solver.program import Program, copy_into
@@ -35,6 +36,12 @@ MAX_DOUBTS = 5
 SMOOTHER = 0.1
 ROUGHER = 0.1
 SORTS_A_CATEGORY = 40
+PIVOTS_A_ROW = 50
+FEW_PASSES = 2
+ALL_PASSES = 1 << 30
+
+# places in the pace of the search
+BOUND, SMOOTHING = 0, 1
 
 
 @compiled
@@ -46,64 +53,110 @@ def close_gap(
     factor: float,
     prices: Floats,
     given: bool,
+    fresh: bool,
     tolerance: float,
     max_sorts: int,
     order: Integers,
-) -> tuple[int, bool]:
+) -> int:
     """Add rankings to the master's until the gap is within ``tolerance``; the basis ends as the best lottery found.
 
     ``centred`` · ``factor`` are the program's gains. ``prices`` (r,) is where to start and ends as the best prices
-    found; ``order`` is any permutation of the candidates and ends as the last sort. Returns the number of sorts and
-    whether the gap was closed.
+    found; ``order`` is any permutation of the candidates and ends as the last sort. Returns the number of sorts.
     """
     r = program.low.size
     limit = min(max_sorts, SORTS_A_CATEGORY * (r + 10))
-    spare = np.empty(order.size, dtype=np.int64)
-    adjusted = np.empty(order.size)
-    trial = np.empty(r)
-    alive = master.counts[RANKINGS_FOUND] == 0 or resume(program, master, factor)
+    search = _new_search(order.size, r)
+    alive = master.counts[RANKINGS_FOUND] == 0 or resume(program, master, factor, fresh)
     if master.counts[RANKINGS_FOUND] > 0 and not given:
         _between(program.below, program.above, prices, master.prices, 0.0, prices)
-    bound = _bound_at(program, groups, prices, adjusted, order, spare)
-    sorts = 1
-    if master.counts[RANKINGS_FOUND] == master.relevance.size:
-        make_room(master)
-    newest = add_ranking(program, master, centred, factor, order)
+    newest = _first_ranking(program, groups, master, search, centred, factor, prices, order)
     if newest == 0:
-        alive = resume(program, master, factor)
+        alive = resume(program, master, factor, False)
+    sorts = 1
     doubts = 0
-    smoothing = FIRST_SMOOTHING
     while alive:
-        alive = optimise(program, master, newest, 50 * (r + 10))
-        if bound - _basis_value(master.prices, master.edge) <= tolerance:
+        thorough = newest < 0
+        alive = optimise(program, master, newest, PIVOTS_A_ROW * (r + 10), ALL_PASSES if thorough else FEW_PASSES)
+        if search.pace[BOUND] - _basis_value(master.prices, master.edge) <= tolerance:
             # believe an end only on a fresh factorisation, and do not go in circles over its rounding
-            alive = refactorise(master) and bound - lottery_value(program, master) > tolerance and doubts < MAX_DOUBTS
-            price_basis(program, master)
+            alive = renew(program, master) and doubts < MAX_DOUBTS
+            alive = alive and search.pace[BOUND] - lottery_value(program, master) > tolerance
             doubts += 1
             continue
-        if master.counts[RANKINGS_FOUND] == master.relevance.size:
-            make_room(master)
         newest = -1
         for attempt in range(2):  # between the best prices and the master's, then at the master's own
-            if newest >= 0 or sorts >= limit:
-                break
-            weight = smoothing if attempt == 0 else 0.0
-            _between(program.below, program.above, prices, master.prices, weight, trial)
-            value = _bound_at(program, groups, trial, adjusted, order, spare)
-            sorts += 1
-            place = add_ranking(program, master, centred, factor, order)
-            if attempt == 0:
-                smoothing = _next_smoothing(program.low, program.high, master.shares, place, prices, trial, smoothing)
-            newest = _kept_if_worth(master.values, master.shares, master.prices, master.counts, place)
-            if value < bound:
-                bound = value
-                copy_into(trial, prices, r)
-        if newest < 0:
-            alive = master.counts[PIVOTS_SINCE] > 0 and refactorise(master) and doubts < MAX_DOUBTS
-            price_basis(program, master)
+            if newest < 0 and sorts < limit:
+                newest = _next_ranking(program, groups, master, search, centred, factor, prices, order, attempt == 0)
+                sorts += 1
+        if newest < 0 and thorough:
+            alive = master.counts[PIVOTS_SINCE] > 0 and renew(program, master) and doubts < MAX_DOUBTS
             doubts += 1
-    refactorise(master)
-    return sorts, bound - lottery_value(program, master) <= tolerance
+        alive = alive and sorts < limit
+    renew(program, master)
+    return sorts
+
+
+class Search(NamedTuple):
+    """What the search for rankings works with; ``pace`` is the best bound so far and the weight of smoothing."""
+
+    adjusted: Floats
+    trial: Floats
+    spare: Integers
+    pace: Floats
+
+
+@compiled
+def _new_search(n: int, r: int) -> Search:
+    search = Search(np.empty(n), np.empty(r), np.empty(n, dtype=np.int64), np.empty(2))
+    search.pace[SMOOTHING] = FIRST_SMOOTHING
+    return search
+
+
+@compiled
+def _first_ranking(
+    program: Program,
+    groups: Groups,
+    master: Master,
+    search: Search,
+    centred: Floats,
+    factor: float,
+    prices: Floats,
+    order: Integers,
+) -> int:
+    """Sort at the first prices and add that ranking."""
+    search.pace[BOUND] = _bound_at(program, groups, prices, search.adjusted, order, search.spare)
+    if master.counts[RANKINGS_FOUND] == master.relevance.size:
+        make_room(master)
+    return add_ranking(program, master, centred, factor, order)
+
+
+@compiled
+def _next_ranking(
+    program: Program,
+    groups: Groups,
+    master: Master,
+    search: Search,
+    centred: Floats,
+    factor: float,
+    prices: Floats,
+    order: Integers,
+    smooth: bool,
+) -> int:
+    """Sort at the next trial prices, learn from the bound there, and add the ranking if it earns something, else -1."""
+    trial, pace = search.trial, search.pace
+    if master.counts[RANKINGS_FOUND] == master.relevance.size:
+        make_room(master)
+    _between(program.below, program.above, prices, master.prices, pace[SMOOTHING] if smooth else 0.0, trial)
+    bound = _bound_at(program, groups, trial, search.adjusted, order, search.spare)
+    place = add_ranking(program, master, centred, factor, order)
+    if smooth:
+        pace[SMOOTHING] = _next_smoothing(
+            program.low, program.high, master.shares, place, prices, trial, pace[SMOOTHING]
+        )
+    if bound < pace[BOUND]:
+        pace[BOUND] = bound
+        copy_into(trial, prices, trial.size)
+    return _kept_if_worth(master.values, master.shares, master.prices, master.counts, place)
 
 
 @compiled
@@ -129,9 +182,7 @@ def _adjust(
 
 
 @compiled
-def _value_at(
-    low: Floats, high: Floats, slots: Floats, prices: Floats, adjusted: Floats, order: Integers
-) -> float:
+def _value_at(low: Floats, high: Floats, slots: Floats, prices: Floats, adjusted: Floats, order: Integers) -> float:
     """The penalty's part of the bound and the best ranking's."""
     value = 0.0
     for category in range(prices.size):

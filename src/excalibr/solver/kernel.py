@@ -28,7 +28,7 @@ from excalibr.solver.jit import (
     entry,
 )
 from excalibr.solver.lottery import lottery_of_face, tidy_lottery
-from excalibr.solver.master import add_ranking, new_master
+from excalibr.solver.master import Master, add_ranking, new_master
 from excalibr.solver.ordering import sort_afresh
 from excalibr.solver.program import Program, copy_into, largest, scaled_program
 from excalibr.solver.proximal import CONVERGED, SORTS_SPENT, STALLED, State, find_prices, new_best, new_state
@@ -37,6 +37,9 @@ __all__ = ["CONVERGED", "SORTS_SPENT", "STALLED", "close_program", "solve_progra
 
 SAFETY = 0.25
 """The part of the tolerance that the search aims at, so that rounding cannot take the certificate past the whole."""
+
+# places in the reports
+RANKINGS_KEPT, STATUS, SORTS = 0, 1, 2
 
 _PROGRAM = (FLOATS, INTEGERS, INTEGERS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
 
@@ -130,30 +133,26 @@ def close_program(
     """Solve by column generation, at T trade-offs one after the other, each from all that was found before.
 
     Trade-off t has the gains ``factors[t]`` · ``scores`` and the slopes ``below[t]`` and ``above[t]`` (T, r). The pool
-    is what :func:`excalibr.solver.sweep.new_pool` made, or what an earlier call left in it; ``first_rankings`` and
+    is what :func:`excalibr.solver.engine.new_pool` made, or what an earlier call left in it; ``first_rankings`` and
     ``first_prices`` are a start for the first trade-off, if there are any. ``group_of`` (n,) and ``group_limits`` (G,)
     allow so many of each group in a ranking, if there are any. Returns rankings (T, r + 1, k), weights (T, r + 1), prices
     (T, r), the gaps that these prove (T,), and of each trade-off the number of rankings, the status and the sorts (T, 3).
     """
-    trade_offs = factors.size
-    k = position_weights.size
-    r = low.size
-    rankings = np.empty((trade_offs, r + 1, k), dtype=np.int64)
-    weights = np.empty((trade_offs, r + 1))
-    prices = np.zeros((trade_offs, r))
-    gaps = np.empty(trade_offs)
-    reports = np.empty((trade_offs, 3), dtype=np.int64)
+    count = factors.size
+    rankings = np.empty((count, low.size + 1, position_weights.size), dtype=np.int64)
+    weights = np.empty((count, low.size + 1))
+    prices = np.zeros((count, low.size))
+    gaps = np.empty(count)
+    reports = np.empty((count, 3), dtype=np.int64)
     groups = new_groups(group_of, group_limits)
     master = new_master(pool_rankings, pool_shares, pool_relevance, pool_basis, pool_piece, pool_counts)
+    centred = _centred(scores)
     gains = np.empty(scores.size)
-    centred = np.empty(scores.size)
     order = np.arange(scores.size)
-    slot_order = np.arange(k)
-    best = largest(scores)
-    for candidate in range(scores.size):
-        centred[candidate] = scores[candidate] - best
+    slot_order = np.arange(position_weights.size)
     sort_afresh(centred, order, np.empty(scores.size, dtype=np.int64), scores.size)
-    for t in range(trade_offs):
+    spread = -centred[order[scores.size - 1]]
+    for t in range(count):
         for candidate in range(scores.size):
             gains[candidate] = factors[t] * scores[candidate]
         program, unit = scaled_program(
@@ -161,42 +160,63 @@ def close_program(
         )
         factor = factors[t] / unit
         if t == 0:
-            _add_first(program, master, centred, factor, first_rankings, slot_order)
-            for category in range(first_prices.size):
-                price = first_prices[category] / unit
-                prices[0, category] = min(max(price, -program.below[category]), program.above[category])
-        spread = 0.0
-        for candidate in range(gains.size):
-            spread = max(spread, -program.gains[candidate] * unit)
-        aim = SAFETY * tolerance * max(1.0, spread) / unit
+            _take_first(program, master, centred, factor, first_rankings, slot_order, first_prices, unit, prices[0])
+        allowed = tolerance * max(1.0, factors[t] * spread)
+        aim = SAFETY * allowed / unit
         given = t == 0 and first_prices.size > 0
-        sorts, closed = close_gap(
-            program, groups, master, centred, factor, prices[t], given, aim, max_sorts, order
+        reports[t, SORTS] = close_gap(
+            program, groups, master, centred, factor, prices[t], given, t > 0, aim, max_sorts, order
         )
-        chosen, probabilities = lottery_of_basis(master)
-        chosen, probabilities = tidy_lottery(program, chosen, probabilities, slot_order)
-        for category in range(r):
+        chosen, likely = lottery_of_basis(master)
+        chosen, likely = tidy_lottery(program, chosen, likely, slot_order)
+        for category in range(low.size):
             prices[t, category] *= unit
-        gaps[t] = gap_of_lottery(
-            gains, indptr, indices, values, low, high, below[t], above[t], position_weights, chosen, probabilities,
-            prices[t], order, groups
+        gap = gap_of_lottery(
+            *(gains, indptr, indices, values, low, high, below[t], above[t], position_weights),
+            *(chosen, likely, prices[t], order, groups),
         )
-        reports[t, 0] = probabilities.size
-        reports[t, 1] = CONVERGED if closed else (SORTS_SPENT if sorts >= max_sorts else STALLED)
-        reports[t, 2] = sorts
-        for place in range(probabilities.size):
-            weights[t, place] = probabilities[place]
-            copy_into(chosen[place], rankings[t, place], k)
+        gaps[t] = gap
+        reports[t, STATUS] = (
+            CONVERGED if gap <= allowed else (SORTS_SPENT if reports[t, SORTS] >= max_sorts else STALLED)
+        )
+        reports[t, RANKINGS_KEPT] = likely.size
+        for place in range(likely.size):
+            weights[t, place] = likely[place]
+            copy_into(chosen[place], rankings[t, place], position_weights.size)
     return rankings, weights, prices, gaps, reports
 
 
 @compiled
-def _add_first(program, master, centred, factor, first_rankings, slot_order):
+def _centred(scores: Floats) -> Floats:
+    """The scores with the best one at 0."""
+    best = largest(scores)
+    centred = np.empty(scores.size)
+    for candidate in range(scores.size):
+        centred[candidate] = scores[candidate] - best
+    return centred
+
+
+@compiled
+def _take_first(
+    program: Program,
+    master: Master,
+    centred: Floats,
+    factor: float,
+    rankings: Integers,
+    slot_order: Integers,
+    first_prices: Floats,
+    unit: float,
+    prices: Floats,
+) -> None:
+    """Put the rankings of a first answer into the pool, and its prices in the program's unit, inside their box."""
     by_rank = np.empty(slot_order.size, dtype=np.int64)
-    for ranking in range(first_rankings.shape[0]):
+    for ranking in range(rankings.shape[0]):
         for rank in range(slot_order.size):
-            by_rank[rank] = first_rankings[ranking, slot_order[rank]]
+            by_rank[rank] = rankings[ranking, slot_order[rank]]
         add_ranking(program, master, centred, factor, by_rank)
+    for category in range(first_prices.size):
+        price = first_prices[category] / unit
+        prices[category] = min(max(price, -program.below[category]), program.above[category])
 
 
 @compiled

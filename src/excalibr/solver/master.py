@@ -31,6 +31,7 @@ __all__ = [
     "new_master",
     "price_basis",
     "refactorise",
+    "renew",
     "resume",
     "slope_of",
 ]
@@ -110,9 +111,7 @@ def add_ranking(program: Program, master: Master, centred: Floats, factor: float
     """Put a ranking (by rank) into the pool, which must have room; returns its place."""
     place = int(master.counts[RANKINGS_FOUND])
     _copy_row(ranking, master.rankings, place)
-    relevance = _effect(
-        program.slots, program.indptr, program.indices, program.values, centred, ranking, master.column
-    )
+    relevance = _effect(program.slots, program.indptr, program.indices, program.values, centred, ranking, master.column)
     _copy_column(master.column, master.shares, place)
     master.relevance[place] = relevance
     master.values[place] = factor * relevance
@@ -157,7 +156,7 @@ def _copy_column(source: Floats, target: Floats, column: int) -> None:
 
 
 @compiled
-def resume(program: Program, master: Master, factor: float) -> bool:
+def resume(program: Program, master: Master, factor: float, fresh: bool) -> bool:
     """Set the master up on its pool for these gains and slopes: on the basis that it had, or else on a first one.
 
     Only the objective depends on the trade-off, so that a basis for one is feasible for every other.
@@ -165,7 +164,7 @@ def resume(program: Program, master: Master, factor: float) -> bool:
     for ranking in range(master.counts[RANKINGS_FOUND]):
         master.values[ranking] = factor * master.relevance[ranking]
     has_basis = master.basis[0] != master.basis[master.basis.size - 1]
-    if not (has_basis and _take_basis(program, master)):
+    if not fresh and not (has_basis and _take_basis(program, master)):
         _first_basis(program, master)
         if not _take_basis(program, master):
             return False
@@ -320,6 +319,14 @@ def refactorise(master: Master) -> bool:
         master.levels[place] = level
     master.counts[PIVOTS_SINCE] = 0
     return True
+
+
+@compiled
+def renew(program: Program, master: Master) -> bool:
+    """Factorise and price anew, unless that was the last thing done; False if the basis is singular."""
+    regular = master.counts[PIVOTS_SINCE] == 0 or refactorise(master)
+    price_basis(program, master)
+    return regular
 
 
 @compiled

@@ -3,7 +3,7 @@
 The entering variable moves on past a kink as long as the way is still worth it, so that a category's share goes from
 below its target to above without a pivot. Rankings of the pool are priced all together only now and then; in between
 the few that looked best are tried. Helpers take the arrays that they need: whole named tuples would cost more than the
-work, because every array in them is counted in and out of every call.
+work, because every array in them is counted in and out of every call; so is every array of a helper with several ends.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NOBODY = -2
 
 
 @compiled
-def optimise(program: Program, master: Master, newest: int, max_pivots: int) -> bool:
+def optimise(program: Program, master: Master, newest: int, max_pivots: int, passes: int) -> bool:
     """Pivot until no ranking of the pool and no slack is worth entering; False if that was not reached.
 
     ``newest`` is a ranking to try before the whole pool is priced, or -1.
@@ -64,8 +64,9 @@ def optimise(program: Program, master: Master, newest: int, max_pivots: int) -> 
         else:
             direction = 1.0
         if reduced <= WORTH_ENTERING:
-            if whole:
+            if whole or passes == 0:
                 return True
+            passes -= 1
             whole = True
             continue
         whole = False
@@ -179,13 +180,11 @@ def _best_slack(
 def _entering_column(inverse: Floats, shares: Floats, entering: int, direction: float, column: Floats) -> None:
     """How fast each basic variable falls as the entering one moves."""
     m = column.size
-    if entering < 0:
-        for place in range(m):
-            column[place] = -direction * inverse[-1 - entering, place]
-        return
+    row = m - 1 if entering >= 0 else -1 - entering
+    sign = 1.0 if entering >= 0 else -direction
     for place in range(m):
-        column[place] = inverse[m - 1, place]
-    for category in range(m - 1):
+        column[place] = sign * inverse[row, place]
+    for category in range(m - 1 if entering >= 0 else 0):
         share = shares[category, entering]
         if share != 0.0:
             for place in range(m):
@@ -297,19 +296,19 @@ def _kink(low: float, high: float, below: float, above: float, piece: int, downw
 @compiled
 def _cross(low: Floats, high: Floats, category: int, downwards: bool, piece: Integers, edge: Floats) -> float:
     """A basic slack goes over to the next piece; returns where it stands, counted from that piece's edge."""
+    stands = 0.0
     if low[category] < high[category] and piece[category] != INSIDE:
         piece[category] = INSIDE
         edge[category] = high[category]
-        return 0.0 if downwards else float(low[category] - high[category])
-    piece[category] = BELOW if downwards else ABOVE
-    edge[category] = low[category] if downwards else high[category]
-    return 0.0
+        stands = 0.0 if downwards else low[category] - high[category]
+    else:
+        piece[category] = BELOW if downwards else ABOVE
+        edge[category] = low[category] if downwards else high[category]
+    return stands
 
 
 @compiled
-def _exchange(
-    inverse: Floats, column: Floats, prices: Floats, leaving: int, direction: float, reduced: float
-) -> None:
+def _exchange(inverse: Floats, column: Floats, prices: Floats, leaving: int, direction: float, reduced: float) -> None:
     """The entering variable takes the leaving one's place: inverse and prices follow. Changes ``column``."""
     m = column.size
     scale = direction / column[leaving]
@@ -339,12 +338,12 @@ def _rest(
     """A variable leaves the basis: a ranking at 0, a slack on the edge that it reached."""
     if variable >= 0:
         basic[variable] = False
-        return
-    category = -1 - variable
-    slack_basic[category] = False
-    if piece[category] == INSIDE:
-        piece[category] = BELOW if fall > 0.0 else ABOVE
-        edge[category] = low[category] if fall > 0.0 else high[category]
+    else:
+        category = -1 - variable
+        slack_basic[category] = False
+        if piece[category] == INSIDE:
+            piece[category] = BELOW if fall > 0.0 else ABOVE
+            edge[category] = low[category] if fall > 0.0 else high[category]
 
 
 @compiled
@@ -360,10 +359,12 @@ def _unrest(
     """A slack leaves its edge for the piece on that side; returns where it stood, counted from the piece's edge."""
     slack_basic[category] = True
     at_low = piece[category] == BELOW
+    stood = 0.0
     if low[category] < high[category] and at_low == (direction > 0.0):
         piece[category] = INSIDE
         edge[category] = high[category]
-        return float(low[category] - high[category]) if at_low else 0.0
-    piece[category] = ABOVE if direction > 0.0 else BELOW
-    edge[category] = high[category] if direction > 0.0 else low[category]
-    return 0.0
+        stood = low[category] - high[category] if at_low else 0.0
+    else:
+        piece[category] = ABOVE if direction > 0.0 else BELOW
+        edge[category] = high[category] if direction > 0.0 else low[category]
+    return stood
