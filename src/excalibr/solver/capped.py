@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from excalibr._types import Floats, Integers
-from excalibr.solver.jit import compiled
+from excalibr.solver.jit import compiled, lean
 from excalibr.solver.ordering import rank_best, sort_descending
 
 __all__ = ["Groups", "best_ranking", "new_groups"]
@@ -31,7 +31,7 @@ def new_groups(group_of: Integers, limits: Integers) -> Groups:
     return Groups(group_of, limits, np.empty(limits.size, dtype=np.int64))
 
 
-@compiled
+@lean
 def best_ranking(groups: Groups, keys: Floats, count: int, order: Integers, spare: Integers) -> None:
     """Make ``order[:count]`` the best ranking by the keys; ``order`` must hold a permutation, and does afterwards."""
     if groups.group_of.size == 0:
@@ -41,7 +41,7 @@ def best_ranking(groups: Groups, keys: Floats, count: int, order: Integers, spar
     _pass_over_full_groups(groups.group_of, groups.limits, groups.taken, count, order, spare)
 
 
-@compiled
+@lean
 def _pass_over_full_groups(
     group_of: Integers, limits: Integers, taken: Integers, count: int, order: Integers, spare: Integers
 ) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from excalibr._types import Floats, Integers
 from excalibr.solver.capped import Groups, best_ranking
-from excalibr.solver.jit import compiled
+from excalibr.solver.jit import compiled, lean
 from excalibr.solver.master import (
     PIVOTS_SINCE,
     RANKINGS_FOUND,
@@ -69,6 +69,8 @@ def close_gap(
     alive = master.counts[RANKINGS_FOUND] == 0 or resume(program, master, factor, fresh)
     if master.counts[RANKINGS_FOUND] > 0 and not given:
         _between(program.below, program.above, prices, master.prices, 0.0, prices)
+    if master.counts[RANKINGS_FOUND] == master.relevance.size:
+        make_room(master)
     newest = _first_ranking(program, groups, master, search, centred, factor, prices, order)
     if newest == 0:
         alive = resume(program, master, factor, False)
@@ -83,6 +85,8 @@ def close_gap(
             alive = alive and search.pace[BOUND] - lottery_value(program, master) > tolerance
             doubts += 1
             continue
+        if master.counts[RANKINGS_FOUND] == master.relevance.size:
+            make_room(master)
         newest = -1
         for attempt in range(2):  # between the best prices and the master's, then at the master's own
             if newest < 0 and sorts < limit:
@@ -112,7 +116,7 @@ def _new_search(n: int, r: int) -> Search:
     return search
 
 
-@compiled
+@lean
 def _first_ranking(
     program: Program,
     groups: Groups,
@@ -125,12 +129,10 @@ def _first_ranking(
 ) -> int:
     """Sort at the first prices and add that ranking."""
     search.pace[BOUND] = _bound_at(program, groups, prices, search.adjusted, order, search.spare)
-    if master.counts[RANKINGS_FOUND] == master.relevance.size:
-        make_room(master)
     return add_ranking(program, master, centred, factor, order)
 
 
-@compiled
+@lean
 def _next_ranking(
     program: Program,
     groups: Groups,
@@ -144,8 +146,6 @@ def _next_ranking(
 ) -> int:
     """Sort at the next trial prices, learn from the bound there, and add the ranking if it earns something, else -1."""
     trial, pace = search.trial, search.pace
-    if master.counts[RANKINGS_FOUND] == master.relevance.size:
-        make_room(master)
     _between(program.below, program.above, prices, master.prices, pace[SMOOTHING] if smooth else 0.0, trial)
     bound = _bound_at(program, groups, trial, search.adjusted, order, search.spare)
     place = add_ranking(program, master, centred, factor, order)
@@ -159,7 +159,7 @@ def _next_ranking(
     return _kept_if_worth(master.values, master.shares, master.prices, master.counts, place)
 
 
-@compiled
+@lean
 def _bound_at(
     program: Program, groups: Groups, prices: Floats, adjusted: Floats, order: Integers, spare: Integers
 ) -> float:
@@ -169,7 +169,7 @@ def _bound_at(
     return _value_at(program.low, program.high, program.slots, prices, adjusted, order)
 
 
-@compiled
+@lean
 def _adjust(
     gains: Floats, indptr: Integers, indices: Integers, values: Floats, prices: Floats, adjusted: Floats
 ) -> None:
@@ -181,7 +181,7 @@ def _adjust(
         adjusted[candidate] = value
 
 
-@compiled
+@lean
 def _value_at(low: Floats, high: Floats, slots: Floats, prices: Floats, adjusted: Floats, order: Integers) -> float:
     """The penalty's part of the bound and the best ranking's."""
     value = 0.0
@@ -192,7 +192,7 @@ def _value_at(low: Floats, high: Floats, slots: Floats, prices: Floats, adjusted
     return value
 
 
-@compiled
+@lean
 def _basis_value(prices: Floats, edge: Floats) -> float:
     """The objective by the master's prices: as good as they are, and cheap."""
     value = prices[edge.size]
@@ -201,7 +201,7 @@ def _basis_value(prices: Floats, edge: Floats) -> float:
     return float(value)
 
 
-@compiled
+@lean
 def _kept_if_worth(values: Floats, shares: Floats, prices: Floats, counts: Integers, place: int) -> int:
     """The last ranking's place; -1, and the ranking dropped, if it earns nothing at the master's prices."""
     r = shares.shape[0]
@@ -214,7 +214,7 @@ def _kept_if_worth(values: Floats, shares: Floats, prices: Floats, counts: Integ
     return -1
 
 
-@compiled
+@lean
 def _next_smoothing(
     low: Floats, high: Floats, shares: Floats, place: int, best: Floats, trial: Floats, smoothing: float
 ) -> float:
@@ -228,7 +228,7 @@ def _next_smoothing(
     return max(smoothing - ROUGHER, 0.0)
 
 
-@compiled
+@lean
 def _between(below: Floats, above: Floats, best: Floats, latest: Floats, weight: float, trial: Floats) -> None:
     """weight · best + (1 − weight) · latest, inside the box of the prices."""
     for category in range(trial.size):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.solver.jit import compiled
+from excalibr.solver.jit import compiled, lean
 from excalibr.solver.ordering import value_at_rank
 from excalibr.solver.program import Program
 
@@ -106,7 +106,7 @@ def new_master(
     )
 
 
-@compiled
+@lean
 def add_ranking(program: Program, master: Master, centred: Floats, factor: float, ranking: Integers) -> int:
     """Put a ranking (by rank) into the pool, which must have room; returns its place."""
     place = int(master.counts[RANKINGS_FOUND])
@@ -120,7 +120,7 @@ def add_ranking(program: Program, master: Master, centred: Floats, factor: float
     return place
 
 
-@compiled
+@lean
 def _effect(
     slots: Floats,
     indptr: Integers,
@@ -143,19 +143,19 @@ def _effect(
     return relevance
 
 
-@compiled
+@lean
 def _copy_row(source: Integers, target: Integers, row: int) -> None:
     for place in range(target.shape[1]):
         target[row, place] = source[place]
 
 
-@compiled
+@lean
 def _copy_column(source: Floats, target: Floats, column: int) -> None:
     for row in range(target.shape[0]):
         target[row, column] = source[row]
 
 
-@compiled
+@lean
 def resume(program: Program, master: Master, factor: float, fresh: bool) -> bool:
     """Set the master up on its pool for these gains and slopes: on the basis that it had, or else on a first one.
 
@@ -172,7 +172,7 @@ def resume(program: Program, master: Master, factor: float, fresh: bool) -> bool
     return True
 
 
-@compiled
+@lean
 def _first_basis(program: Program, master: Master) -> None:
     """The pool's first ranking, and every category's slack on the piece where that ranking puts it."""
     r = master.piece.size
@@ -187,7 +187,7 @@ def _first_basis(program: Program, master: Master) -> None:
             master.piece[category] = ABOVE
 
 
-@compiled
+@lean
 def _take_basis(program: Program, master: Master) -> bool:
     """Mark what is basic, put every slack on its edge, and factorise."""
     for ranking in range(master.counts[RANKINGS_FOUND]):
@@ -206,7 +206,7 @@ def _take_basis(program: Program, master: Master) -> bool:
     return refactorise(master)
 
 
-@compiled
+@lean
 def slope_of(piece: int, below: float, above: float) -> float:
     """What one more unit of a basic slack earns on its piece."""
     if piece == BELOW:
@@ -214,7 +214,7 @@ def slope_of(piece: int, below: float, above: float) -> float:
     return -above if piece == ABOVE else 0.0
 
 
-@compiled
+@lean
 def price_basis(program: Program, master: Master) -> None:
     """prices = (profit of the basic variables) · inverse."""
     m = master.basis.size
@@ -232,7 +232,7 @@ def price_basis(program: Program, master: Master) -> None:
         master.prices[row] = price
 
 
-@compiled
+@lean
 def lottery_value(program: Program, master: Master) -> float:
     """The objective of the basic lottery, from its rankings and weights."""
     value = 0.0
@@ -270,7 +270,7 @@ def make_room(master: Master) -> None:
     master.counts[RANKINGS_FOUND] = kept
 
 
-@compiled
+@lean
 def _move(master: Master, ranking: int, target: int) -> None:
     """Move a ranking to an earlier place of the pool."""
     if master.basic[ranking]:
@@ -286,7 +286,7 @@ def _move(master: Master, ranking: int, target: int) -> None:
     master.basic[target] = master.basic[ranking]
 
 
-@compiled
+@lean
 def refactorise(master: Master) -> bool:
     """Invert the basis anew by Gauss–Jordan with row pivots, and recompute the levels; False if it is singular."""
     m = master.basis.size
@@ -321,7 +321,7 @@ def refactorise(master: Master) -> bool:
     return True
 
 
-@compiled
+@lean
 def renew(program: Program, master: Master) -> bool:
     """Factorise and price anew, unless that was the last thing done; False if the basis is singular."""
     regular = master.counts[PIVOTS_SINCE] == 0 or refactorise(master)
@@ -329,7 +329,7 @@ def renew(program: Program, master: Master) -> bool:
     return regular
 
 
-@compiled
+@lean
 def _eliminate(work: Floats, pivot: int, largest: int) -> None:
     m = work.shape[0]
     for column in range(pivot, 2 * m):

@@ -2,14 +2,13 @@
 
 The entering variable moves on past a kink as long as the way is still worth it, so that a category's share goes from
 below its target to above without a pivot. Rankings of the pool are priced all together only now and then; in between
-the few that looked best are tried. Helpers take the arrays that they need: whole named tuples would cost more than the
-work, because every array in them is counted in and out of every call; so is every array of a helper with several ends.
+the few that looked best are tried.
 """
 
 from __future__ import annotations
 
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.solver.jit import compiled
+from excalibr.solver.jit import lean
 from excalibr.solver.master import (
     ABOVE,
     BELOW,
@@ -37,7 +36,7 @@ ENTERING = -1
 NOBODY = -2
 
 
-@compiled
+@lean
 def optimise(program: Program, master: Master, newest: int, max_pivots: int, passes: int) -> bool:
     """Pivot until no ranking of the pool and no slack is worth entering; False if that was not reached.
 
@@ -95,7 +94,7 @@ def optimise(program: Program, master: Master, newest: int, max_pivots: int, pas
     return False
 
 
-@compiled
+@lean
 def _list_best(
     values: Floats, shares: Floats, prices: Floats, basic: Booleans, earns: Floats, listed: Integers, found: int
 ) -> int:
@@ -124,7 +123,7 @@ def _list_best(
     return count
 
 
-@compiled
+@lean
 def _best_listed(
     listed: Integers, count: int, values: Floats, shares: Floats, prices: Floats, basic: Booleans
 ) -> tuple[int, float]:
@@ -145,7 +144,7 @@ def _best_listed(
     return entering, best
 
 
-@compiled
+@lean
 def _best_slack(
     low: Floats,
     high: Floats,
@@ -176,7 +175,7 @@ def _best_slack(
     return entering, direction, best
 
 
-@compiled
+@lean
 def _entering_column(inverse: Floats, shares: Floats, entering: int, direction: float, column: Floats) -> None:
     """How fast each basic variable falls as the entering one moves."""
     m = column.size
@@ -191,7 +190,7 @@ def _entering_column(inverse: Floats, shares: Floats, entering: int, direction: 
                 column[place] += share * inverse[category, place]
 
 
-@compiled
+@lean
 def _advance(
     low: Floats,
     high: Floats,
@@ -246,7 +245,7 @@ def _advance(
         levels[leaving] = _cross(low, high, category, fall > 0.0, piece, edge)
 
 
-@compiled
+@lean
 def _leaving(
     low: Floats, high: Floats, basis: Integers, piece: Integers, levels: Floats, column: Floats
 ) -> tuple[int, float]:
@@ -272,7 +271,7 @@ def _leaving(
     return leaving, max(shortest, 0.0)
 
 
-@compiled
+@lean
 def _room(piece: int, width: float, level: float, fall: float) -> float:
     """How far a basic variable can go in its direction before its piece ends; -1 for no end.
 
@@ -285,7 +284,7 @@ def _room(piece: int, width: float, level: float, fall: float) -> float:
     return max(width + level, 0.0) if fall > 0.0 else max(-level, 0.0)
 
 
-@compiled
+@lean
 def _kink(low: float, high: float, below: float, above: float, piece: int, downwards: bool) -> float:
     """How much less a basic slack earns a unit of its way beyond the end of its piece."""
     if low == high:
@@ -293,7 +292,7 @@ def _kink(low: float, high: float, below: float, above: float, piece: int, downw
     return above if piece == (ABOVE if downwards else INSIDE) else below
 
 
-@compiled
+@lean
 def _cross(low: Floats, high: Floats, category: int, downwards: bool, piece: Integers, edge: Floats) -> float:
     """A basic slack goes over to the next piece; returns where it stands, counted from that piece's edge."""
     stands = 0.0
@@ -307,7 +306,7 @@ def _cross(low: Floats, high: Floats, category: int, downwards: bool, piece: Int
     return stands
 
 
-@compiled
+@lean
 def _exchange(inverse: Floats, column: Floats, prices: Floats, leaving: int, direction: float, reduced: float) -> None:
     """The entering variable takes the leaving one's place: inverse and prices follow. Changes ``column``."""
     m = column.size
@@ -324,7 +323,7 @@ def _exchange(inverse: Floats, column: Floats, prices: Floats, leaving: int, dir
             prices[row] += direction * reduced * factor
 
 
-@compiled
+@lean
 def _rest(
     low: Floats,
     high: Floats,
@@ -346,7 +345,7 @@ def _rest(
             edge[category] = low[category] if fall > 0.0 else high[category]
 
 
-@compiled
+@lean
 def _unrest(
     low: Floats,
     high: Floats,
