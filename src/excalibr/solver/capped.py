@@ -18,7 +18,7 @@ __all__ = ["Groups", "best_ranking", "new_groups"]
 
 
 class Groups(NamedTuple):
-    """The group of each candidate, −1 for none; how many of each group may be shown; room to count. Empty: no groups."""
+    """The group of each candidate, −1 for none; how many of each may be shown; room to count. Empty: no groups."""
 
     group_of: Integers
     limits: Integers
@@ -27,7 +27,7 @@ class Groups(NamedTuple):
 
 @compiled
 def new_groups(group_of: Integers, limits: Integers) -> Groups:
-    """Groups with room to count; for every group the limits must leave k candidates that can be shown together."""
+    """Groups with room to count. The limits must leave k candidates that can be shown together."""
     return Groups(group_of, limits, np.empty(limits.size, dtype=np.int64))
 
 

@@ -1,9 +1,8 @@
 """Column generation: prices from the master program, a new ranking from sorting at them, until the gap closes.
 
-It needs few sorts when there are few categories, it starts from whatever rankings and basis are there, and it ends
-exactly where the proximal method only comes close. So it has three jobs: small problems, sweeps over trade-offs, and the
-last digits of hard problems. Rankings are priced between the best prices so far and the master's (Wentges smoothing),
-which keeps the dual from swinging.
+It ends exactly where the proximal method only comes close, and starts from whatever rankings and basis are there. So it
+has three jobs: small problems, sweeps over trade-offs, and the last digits of hard problems. Prices for the next
+ranking lie between the best so far and the master's (Wentges smoothing), which keeps the dual from swinging.
 """
 
 from __future__ import annotations
@@ -60,8 +59,10 @@ def close_gap(
 ) -> int:
     """Add rankings to the master's until the gap is within ``tolerance``; the basis ends as the best lottery found.
 
-    ``centred`` · ``factor`` are the program's gains. ``prices`` (r,) is where to start and ends as the best prices
-    found; ``order`` is any permutation of the candidates and ends as the last sort. Returns the number of sorts.
+    ``centred`` · ``factor`` are the program's gains. ``prices`` (r,) ends as the best prices found, and is where to
+    start if it is ``given`` or the pool is empty; otherwise the start is where the master's basis would stay optimal.
+    ``fresh`` says that the master's basis is factorised; ``order`` is any permutation of the candidates and ends as
+    the last sort. Returns the number of sorts.
     """
     r = program.low.size
     limit = min(max_sorts, SORTS_A_CATEGORY * (r + 10))

@@ -16,20 +16,22 @@ from excalibr.policy import Policy
 from excalibr.problem import Limits, Problem
 from excalibr.solver.kernel import STALLED, close_program, solve_program
 
-__all__ = ["FEW_CATEGORIES", "UNLIMITED", "Answer", "Pool", "answer_to", "close", "new_pool", "policy_of", "program_of"]
+__all__ = ["UNLIMITED", "Answer", "Pool", "answer_to", "close", "new_pool", "policy_of", "program_of"]
 
 _Arrays: TypeAlias = tuple[Floats, Integers, Integers, Floats, Floats, Floats, Floats, Floats, Floats]
 
 UNLIMITED = 2**62
 FEW_CATEGORIES = 12
-"""Up to so many categories column generation is quicker than the proximal method."""
+FEW_FOR_MANY_SLOTS = 20
+"""Up to so many categories column generation is quicker than the proximal method; the second where most candidates are
+shown (n ≤ 2k)."""
 
 ROOM = 64
 ROOM_A_CATEGORY = 6
 
 _NO_RANKINGS = np.empty((0, 0), dtype=np.int64)
 _NO_PRICES = np.empty(0)
-_NO_GROUPS = np.empty(0, dtype=np.int64)
+_NO_GROUPS = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
 class Answer(NamedTuple):
@@ -69,7 +71,8 @@ def new_pool(k: int, r: int, rankings: int = 0) -> Pool:
 
 def answer_to(problem: Problem, limits: Limits) -> Answer:
     """The quicker method's answer; where that stalls, column generation goes on from it."""
-    if problem.r <= FEW_CATEGORIES:
+    few = FEW_FOR_MANY_SLOTS if problem.n <= 2 * problem.k else FEW_CATEGORIES
+    if problem.r <= few:
         return close(problem, [problem], limits, new_pool(problem.k, problem.r))[0]
     tolerance, budget = limits.tolerance, _budget(limits)
     answer = Answer(*solve_program(*program_of(problem), tolerance, budget))
@@ -82,9 +85,17 @@ def answer_to(problem: Problem, limits: Limits) -> Answer:
 
 
 def close(
-    problem: Problem, problems: list[Problem], limits: Limits, pool: Pool, first: Answer | None = None
+    problem: Problem,
+    problems: list[Problem],
+    limits: Limits,
+    pool: Pool,
+    first: Answer | None = None,
+    groups: tuple[Integers, Integers] = _NO_GROUPS,
 ) -> list[Answer]:
-    """Column generation for one problem at several trade-offs, in this order, from the pool and a first answer."""
+    """Column generation for one problem at several trade-offs, in this order, from the pool and a first answer.
+
+    ``groups`` are the group of each candidate (−1 for none) and how many of each group a ranking may show.
+    """
     rows, penalties = problem.memberships, [each.penalty for each in problems]
     rankings, weights, prices, gaps, reports = close_program(
         problem.scores,
@@ -99,11 +110,16 @@ def close(
         np.array([1.0 - each.trade_off for each in problems]),
         limits.tolerance,
         _budget(limits) - (first.sorts if first else 0),
-        _NO_GROUPS,
-        _NO_GROUPS,
+        groups[0],
+        groups[1],
         first.rankings if first else _NO_RANKINGS,
         first.prices if first else _NO_PRICES,
-        *pool,
+        pool.rankings,
+        pool.shares,
+        pool.relevance,
+        pool.basis,
+        pool.piece,
+        pool.counts,
     )
     return [
         Answer(rankings[place, :count], weights[place, :count], prices[place], float(gaps[place]), status, sorts)

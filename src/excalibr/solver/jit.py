@@ -1,7 +1,7 @@
 """The only module that knows numba: how kernel functions are compiled, cached and announced.
 
-``@compiled`` marks an inner function, ``@lean`` one that makes no arrays, ``entry(...)`` a function that Python calls. Both release the GIL. With
-``NUMBA_DISABLE_JIT=1`` they are plain Python, bit for bit the same.
+``@compiled`` marks an inner function, ``@lean`` one that makes no arrays, ``entry(...)`` a function that Python calls.
+All release the GIL. With ``NUMBA_DISABLE_JIT=1`` they are plain Python, bit for bit the same.
 """
 
 from __future__ import annotations

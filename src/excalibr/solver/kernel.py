@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from excalibr._types import Floats, Integers
-from excalibr.solver.certificate import gap_of_lottery
 from excalibr.solver.capped import new_groups
+from excalibr.solver.certificate import gap_of_lottery
 from excalibr.solver.columns import close_gap, lottery_of_basis
 from excalibr.solver.jit import (
     FLOAT,
@@ -135,8 +135,9 @@ def close_program(
     Trade-off t has the gains ``factors[t]`` · ``scores`` and the slopes ``below[t]`` and ``above[t]`` (T, r). The pool
     is what :func:`excalibr.solver.engine.new_pool` made, or what an earlier call left in it; ``first_rankings`` and
     ``first_prices`` are a start for the first trade-off, if there are any. ``group_of`` (n,) and ``group_limits`` (G,)
-    allow so many of each group in a ranking, if there are any. Returns rankings (T, r + 1, k), weights (T, r + 1), prices
-    (T, r), the gaps that these prove (T,), and of each trade-off the number of rankings, the status and the sorts (T, 3).
+    allow so many of each group in a ranking, if there are any. Returns rankings (T, r + 1, k), weights (T, r + 1),
+    prices (T, r), the gaps that these prove (T,), and of each trade-off the number of rankings, the status and the
+    sorts (T, 3).
     """
     count = factors.size
     rankings = np.empty((count, low.size + 1, position_weights.size), dtype=np.int64)
@@ -162,27 +163,20 @@ def close_program(
         if t == 0:
             _take_first(program, master, centred, factor, first_rankings, slot_order, first_prices, unit, prices[0])
         allowed = tolerance * max(1.0, factors[t] * spread)
-        aim = SAFETY * allowed / unit
         given = t == 0 and first_prices.size > 0
-        reports[t, SORTS] = close_gap(
-            program, groups, master, centred, factor, prices[t], given, t > 0, aim, max_sorts, order
+        sorts = close_gap(
+            *(program, groups, master, centred, factor, prices[t], given, t > 0),
+            *(SAFETY * allowed / unit, max_sorts, order),
         )
-        chosen, likely = lottery_of_basis(master)
-        chosen, likely = tidy_lottery(program, chosen, likely, slot_order)
         for category in range(low.size):
             prices[t, category] *= unit
-        gap = gap_of_lottery(
+        reports[t, RANKINGS_KEPT] = _keep_lottery(program, master, slot_order, rankings[t], weights[t])
+        gaps[t] = gap_of_lottery(
             *(gains, indptr, indices, values, low, high, below[t], above[t], position_weights),
-            *(chosen, likely, prices[t], order, groups),
+            *(rankings[t], weights[t, : reports[t, RANKINGS_KEPT]], prices[t], order, groups),
         )
-        gaps[t] = gap
-        reports[t, STATUS] = (
-            CONVERGED if gap <= allowed else (SORTS_SPENT if reports[t, SORTS] >= max_sorts else STALLED)
-        )
-        reports[t, RANKINGS_KEPT] = likely.size
-        for place in range(likely.size):
-            weights[t, place] = likely[place]
-            copy_into(chosen[place], rankings[t, place], position_weights.size)
+        reports[t, SORTS] = sorts
+        reports[t, STATUS] = CONVERGED if gaps[t] <= allowed else (SORTS_SPENT if sorts >= max_sorts else STALLED)
     return rankings, weights, prices, gaps, reports
 
 
@@ -194,6 +188,17 @@ def _centred(scores: Floats) -> Floats:
     for candidate in range(scores.size):
         centred[candidate] = scores[candidate] - best
     return centred
+
+
+@compiled
+def _keep_lottery(program: Program, master: Master, slot_order: Integers, rankings: Integers, weights: Floats) -> int:
+    """Write the basic lottery, tidied, to the first rows of the answer; returns how many rankings it has."""
+    chosen, probabilities = lottery_of_basis(master)
+    chosen, probabilities = tidy_lottery(program, chosen, probabilities, slot_order)
+    for place in range(probabilities.size):
+        weights[place] = probabilities[place]
+        copy_into(chosen[place], rankings[place], slot_order.size)
+    return int(probabilities.size)
 
 
 @compiled

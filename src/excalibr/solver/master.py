@@ -52,9 +52,9 @@ class Master(NamedTuple):
     """The pool of rankings and the simplex method's state.
 
     ``shares[j, t]`` and ``relevance[t]`` are what ranking t does; a row a category, so that pricing runs along memory.
-    ``values`` are the relevances in the program's unit. ``basis[i]`` is a ranking t ≥ 0, or −1 − j for slack j, which is
-    p_j minus an edge of its band and has a piecewise linear cost: outside the basis it rests on an edge (``piece`` is the
-    one on that side, ``edge`` where it stands), inside it lies on one piece and counts from that piece's edge.
+    ``values`` are the relevances in the program's unit. ``basis[i]`` is a ranking t ≥ 0, or −1 − j for slack j, which
+    is p_j minus an edge of its band and has a piecewise linear cost: outside the basis it rests on an edge (``piece``
+    is the one on that side, ``edge`` where it stands), inside it lies on one piece and counts from that piece's edge.
     ``inverse`` is transposed, ``inverse[row, place]``, so that pivots too run along memory.
     """
 
@@ -159,7 +159,8 @@ def _copy_column(source: Floats, target: Floats, column: int) -> None:
 def resume(program: Program, master: Master, factor: float, fresh: bool) -> bool:
     """Set the master up on its pool for these gains and slopes: on the basis that it had, or else on a first one.
 
-    Only the objective depends on the trade-off, so that a basis for one is feasible for every other.
+    Only the objective depends on the trade-off, so that a basis for one is feasible for every other; ``fresh`` says
+    that it is factorised already.
     """
     for ranking in range(master.counts[RANKINGS_FOUND]):
         master.values[ranking] = factor * master.relevance[ranking]

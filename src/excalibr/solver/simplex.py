@@ -40,7 +40,8 @@ NOBODY = -2
 def optimise(program: Program, master: Master, newest: int, max_pivots: int, passes: int) -> bool:
     """Pivot until no ranking of the pool and no slack is worth entering; False if that was not reached.
 
-    ``newest`` is a ranking to try before the whole pool is priced, or -1.
+    ``newest`` is a ranking to try before the whole pool is priced, or -1. After ``passes`` pricings of the whole pool
+    it is left at that: another sort is then worth more than the last pivots.
     """
     low, high, below, above = program.low, program.high, program.below, program.above
     values, shares, basic, listed = master.values, master.shares, master.basic, master.listed

@@ -14,15 +14,15 @@ from excalibr.solver.kernel import STALLED
 
 __all__ = ["Sweep"]
 
-TOO_MANY_CATEGORIES = 40
+TOO_MANY_CATEGORIES = 32
 """From so many on, neighbouring optima share too little: solving each from nothing is quicker."""
 
 
 class Sweep:
     """Solves one problem at any trade-offs, each from the rankings and the basis of all before.
 
-    Neighbouring trade-offs in a row cost least, but any order is allowed. Each policy is optimal by its own certificate,
-    and the same calls in the same order give the same bits.
+    Neighbouring trade-offs in a row cost least, but any order is allowed. Each policy is optimal by its own
+    certificate, and the same calls in the same order give the same bits.
 
     Examples
     --------
