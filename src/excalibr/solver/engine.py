@@ -122,8 +122,8 @@ def close(
         pool.counts,
     )
     return [
-        Answer(rankings[place, :count], weights[place, :count], prices[place], float(gaps[place]), status, sorts)
-        for place, (count, status, sorts) in enumerate(reports.tolist())
+        Answer(rankings[place, :count], weights[place, :count], prices[place], gap, status, sorts)
+        for place, (gap, (count, status, sorts)) in enumerate(zip(gaps.tolist(), reports.tolist(), strict=True))
     ]
 
 

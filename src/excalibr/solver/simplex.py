@@ -43,11 +43,8 @@ def optimise(program: Program, master: Master, newest: int, max_pivots: int, pas
     ``newest`` is a ranking to try before the whole pool is priced, or -1. After ``passes`` pricings of the whole pool
     it is left at that: another sort is then worth more than the last pivots.
     """
-    low, high, below, above = program.low, program.high, program.below, program.above
     values, shares, basic, listed = master.values, master.shares, master.basic, master.listed
-    basis, piece, edge, slack_basic = master.basis, master.piece, master.edge, master.slack_basic
-    earns, counts = master.earns, master.counts
-    prices, levels, column, inverse = master.prices, master.levels, master.column, master.inverse
+    prices, earns = master.prices, master.earns
     count = 0
     if newest >= 0:
         listed[0] = newest
@@ -55,44 +52,59 @@ def optimise(program: Program, master: Master, newest: int, max_pivots: int, pas
     whole = newest < 0
     for _ in range(max_pivots):
         if whole:
-            count = _list_best(values, shares, prices, basic, earns, listed, counts[RANKINGS_FOUND])
+            count = _list_best(values, shares, prices, basic, earns, listed, master.counts[RANKINGS_FOUND])
         entering, reduced = _best_listed(listed, count, values, shares, prices, basic)
-        slack, direction, slack_reduced = _best_slack(low, high, below, above, prices, piece, slack_basic)
+        slack, direction, slack_reduced = _best_slack(
+            program.low, program.high, program.below, program.above, prices, master.piece, master.slack_basic
+        )
         if slack_reduced > reduced:
             entering = slack
             reduced = slack_reduced
         else:
             direction = 1.0
-        if reduced <= WORTH_ENTERING:
-            if whole or passes == 0:
-                return True
+        if reduced > WORTH_ENTERING:
+            whole = False
+            if not _pivot(program, master, entering, direction, reduced):
+                return False
+        elif whole or passes == 0:
+            return True
+        else:
             passes -= 1
             whole = True
-            continue
-        whole = False
-        _entering_column(inverse, shares, entering, direction, column)
-        leaving, length, reduced = _advance(
-            low, high, below, above, basis, piece, edge, levels, column, inverse, prices, entering, direction, reduced
-        )
-        if leaving == NOBODY:
-            return False
-        if leaving != ENTERING:
-            _rest(low, high, basis[leaving], column[leaving], basic, slack_basic, piece, edge)
-            levels[leaving] = length
-            if entering >= 0:
-                basic[entering] = True
-            else:
-                levels[leaving] = direction * length
-                levels[leaving] += _unrest(low, high, -1 - entering, direction, slack_basic, piece, edge)
-            basis[leaving] = entering
-            _exchange(inverse, column, prices, leaving, direction, reduced)
-        counts[PIVOTS] += 1
-        counts[PIVOTS_SINCE] += 1
-        if counts[PIVOTS_SINCE] >= REFACTOR_EVERY:
-            if not refactorise(master):
-                return False
-            price_basis(program, master)
     return False
+
+
+@lean
+def _pivot(program: Program, master: Master, entering: int, direction: float, reduced: float) -> bool:
+    """Bring a variable into the basis; False if nothing ends its way or the basis is singular."""
+    low, high = program.low, program.high
+    basis, piece, edge = master.basis, master.piece, master.edge
+    basic, slack_basic = master.basic, master.slack_basic
+    prices, levels, column, inverse = master.prices, master.levels, master.column, master.inverse
+    _entering_column(inverse, master.shares, entering, direction, column)
+    leaving, length, reduced = _advance(
+        *(low, high, program.below, program.above, basis, piece, edge, levels, column, inverse, prices),
+        *(entering, direction, reduced),
+    )
+    if leaving == NOBODY:
+        return False
+    if leaving != ENTERING:
+        _rest(low, high, basis[leaving], column[leaving], basic, slack_basic, piece, edge)
+        levels[leaving] = length
+        if entering >= 0:
+            basic[entering] = True
+        else:
+            levels[leaving] = direction * length
+            levels[leaving] += _unrest(low, high, -1 - entering, direction, slack_basic, piece, edge)
+        basis[leaving] = entering
+        _exchange(inverse, column, prices, leaving, direction, reduced)
+    master.counts[PIVOTS] += 1
+    master.counts[PIVOTS_SINCE] += 1
+    regular = True
+    if master.counts[PIVOTS_SINCE] >= REFACTOR_EVERY:
+        regular = refactorise(master)
+        price_basis(program, master)
+    return regular
 
 
 @lean
