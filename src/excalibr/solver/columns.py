@@ -249,7 +249,8 @@ def lottery_of_basis(master: Master) -> tuple[Integers, Floats]:
     count = 0
     for place in range(master.basis.size):
         if master.basis[place] >= 0:
-            copy_into(master.rankings[master.basis[place]], rankings[count], rankings.shape[1])
+            for rank in range(rankings.shape[1]):
+                rankings[count, rank] = master.rankings[master.basis[place], rank]
             weights[count] = max(master.levels[place], 0.0)
             count += 1
     return rankings, weights

@@ -154,27 +154,33 @@ def close_program(
     sort_afresh(centred, order, np.empty(scores.size, dtype=np.int64), scores.size)
     spread = -centred[order[scores.size - 1]]
     for t in range(count):
+        slopes_below = below[t]
+        slopes_above = above[t]
+        best = prices[t]
+        lottery = rankings[t]
+        likely = weights[t]
         for candidate in range(scores.size):
             gains[candidate] = factors[t] * scores[candidate]
         program, unit = scaled_program(
-            gains, indptr, indices, values, low, high, below[t], above[t], position_weights, slot_order
+            gains, indptr, indices, values, low, high, slopes_below, slopes_above, position_weights, slot_order
         )
         factor = factors[t] / unit
         if t == 0:
-            _take_first(program, master, centred, factor, first_rankings, slot_order, first_prices, unit, prices[0])
+            _take_first(program, master, centred, factor, first_rankings, slot_order, first_prices, unit, best)
         allowed = tolerance * max(1.0, factors[t] * spread)
         given = t == 0 and first_prices.size > 0
         sorts = close_gap(
-            *(program, groups, master, centred, factor, prices[t], given, t > 0),
+            *(program, groups, master, centred, factor, best, given, t > 0),
             *(SAFETY * allowed / unit, max_sorts, order),
         )
         for category in range(low.size):
-            prices[t, category] *= unit
-        reports[t, RANKINGS_KEPT] = _keep_lottery(program, master, slot_order, rankings[t], weights[t])
+            best[category] *= unit
+        kept = _keep_lottery(program, master, slot_order, lottery, likely)
         gaps[t] = gap_of_lottery(
-            *(gains, indptr, indices, values, low, high, below[t], above[t], position_weights),
-            *(rankings[t], weights[t, : reports[t, RANKINGS_KEPT]], prices[t], order, groups),
+            *(gains, indptr, indices, values, low, high, slopes_below, slopes_above, position_weights),
+            *(lottery, likely[:kept], best, order, groups),
         )
+        reports[t, RANKINGS_KEPT] = kept
         reports[t, SORTS] = sorts
         reports[t, STATUS] = CONVERGED if gaps[t] <= allowed else (SORTS_SPENT if sorts >= max_sorts else STALLED)
     return rankings, weights, prices, gaps, reports
@@ -197,7 +203,8 @@ def _keep_lottery(program: Program, master: Master, slot_order: Integers, rankin
     chosen, probabilities = tidy_lottery(program, chosen, probabilities, slot_order)
     for place in range(probabilities.size):
         weights[place] = probabilities[place]
-        copy_into(chosen[place], rankings[place], slot_order.size)
+        for slot in range(slot_order.size):
+            rankings[place, slot] = chosen[place, slot]
     return int(probabilities.size)
 
 
