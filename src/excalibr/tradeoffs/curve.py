@@ -14,7 +14,7 @@ import numpy as np
 from excalibr._types import Floats
 from excalibr.policy import Policy
 from excalibr.problem import Limits, Problem
-from excalibr.solver import solve, thinned
+from excalibr.solver import Sweep, thinned
 from excalibr.solver.certificate import proven_gap
 
 __all__ = ["Curve", "Point", "chord", "mix"]
@@ -49,11 +49,12 @@ class Curve:
         self.problem = problem
         self.limits = limits
         self.solves = 0
+        self._sweep = Sweep(problem, limits)
 
     def at(self, trade_off: float) -> Point:
         """The optimum at λ."""
         self.solves += 1
-        return _point(solve(self.problem.with_trade_off(trade_off), self.limits))
+        return _point(self._sweep.solve(trade_off))
 
     @cached_property
     def most_relevant(self) -> Point:
