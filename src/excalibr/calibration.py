@@ -218,8 +218,8 @@ def frontier(
     scores, categories, target
         As in :func:`calibrate`.
     tolerance
-        The polyline is certified to be within this of the true curve everywhere, in deviation or in relevance (in units
-        of the spread of the scores). 0 finds every vertex; there can be thousands, at a solve or two each.
+        The polyline is certified to be within this of the true curve everywhere, with deviation as it is and relevance
+        in units of the spread of the scores. 0 finds every vertex; there can be thousands, at a solve or two each.
     max_vertices
         Stop at so many vertices; ``error`` of the result then says how near the curve is.
     **asked

@@ -14,7 +14,7 @@ from excalibr.problem import Limits, Problem
 from excalibr.solver.arranged import policy_of, solve_arranged
 from excalibr.solver.arrangement import arrange
 from excalibr.solver.ends import at_end
-from excalibr.solver.engines import close, new_pool
+from excalibr.solver.engines import Answer, close, new_pool
 from excalibr.solver.kernel import STALLED
 
 __all__ = ["Sweep"]
@@ -52,27 +52,36 @@ class Sweep:
         """The optimum at one trade-off."""
         return self.solve_all([self._arrangement.problem.with_trade_off(trade_off)])[0]
 
-    def solve_all(self, problems: Sequence[Problem]) -> list[Policy]:
+    def solve_all(self, problems: Sequence[Problem], limits: Limits | None = None) -> list[Policy]:
         """The optima of the same problem at several trade-offs, found in this order, in one call of the kernel."""
-        policies = self._solve(list(problems))
+        limits = limits or self._limits
+        policies = self._solve(list(problems), limits)
         for place, policy in enumerate(policies):
             if policy.problem.trade_off in (0.0, 1.0):
-                policies[place] = at_end(policy, self._limits, solve_arranged)
+                policies[place] = at_end(policy, limits, self._solve_one)
         return policies
 
-    def _solve(self, problems: list[Problem]) -> list[Policy]:
+    def _solve_one(self, problem: Problem, limits: Limits) -> Policy:
+        return self._solve([problem], limits)[0]
+
+    def _solve(self, problems: list[Problem], limits: Limits) -> list[Policy]:
         if not self._together or not problems:
-            return [solve_arranged(problem, self._limits) for problem in problems]
+            return [solve_arranged(problem, limits) for problem in problems]
         arrangement = self._arrangement
         answers = close(
             arrangement.program(0.0),
             np.array([arrangement.penalty(problem.trade_off, 0.0) for problem in problems]),
             np.array([1.0 - problem.trade_off for problem in problems]),
-            self._limits,
+            limits,
             self._pool,
             groups=arrangement.watched,
         )
         return [
-            solve_arranged(problem, self._limits) if found.status == STALLED else policy_of(problem, arrangement, found)
+            solve_arranged(problem, limits) if found.status == STALLED else self._policy(problem, found)
             for problem, found in zip(problems, answers, strict=True)
         ]
+
+    def _policy(self, problem: Problem, found: Answer) -> Policy:
+        if problem.terms is not None:
+            return policy_of(problem, self._arrangement, found)
+        return Policy(problem, found.rankings, found.weights, found.gap, found.prices)
