@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,9 @@ from excalibr.calibration import DEFAULT_TRADE_OFF
 from excalibr.errors import InputError, explain
 from excalibr.problem import SUM_TOLERANCE, Memberships
 from excalibr.settings import Settings
+
+if TYPE_CHECKING:
+    from excalibr.solver.many import Users
 
 __all__ = ["Batch", "OwnProblem", "Status"]
 
@@ -137,15 +140,20 @@ class Batch:
         return np.asarray(self.statuses < Status.NO_CANDIDATES)
 
     @cached_property
-    def arrays(self) -> Any:
+    def as_users(self) -> Users:
         """The batch as the kernel takes it; each different number of slots has its weights once."""
+        from excalibr.solver.many import Users
+
         rows = self.memberships
         sizes, group = np.unique(self.slots, return_inverse=True)
         weights = [np.empty(0), *(self.settings.weights_of(int(size)) for size in sizes if size)]
         begins = (np.cumsum(sizes) - sizes)[group]
-        items = (self.items, rows.indptr, rows.indices, rows.values)
-        asked = (self.targets, self.trade_offs, self.slots, begins, np.concatenate(weights))
-        return self.scores, self.starts, *items, *asked
+        return Users(
+            *(self.scores, self.starts, self.items),
+            *(rows.indptr, rows.indices, rows.values),
+            *(self.targets, self.trade_offs, self.slots),
+            *(frozen(begins), frozen(np.concatenate(weights))),
+        )
 
     def with_statuses(self, statuses: Integers) -> Batch:
         """The same batch with what is known of its users from elsewhere; a worse status of our own stays."""

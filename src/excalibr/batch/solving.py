@@ -122,9 +122,7 @@ def measure(batch: Batch, lotteries: Lotteries) -> Floats:
     from excalibr.solver.many import measure_range
 
     first, last = lotteries.first, lotteries.first + len(lotteries.counts)
-    kernel: Any = measure_range
-    measured: Floats = kernel(*batch.arrays, lotteries.places, lotteries.weights, lotteries.counts, first, last)
-    return measured
+    return measure_range(batch.as_users, lotteries.places, lotteries.weights, lotteries.counts, first, last)
 
 
 def sum_up(statuses: Integers, *, level: int = 3) -> None:
@@ -141,13 +139,13 @@ def _keep(lotteries: Lotteries) -> Lotteries:
 
 def _compiled_solve(batch: Batch, fall_back: bool) -> Solve:
     """The loop over users inside the kernel."""
-    from excalibr.solver.engines import FEW_CATEGORIES, sorts_allowed
+    from excalibr.solver.engines import sorts_allowed
     from excalibr.solver.many import solve_range
 
     kernel: Any = solve_range
     limits = batch.settings.limits()
     asked, at_end = _asked(batch, fall_back), _at_end(batch)
-    arrays = (*batch.arrays, asked, limits.tolerance, sorts_allowed(limits), FEW_CATEGORIES)
+    arrays = (batch.as_users, asked, limits.tolerance, sorts_allowed(limits))
     kernel(*arrays, 0, 0)  # compiled or loaded here, and not by every thread at once
 
     def solve(first: int, last: int) -> Lotteries:

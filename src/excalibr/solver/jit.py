@@ -1,7 +1,7 @@
 """The only module that knows numba: how kernel functions are compiled, cached and announced.
 
-``@compiled`` marks an inner function, ``entry(...)`` a function that Python calls. Both release the GIL. With
-``NUMBA_DISABLE_JIT=1`` they are plain Python, bit for bit the same.
+``@compiled`` marks an inner function, ``@lean`` one that makes no arrays, ``entry(...)`` a function that Python calls.
+All release the GIL. With ``NUMBA_DISABLE_JIT=1`` they are plain Python, bit for bit the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,24 @@ from typing import Any, TypeVar
 import numba
 from numba import types
 
-__all__ = ["BOOLEAN", "FLOAT", "FLOATS", "INTEGER", "INTEGERS", "RANKINGS", "TABLE", "compiled", "entry", "inner"]
+__all__ = [
+    "BOOLEAN",
+    "FLOAT",
+    "FLOATS",
+    "FLOAT_ROWS",
+    "FLOAT_TABLES",
+    "INTEGER",
+    "INTEGERS",
+    "OWN_FLOATS",
+    "OWN_FLOAT_ROWS",
+    "OWN_INTEGERS",
+    "OWN_RANKINGS",
+    "RANKINGS",
+    "compiled",
+    "entry",
+    "lean",
+    "record",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -32,8 +49,15 @@ FLOAT = types.float64
 INTEGER = types.int64
 FLOATS = types.Array(types.float64, 1, "C", readonly=True)
 INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
-TABLE = types.Array(types.float64, 2, "C", readonly=True)
 RANKINGS = types.Array(types.int64, 2, "C", readonly=True)
+FLOAT_ROWS = types.Array(types.float64, 2, "C", readonly=True)
+FLOAT_TABLES = types.Array(types.float64, 3, "C", readonly=True)
+
+# What a kernel keeps from call to call, it writes to.
+OWN_FLOATS = types.Array(types.float64, 1, "C")
+OWN_FLOAT_ROWS = types.Array(types.float64, 2, "C")
+OWN_INTEGERS = types.Array(types.int64, 1, "C")
+OWN_RANKINGS = types.Array(types.int64, 2, "C")
 
 
 def compiled(function: Function) -> Function:
@@ -41,26 +65,41 @@ def compiled(function: Function) -> Function:
     return numba.njit(**_OPTIONS, **_INNER_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
-def entry(*arguments: Any) -> Callable[[Function], Function]:
-    """Compile a function that Python calls for these argument types, when it is first called, or load it from disk."""
+def lean(function: Function) -> Function:
+    """Compile an inner function that neither makes nor returns an array.
+
+    It borrows the arrays of its arguments instead of counting them in and out, which takes longer than a small function
+    itself when they come in named tuples.
+    """
+    return numba.njit(_nrt=False, **_OPTIONS, **_INNER_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def entry(*arguments: Any, calls: tuple[Any, ...] = ()) -> Callable[[Function], Function]:
+    """Compile a function that Python calls for these argument types, when it is first called, or load it from disk.
+
+    ``calls`` are other entries, which become the function's first arguments: it calls what is compiled once already.
+    """
 
     def decorate(function: Function) -> Function:
-        return function if numba.config.DISABLE_JIT else _Entry(function, arguments)  # type: ignore[return-value]
+        if not numba.config.DISABLE_JIT:
+            return _Entry(function, arguments, calls)  # type: ignore[return-value]
+        return functools.partial(function, *calls) if calls else function  # type: ignore[return-value]
 
     return decorate
 
 
-def inner(function: Function) -> Function:
-    """The function of an entry, for the compiled code of another entry to call."""
-    return compiled(getattr(function, "__wrapped__", function))
+def record(kind: type, *fields: Any) -> Any:
+    """The argument type of a named tuple with these types of fields; its arrays must be read-only where these are."""
+    return types.NamedTuple(fields, kind)
 
 
 class _Entry:
     """A function that is compiled once, at its first call, for one set of argument types."""
 
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], calls: tuple[_Entry, ...]) -> None:
         functools.update_wrapper(self, function)
         self._arguments = arguments
+        self._calls = calls
 
     def __call__(self, *arguments: Any) -> Any:
         return self._kernel(*arguments)
@@ -68,10 +107,13 @@ class _Entry:
     @functools.cached_property
     def _kernel(self) -> Any:
         dispatcher = _cached(self.__wrapped__)  # type: ignore[attr-defined]
+        called = [other._kernel for other in self._calls]
         with _notice():
-            dispatcher.compile(self._arguments)
+            dispatcher.compile(
+                (*(types.FunctionType(other.nopython_signatures[0]) for other in called), *self._arguments)
+            )
         dispatcher.disable_compile()
-        return dispatcher
+        return functools.partial(dispatcher, *called) if called else dispatcher
 
 
 def _cached(function: Callable[..., Any]) -> Any:
