@@ -12,17 +12,30 @@ import numpy as np
 
 from excalibr import seeds
 from excalibr._types import Floats
-from excalibr.batch import Batch, Status, solve_users
+from excalibr.batch import Batch, Beyond, Status, solve_users
 from excalibr.calibration import DEFAULT_TRADE_OFF
 from excalibr.errors import BatchWarning, InputError, explain, unknown_name
 from excalibr.parallel import Advance, checked_threads, progress_bar
 from excalibr.results import Finish, Results, draw_stored
 from excalibr.settings import Settings, option, read_settings
-from excalibr.tables import Candidates, Items, Tables, read_candidates, read_items, read_wanted
+from excalibr.tables import (
+    Candidates,
+    Items,
+    Pinned,
+    Seen,
+    Tables,
+    read_candidates,
+    read_items,
+    read_pinned,
+    read_shown,
+    read_wanted,
+)
 
 __all__ = ["Reranker"]
 
 FALLBACKS = ("relevance", "nothing", "error")
+
+NOTHING_PINNED = Pinned({}, np.zeros(1, dtype=bool))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,10 +44,11 @@ class Reranker(Settings):
 
     Parameters
     ----------
-    k, trade_off, relevance_loss, max_deviation, position_weights, divergence, category_weights, relative, floors, \
-caps, max_per_category, normalise, method, draws, tolerance, max_sorts
+    k, trade_off, relevance_loss, max_deviation, position_weights, divergence, attribute_weights, category_weights, \
+relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts
         As for :func:`excalibr.calibrate`, for every user; options by category name the categories, as in
-        ``floors={"drama": 0.1}``. ``trade_off`` and ``k`` may also come from columns of a users table.
+        ``floors={"drama": 0.1}``, or with several attributes ``floors={"genre": {"drama": 0.1}}``.
+        ``trade_off`` and ``k`` may also come from columns of a users table.
     seed
         A user's ranking is drawn by (seed, user), so that it stays the same from run to run and machine to machine.
     threads
@@ -81,8 +95,9 @@ caps, max_per_category, normalise, method, draws, tolerance, max_sorts
         day
             Anything that names the draw besides the user: a date, a page.
         **tables
-            ``history`` or ``targets``; ``users``, ``prior``, ``strength``, ``half_life``, ``separator``; and column
-            names: ``user_id``, ``item_id``, ``score``, ``category``, ``weight``, ``timestamp``, ``rank``.
+            ``history`` or ``targets``; ``users``, ``prior``, ``pinned``, ``shown``; ``strength``, ``half_life``,
+            ``separator``; and column names: ``user_id``, ``item_id``, ``score``, ``category`` (a list or a mapping of
+            them for several attributes), ``attribute``, ``weight``, ``low``, ``high``, ``timestamp``, ``rank``.
 
         Returns
         -------
@@ -133,7 +148,9 @@ caps, max_per_category, normalise, method, draws, tolerance, max_sorts
         options = read_settings(Tables, tables)
         known = items if isinstance(items, Items) else read_items(items, options)
         given = read_candidates(candidates, known, options)
-        batch = self._batch(given, known, options)
+        seen = None if options.shown is None else read_shown(given.users, known, options, self)
+        given = given if seen is None else given.without(seen.owners, seen.items)
+        batch = self._batch(given, seen, known, options)
         self._stop_at_bad(batch, given)
         finish = Finish(batch, given.keys(), self.seed, day, keep, measured)
         workers, fall_back = checked_threads(self.threads), self.fallback == "relevance"
@@ -141,9 +158,11 @@ caps, max_per_category, normalise, method, draws, tolerance, max_sorts
             parts = list(solve_users(batch, finish, fall_back=fall_back, threads=workers, advance=done))
         return Results(options, given, batch, parts)
 
-    def _batch(self, given: Candidates, items: Items, options: Tables) -> Batch:
+    def _batch(self, given: Candidates, seen: Seen | None, items: Items, options: Tables) -> Batch:
         """The candidates and what their users want, as one batch."""
         wanted = read_wanted(given.users, items, options)
+        pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
+        shown = {} if seen is None else seen.by_user()
         trade_off = DEFAULT_TRADE_OFF if self.trade_off is None else self.trade_off
         batch = Batch.of(
             given.scores,
@@ -153,9 +172,11 @@ caps, max_per_category, normalise, method, draws, tolerance, max_sorts
             items=given.items,
             trade_offs=_or_else(wanted.trade_offs, trade_off),
             slots=_or_else(wanted.slots, np.inf if self.k is None else self.k),
-            settings=self.numbered(items.categories.to_pylist()),
+            settings=self.numbered(items.categories.to_pylist(), items.attributes),
+            beyond=Beyond(items.attributes, wanted.highs, pinned.by_user, shown),
         )
-        return batch.with_statuses(wanted.statuses)
+        statuses = np.where(pinned.bad & (wanted.statuses == Status.OK), Status.BAD_PIN, wanted.statuses)
+        return batch.with_statuses(statuses)
 
     def _stop_at_bad(self, batch: Batch, given: Candidates) -> None:
         if self.fallback == "error" and not batch.good.all():

@@ -19,11 +19,12 @@ from excalibr.errors import InputError, explain, unknown_name
 from excalibr.methods import METHODS
 from excalibr.positions import NAMES as POSITION_WEIGHTS
 from excalibr.positions import position_weights as weigh_positions
-from excalibr.problem import Limits
+from excalibr.problem import Attribute, Limits
 
 __all__ = ["Settings", "option", "read_settings"]
 
 Kind = TypeVar("Kind")
+Own = TypeVar("Own", bound="Settings")
 
 AIMS = ("trade_off", "relevance_loss", "max_deviation")
 BY_CATEGORY = ("category_weights", "floors", "caps", "max_per_category")
@@ -57,6 +58,7 @@ class Settings:
         "log", "Attention of each slot: log, sqrt, reciprocal, uniform, or numbers."
     )
     divergence: str = option("l1", "How the distance from the target is measured: l1 or kl.")
+    attribute_weights: Any = option(None, "What an attribute's deviation counts, by attribute: genre=1,decade=0.5.")
     category_weights: Any = option(None, "What a category's deviation counts, by category: drama=2,epic=0.5.")
     relative: bool = option(False, "Count a deviation relative to the category's target.")
     floors: Any = option(None, "The least share that a category must have, by category: drama=0.1.")
@@ -93,16 +95,18 @@ class Settings:
         fields = dataclasses.fields(Settings)
         return {each.name: value for each in fields if _differs(value := getattr(self, each.name), each.default)}
 
-    def numbered(self: Kind, categories: Sequence[str]) -> Kind:
-        """The same with the categories' names in options by category turned into their numbers."""
-        numbers = {name: number for number, name in enumerate(categories)}
-        named = {name: value for name in BY_CATEGORY if isinstance(value := getattr(self, name), Mapping)}
-        for option_name, value in named.items():
-            for category in value:
-                if category not in numbers:
-                    raise unknown_name(option_name, category, categories)
-        changes = {name: {numbers[each]: amount for each, amount in value.items()} for name, value in named.items()}
-        return dataclasses.replace(self, **changes) if changes else self  # type: ignore[type-var]
+    def numbered(self: Own, categories: Sequence[str], attributes: Sequence[Attribute] = ()) -> Own:
+        """The same with the categories' names in options by category turned into their numbers.
+
+        Where there are several attributes these options go by attribute, ``{"genre": {"drama": 0.1}}``.
+        """
+        given = {name: value for name in BY_CATEGORY if (value := getattr(self, name)) is not None}
+        if not attributes:
+            changes = {name: _numbered(name, value, categories) for name, value in given.items()}
+        else:
+            changes = {name: _by_attribute(name, value, categories, attributes) for name, value in given.items()}
+        _check_attributes("attribute_weights", self.attribute_weights, attributes)
+        return dataclasses.replace(self, **changes) if changes else self
 
     def limits(self) -> Limits:
         """When a solver may stop."""
@@ -131,8 +135,8 @@ def read_settings(kind: type[Kind], options: dict[str, Any]) -> Kind:
     >>> read_settings(Settings, {"trade_of": 0.5})
     Traceback (most recent call last):
     excalibr.errors.InputError: option: is 'trade_of', must be one of 'k', 'trade_off', 'relevance_loss', \
-'max_deviation', 'position_weights', 'divergence', 'category_weights', 'relative', 'floors', 'caps', \
-'max_per_category', 'normalise', 'method', 'draws', 'tolerance', 'max_sorts'. Hint: did you mean 'trade_off'?
+'max_deviation', 'position_weights', 'divergence', 'attribute_weights', 'category_weights', 'relative', 'floors', \
+'caps', 'max_per_category', 'normalise', 'method', 'draws', 'tolerance', 'max_sorts'. Hint: did you mean 'trade_off'?
     """
     known = [each.name for each in dataclasses.fields(kind)]  # type: ignore[arg-type]
     for name in options:
@@ -144,6 +148,39 @@ def read_settings(kind: type[Kind], options: dict[str, Any]) -> Kind:
 def is_slots(k: object) -> bool:
     """Whether this can be a number of slots."""
     return isinstance(k, (int, np.integer)) and not isinstance(k, bool) and int(k) >= 1
+
+
+def _numbered(option_name: str, value: Any, categories: Sequence[str]) -> Any:
+    """A value by category, with numbers for names; one for all categories as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    numbers = {name: number for number, name in enumerate(categories)}
+    for category in value:
+        if category not in numbers:
+            raise unknown_name(option_name, category, categories)
+    return {numbers[category]: amount for category, amount in value.items()}
+
+
+def _by_attribute(option_name: str, value: Any, categories: Sequence[str], attributes: Sequence[Attribute]) -> Any:
+    _check_attributes(option_name, value, attributes)
+    columns = {each.name: each.columns for each in attributes}
+    return {
+        name: _numbered(f"{option_name}[{name!r}]", part, categories[columns[name]]) for name, part in value.items()
+    }
+
+
+def _check_attributes(option_name: str, value: Any, attributes: Sequence[Attribute]) -> None:
+    """What goes by attribute names attributes that there are."""
+    if value is None:
+        return
+    names = [each.name for each in attributes]
+    if not isinstance(value, Mapping) or not names:
+        hint = "name the columns of the attributes, category=['genre', 'decade']." if not names else ""
+        must = f"be a mapping by attribute, of {names}" if names else "go with several attributes"
+        raise InputError(explain(option_name, f"is {value!r}", must, hint))
+    for name in value:
+        if name not in names:
+            raise unknown_name(option_name, name, names)
 
 
 def _is_share(value: object) -> bool:

@@ -26,7 +26,7 @@ CHUNK_ROWS = 50_000
 """Rows that a task gathers before it solves them."""
 
 TABLE = "excalibr_table"
-BY_USER = ("history", "targets", "users")
+BY_USER = ("history", "targets", "users", "pinned", "shown")
 
 
 def rerank(candidates: Any, items: Any, *, day: Hashable = None, **options: Any) -> Any:
@@ -42,9 +42,9 @@ def rerank(candidates: Any, items: Any, *, day: Hashable = None, **options: Any)
         As for :meth:`excalibr.Reranker.rerank`.
     **options
         Those of :class:`excalibr.Reranker` (``k``, ``trade_off``, ``seed``, …, but for ``threads``) and those of its
-        methods (``history``, ``targets``, ``separator``, column names, …). ``history``, ``targets`` and ``users`` may
-        be Spark DataFrames, which travel with the candidates of the same user, or local tables, which are sent to
-        every worker.
+        methods (``history``, ``targets``, ``separator``, column names, …). ``history``, ``targets``, ``users``,
+        ``pinned`` and ``shown`` may be Spark DataFrames, which travel with the candidates of the same user, or local
+        tables, which are sent to every worker.
 
     Returns
     -------
@@ -165,9 +165,10 @@ class _Task:
     def answer_nothing(self, candidates: Any, what: str) -> Any:
         """The same for no candidates, with any target: only its columns matter."""
         items, shared = self.shared.value
-        names = {name: value for name, value in shared.items() if isinstance(value, str)}
+        names = {name: value for name, value in shared.items() if name not in (*BY_USER, "prior", "strength")}
         plain = dataclasses.replace(self, shared=_Value((items, names)))
-        return plain.answer(candidates, {"targets": {items.categories[0].as_py(): 1.0}}, what)
+        any_of = {each.name: {items.categories[each.start].as_py(): 1.0} for each in items.parts}
+        return plain.answer(candidates, {"targets": any_of if items.attributes else any_of[""]}, what)
 
     def columns_written(self, what: str) -> set[str]:
         """The columns that are ours, whatever the candidates have under their names."""
@@ -209,7 +210,7 @@ def _local(value: Any, name: str) -> Any:
     """A table as Arrow, from Spark or from here; other options as they are."""
     if _is_spark(value):
         return value.toArrow()
-    if value is None or isinstance(value, (str, int, float, Mapping)):
+    if value is None or isinstance(value, (str, int, float, Mapping, list, tuple)):
         return value
     return read_frame(value, name).data.to_arrow()
 

@@ -6,7 +6,8 @@ status, and stops nobody else. Every check is one pass over whole arrays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,13 +20,13 @@ from excalibr._sparse import SparseRows, read_rows
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.calibration import DEFAULT_TRADE_OFF
 from excalibr.errors import InputError, explain
-from excalibr.problem import SUM_TOLERANCE, Memberships
+from excalibr.problem import SUM_TOLERANCE, Attribute, Band, Memberships, Shown
 from excalibr.settings import Settings
 
 if TYPE_CHECKING:
     from excalibr.solver.many import Users
 
-__all__ = ["Batch", "OwnProblem", "Status"]
+__all__ = ["Batch", "Beyond", "OwnProblem", "Status"]
 
 
 class Status(IntEnum):
@@ -41,6 +42,7 @@ class Status(IntEnum):
     BAD_TRADE_OFF = 7
     BAD_K = 8
     FAILED = 9
+    BAD_PIN = 10
 
     @property
     def text(self) -> str:
@@ -50,6 +52,34 @@ class Status(IntEnum):
         'bad target'
         """
         return self.name.lower().replace("_", " ")
+
+
+@dataclass(frozen=True, eq=False)
+class Beyond:
+    """What users may have beyond the paper's problem, see :func:`excalibr.calibrate`.
+
+    Attributes
+    ----------
+    attributes
+        Which columns of the categories and targets are which attribute; empty for a single one.
+    highs
+        (users, r) the upper edges of targets that are bands, whose lower edges are the targets.
+    pinned
+        By user, slots and the candidates that keep them, counted from the user's first.
+    shown
+        By user, the rows of the categories that the user has seen, and their position weights.
+    """
+
+    attributes: tuple[Attribute, ...] = ()
+    highs: Floats | None = None
+    pinned: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    shown: Mapping[int, tuple[Integers, Floats]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.attributes or self.highs is not None or self.pinned or self.shown)
+
+
+NOTHING_BEYOND = Beyond()
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +108,8 @@ class Batch:
         The items' shares and the targets as they came, for those who check and normalise them themselves.
     own_trade_offs
         Whether users have trade-offs of their own, or all have that of ``settings``.
+    beyond
+        What users have beyond the paper's problem; then ``memberships`` and ``targets`` are as they came.
     """
 
     scores: Floats
@@ -92,6 +124,7 @@ class Batch:
     given_rows: SparseRows
     given_targets: Floats
     own_trade_offs: bool = False
+    beyond: Beyond = NOTHING_BEYOND
 
     @classmethod
     def of(
@@ -105,17 +138,21 @@ class Batch:
         trade_offs: ArrayLike | None = None,
         slots: ArrayLike | None = None,
         settings: Settings | None = None,
+        beyond: Beyond = NOTHING_BEYOND,
     ) -> Batch:
-        """Check the arguments of :func:`excalibr.calibrate_batch` and build the batch."""
+        """Check the arguments of :func:`excalibr.calibrate_batch` and build the batch.
+
+        What goes beyond the paper's problem is checked by :func:`excalibr.calibrate`, user by user.
+        """
         settings = settings or Settings()
         values = _flat("scores", scores)
         starts = _starts(indptr, len(values))
         users, sizes = len(starts) - 1, np.diff(starts)
         given_rows = _rows(categories)
-        memberships, bad_rows = _memberships(given_rows)
+        memberships, bad_rows = _memberships(given_rows, each_sums_to=max(1, len(beyond.attributes)))
         chosen = _items(items, len(values), memberships.n_candidates)
         given_targets = _targets(targets, users, memberships.n_categories)
-        wanted, bad_targets = _normalised_targets(given_targets)
+        wanted, bad_targets = _as_given(given_targets) if beyond else _normalised_targets(given_targets)
         balance, bad_trade_offs = _trade_offs(trade_offs, users, settings)
         places, bad_slots = _slots(slots, sizes, settings)
         wrong = {
@@ -127,7 +164,8 @@ class Batch:
             Status.NO_CANDIDATES: sizes == 0,
         }
         arrays = (frozen(values), frozen(starts), frozen(chosen), memberships, frozen(wanted), balance, places)
-        return cls(*arrays, _statuses(wrong, users), settings, given_rows, given_targets, trade_offs is not None)
+        given = (given_rows, given_targets, trade_offs is not None, beyond)
+        return cls(*arrays, _statuses(wrong, users), settings, *given)
 
     @property
     def users(self) -> int:
@@ -168,14 +206,45 @@ class Batch:
         if not isinstance(self.settings.position_weights, str):
             options["position_weights"] = self.settings.weights_of(int(self.slots[user]))
         rows: Any = self.given_rows[self.items[candidates]]
-        return OwnProblem((self.scores[candidates], rows, self.given_targets[user]), options)
+        if not self.beyond:
+            return OwnProblem((self.scores[candidates], rows, self.given_targets[user]), options)
+        options |= self._own_terms(user)
+        return OwnProblem((self.scores[candidates], self._by_attribute(rows), self._own_target(user)), options)
+
+    def _own_terms(self, user: int) -> dict[str, Any]:
+        """The user's pinned and shown items, as :func:`excalibr.calibrate` takes them."""
+        terms: dict[str, Any] = {}
+        if user in self.beyond.pinned:
+            terms["pinned"] = self.beyond.pinned[user]
+        if user in self.beyond.shown:
+            items, weights = self.beyond.shown[user]
+            terms["shown"] = Shown(categories=self._by_attribute(self.given_rows[items]), position_weights=weights)
+            if not isinstance(self.settings.position_weights, str):  # on the scale that they were given in
+                own = np.asarray(self.settings.position_weights, dtype=np.float64)
+                terms["position_weights"] = own[: self.slots[user]]
+        return terms
+
+    def _own_target(self, user: int) -> Any:
+        low = self.given_targets[user]
+        high = low if self.beyond.highs is None else self.beyond.highs[user]
+
+        def target(columns: slice) -> Any:
+            is_point = (low[columns] == high[columns]).all()
+            return low[columns] if is_point else Band(low[columns], high[columns])
+
+        named = self.beyond.attributes
+        return {each.name: target(each.columns) for each in named} if named else target(slice(None))
+
+    def _by_attribute(self, rows: Any) -> Any:
+        named = self.beyond.attributes
+        return {each.name: rows[:, each.columns] for each in named} if named else rows
 
 
 @dataclass(frozen=True, eq=False)
 class OwnProblem:
     """One user's scores, categories and target, and the options of :func:`excalibr.calibrate`."""
 
-    arrays: tuple[Floats, Any, Floats]
+    arrays: tuple[Floats, Any, Any]
     options: dict[str, Any]
 
 
@@ -208,8 +277,8 @@ def _rows(categories: Any) -> SparseRows:
     return rows
 
 
-def _memberships(rows: SparseRows) -> tuple[Memberships, Booleans]:
-    """The rows divided by their sums, and which of them cannot be: not finite, negative, or a sum other than 1."""
+def _memberships(rows: SparseRows, *, each_sums_to: int) -> tuple[Memberships, Booleans]:
+    """The rows brought to their sum, and which of them cannot be: not finite, negative, or another sum."""
     starts, values = rows.indptr.astype(np.int64), np.asarray(rows.data, dtype=np.float64)
     counts = np.diff(starts)
     sums = np.zeros(rows.shape[0])
@@ -217,6 +286,7 @@ def _memberships(rows: SparseRows) -> tuple[Memberships, Booleans]:
     if filled.any():
         sums[filled] = np.add.reduceat(values, starts[:-1][filled])
     owner = np.repeat(np.arange(rows.shape[0]), counts)
+    sums /= each_sums_to
     bad = ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
     bad[owner[~((values >= 0) & np.isfinite(values))]] = True
     values = values / np.where(bad, 1.0, sums)[owner]
@@ -248,6 +318,10 @@ def _targets(targets: ArrayLike, users: int, r: int) -> Floats:
         must = f"have shape ({users}, {r}), a row for each user, or ({r},), one for all"
         raise InputError(explain("targets", f"have shape {given.shape}", must))
     return given
+
+
+def _as_given(targets: Floats) -> tuple[Floats, Booleans]:
+    return targets, np.zeros(len(targets), dtype=bool)
 
 
 def _normalised_targets(given: Floats) -> tuple[Floats, Booleans]:

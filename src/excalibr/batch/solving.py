@@ -111,7 +111,8 @@ def solve_users(
     With ``fall_back``, users who cannot be calibrated are ranked by their scores; those without candidates or with
     scores that are not finite never are.
     """
-    solve = _compiled_solve(batch, fall_back) if batch.settings.is_plain() else _one_by_one_solve(batch, fall_back)
+    plain = batch.settings.is_plain() and not batch.beyond
+    solve = _compiled_solve(batch, fall_back) if plain else _one_by_one_solve(batch, fall_back)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExcalibrWarning)  # one for each user: the statuses tell them together
         yield from over_ranges(lambda first, last: finish(solve(first, last)), batch.users, threads, advance)
@@ -119,6 +120,8 @@ def solve_users(
 
 def measure(batch: Batch, lotteries: Lotteries) -> Floats:
     """(users, 6) what the lotteries of a range do, see :func:`excalibr.solver.many.measure_range`."""
+    if batch.beyond:
+        return _measure_one_by_one(batch, lotteries)
     from excalibr.solver.many import measure_range
 
     first, last = lotteries.first, lotteries.first + len(lotteries.counts)
@@ -196,14 +199,13 @@ def _one_by_one_solve(batch: Batch, fall_back: bool) -> Solve:
 def _solve_user(batch: Batch, user: int, fall_back: bool) -> Lotteries:
     status, reasons = int(batch.statuses[user]), {}
     if status < Status.NO_CANDIDATES:
-        own = batch.own_problem(user)
         try:
+            own = batch.own_problem(user)
             return _lotteries_of(batch, user, calibrate(*own.arrays, **own.options))
         except ExcalibrError as error:
             status, reasons[user] = int(Status.FAILED), str(error)
     ranked = fall_back and status not in NEVER_RANKED
-    scores, weights = batch.scores[batch.starts[user] : batch.starts[user + 1]], np.ones(int(ranked))
-    places = _by_relevance(scores, batch.settings.weights_of(int(batch.slots[user]))) if ranked else _NOWHERE
+    weights, places = np.ones(int(ranked)), _by_relevance(batch, user) if ranked else _NOWHERE
     nothing = np.full((1, batch.memberships.n_categories), np.nan)
     return Lotteries(
         user, places, weights, np.array([len(weights)]), nothing, np.array([np.nan]), np.array([status]), reasons
@@ -231,11 +233,40 @@ def _asked(batch: Batch, fall_back: bool) -> Integers:
     return np.where(batch.good, solved, otherwise).astype(np.int64)
 
 
-def _by_relevance(scores: Floats, position_weights: Floats) -> Integers:
-    """The best scores in the heaviest slots, ties by the lower index."""
-    ranking = np.empty(len(position_weights), dtype=np.int64)
-    ranking[slots_by_weight(position_weights)] = np.argsort(-scores, kind="stable")[: len(position_weights)]
+def _by_relevance(batch: Batch, user: int) -> Integers:
+    """The best scores in the heaviest slots, ties by the lower index; pinned candidates keep their slots."""
+    scores, k = batch.scores[batch.starts[user] : batch.starts[user + 1]], int(batch.slots[user])
+    ranking = np.full(k, -1, dtype=np.int64)
+    for slot, candidate in batch.beyond.pinned.get(user, {}).items():
+        if slot < k:
+            ranking[slot] = candidate
+    by_score = np.argsort(-scores, kind="stable")
+    by_score = by_score[~np.isin(by_score, ranking)]
+    by_weight = slots_by_weight(batch.settings.weights_of(k))
+    free = by_weight[ranking[by_weight] < 0]
+    ranking[free] = by_score[: len(free)]
     return ranking
+
+
+def _measure_one_by_one(batch: Batch, lotteries: Lotteries) -> Floats:
+    """The same as the kernel measures, for what it does not know: attributes are summed, bands have no inside."""
+    measured = np.full((len(lotteries.counts), 6), np.nan)
+    for place in np.flatnonzero(lotteries.counts).tolist():
+        user = lotteries.first + place
+        scores, ranking = batch.scores[batch.starts[user] : batch.starts[user + 1]], _by_relevance(batch, user)
+        if user not in lotteries.policies:  # ranked by relevance
+            measured[place, [0, 2]] = scores[ranking] @ batch.settings.weights_of(len(ranking))
+            continue
+        policy = lotteries.policies[user]
+        problem = policy.problem
+        before = Policy(problem, ranking[None], np.ones(1))
+        deviations = problem.distances(policy.draw_shares).sum(axis=-1)
+        measured[place] = (
+            *(scores @ before.exposure, problem.distances(before.shares).sum()),
+            *(scores @ policy.exposure, problem.distances(policy.shares).sum()),
+            *(policy.weights @ deviations, deviations.max()),
+        )
+    return measured
 
 
 def _spread(batch: Batch, user: int) -> float:

@@ -6,6 +6,19 @@ Everything is put in the order of its ids first, so that the order of input rows
 from excalibr.tables.candidates import Candidates, read_candidates
 from excalibr.tables.items import Items, read_items
 from excalibr.tables.options import Tables
+from excalibr.tables.pages import Pinned, Seen, read_pinned, read_shown
 from excalibr.tables.wanted import Wanted, read_wanted
 
-__all__ = ["Candidates", "Items", "Tables", "Wanted", "read_candidates", "read_items", "read_wanted"]
+__all__ = [
+    "Candidates",
+    "Items",
+    "Pinned",
+    "Seen",
+    "Tables",
+    "Wanted",
+    "read_candidates",
+    "read_items",
+    "read_pinned",
+    "read_shown",
+    "read_wanted",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,15 @@ class Candidates:
     def keys(self) -> list[Hashable]:
         """The users as Python values, by which their rankings are drawn."""
         return keys_of(self.users)
+
+    def without(self, owners: Integers, items: Integers) -> Candidates:
+        """The same without these pairs of user and item."""
+        most = int(max(self.items.max(initial=0), items.max(initial=0))) + 1
+        own = np.repeat(np.arange(len(self.users)), np.diff(self.starts))
+        kept = ~np.isin(own * most + self.items, owners * most + items)
+        starts = np.searchsorted(own[kept], np.arange(len(self.users) + 1)).astype(np.int64)
+        rows, kept_items, scores = self.rows[kept], self.items[kept], self.scores[kept]
+        return replace(self, starts=starts, rows=rows, items=kept_items, scores=scores)
 
 
 def read_candidates(table: Any, items: Items, options: Tables) -> Candidates:

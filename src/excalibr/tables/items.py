@@ -12,6 +12,7 @@ from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain
 from excalibr.frames import Frame, read_frame
+from excalibr.problem import Attribute
 from excalibr.tables.ids import encode, labels_of, read_ids, valid
 from excalibr.tables.options import Tables
 
@@ -30,14 +31,22 @@ class Items:
     ids
         (items,) Arrow array, in order.
     categories
-        (r,) Arrow array of text, in order.
+        (r,) Arrow array of text, in order; of several attributes one after the other.
     rows
-        (items, r) sparse, each item's shares; rows sum to 1.
+        (items, r) sparse, each item's shares; rows sum to 1 for each attribute.
+    attributes
+        The attributes by name; empty where a single column was named.
     """
 
     ids: Any
     categories: Any
     rows: SparseRows
+    attributes: tuple[Attribute, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Attribute, ...]:
+        """The attributes, or all categories as one without a name."""
+        return self.attributes or (Attribute("", 0, len(self.categories)),)
 
 
 def read_items(table: Any, options: Tables) -> Items:
@@ -50,16 +59,12 @@ def read_items(table: Any, options: Tables) -> Items:
     ids, places = encode(read_ids(frame.column(options.item_id, "item_id")))
     if not len(ids):
         raise InputError(explain("items", "are empty", "have at least one row with an item"))
-    weights = weights_in(frame, options.weight)
-    rows, labels = _pairs(frame.column(options.category, "category"), options.separator)
-    there = (places[rows] >= 0) & valid(labels) & (weights[rows] > 0)
-    owners = places[rows[there]]
-    lonely = np.setdiff1d(np.arange(len(ids)), owners)
-    labels = _joined(labels, there, len(lonely))
-    categories, codes = encode(labels)
-    owners, shares = np.append(owners, lonely), np.append(weights[rows[there]], np.ones(len(lonely)))
-    shape = (len(ids), len(categories))
-    return Items(ids, categories, _shares(owners, codes, shares, shape, added=options.weight in frame.columns))
+    found = [_read_attribute(frame, column, ids, places, options) for column in options.category_columns.values()]
+    if isinstance(options.category, str):
+        return Items(ids, *found[0])
+    ends = np.cumsum([len(categories) for categories, _ in found]).tolist()
+    spans = zip(options.category_columns, [0, *ends], ends, strict=False)
+    return Items(ids, *_side_by_side(found), tuple(Attribute(*span) for span in spans))
 
 
 def weights_in(frame: Frame, name: str) -> Floats:
@@ -82,6 +87,28 @@ def numbers_of(column: Any, name: str, table: str) -> Floats:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         found = f"has the type {column.type}"
         raise InputTypeError(explain(f"column {name!r} of {table}", found, "have numbers")) from error
+
+
+def _read_attribute(frame: Frame, column: str, ids: Any, places: Integers, options: Tables) -> tuple[Any, SparseRows]:
+    """The categories of one column, in order, and each item's shares of them."""
+    weights = weights_in(frame, options.weight)
+    rows, labels = _pairs(frame.column(column, "category"), options.separator)
+    there = (places[rows] >= 0) & valid(labels) & (weights[rows] > 0)
+    owners = places[rows[there]]
+    lonely = np.setdiff1d(np.arange(len(ids)), owners)
+    labels = _joined(labels, there, len(lonely))
+    categories, codes = encode(labels)
+    owners, shares = np.append(owners, lonely), np.append(weights[rows[there]], np.ones(len(lonely)))
+    shape = (len(ids), len(categories))
+    return categories, _shares(owners, codes, shares, shape, added=options.weight in frame.columns)
+
+
+def _side_by_side(found: list[tuple[Any, SparseRows]]) -> tuple[Any, SparseRows]:
+    import pyarrow as pa
+    from scipy.sparse import hstack
+
+    rows: SparseRows = hstack([rows for _, rows in found], format="csr")
+    return pa.concat_arrays([categories for categories, _ in found]), rows
 
 
 def _pairs(column: Any, separator: str | None) -> tuple[Integers, Any]:

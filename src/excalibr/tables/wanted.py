@@ -5,7 +5,7 @@ Rows are put in the order of their ids before anything is added up: sums of floa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,13 @@ from excalibr._types import Booleans, Floats, Integers
 from excalibr.batch import Status
 from excalibr.errors import InputError, explain
 from excalibr.frames import Frame, read_frame
+from excalibr.problem import Attribute
 from excalibr.tables.ids import codes_in, labels_of, matched, read_ids
 from excalibr.tables.items import Items, numbers_of
 from excalibr.tables.options import Tables
 from excalibr.targets import recency_weights
 
-__all__ = ["Wanted", "read_wanted"]
+__all__ = ["Wanted", "owners_of", "read_wanted"]
 
 OWN_NUMBERS = ("trade_off", "k")
 
@@ -34,7 +35,9 @@ class Wanted:
     Attributes
     ----------
     targets
-        (users, r); rows that sum to 1, or anything where the status says that there is no target.
+        (users, r); for each attribute rows that sum to 1, or anything where the status says that there is no target.
+    highs
+        (users, r) the upper edges of targets that are bands; None where none is.
     statuses
         (users,) codes of :class:`Status`.
     trade_offs, slots
@@ -42,43 +45,115 @@ class Wanted:
     """
 
     targets: Floats
+    highs: Floats | None
     statuses: Integers
     trade_offs: Floats | None
     slots: Floats | None
 
 
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What the tables say of one attribute: sums for each user and category, or bands and which users have one."""
+
+    sums: Floats
+    highs: Floats | None = None
+    known: Booleans | None = None
+
+
 def read_wanted(users: Any, items: Items, options: Tables) -> Wanted:
     """What the tables say of these users (Arrow array, in order)."""
-    sums, statuses = _sums(users, items, options)
-    prior = None if options.prior is None else _shares_for_all(options.prior, "prior", items, options)
-    totals = sums.sum(axis=1)
-    if prior is not None:
-        pseudo = np.where(totals > 0, options.strength, max(options.strength, 1.0))
-        sums = sums + pseudo[:, None] * prior
-        totals = sums.sum(axis=1)
-    statuses[(totals <= 0) & (statuses == Status.OK)] = Status.NO_TARGET
-    with np.errstate(invalid="ignore"):
-        wanted = np.where(statuses[:, None] == Status.OK, sums / totals[:, None], 1.0 / sums.shape[1])
-    trade_offs, slots = _own_numbers(users, options)
-    return Wanted(wanted, statuses, trade_offs, slots)
+    given, statuses = _given(users, items, options)
+    priors: list[Floats] | list[None] = [None] * len(given)
+    if options.prior is not None:
+        priors = [
+            _for_all(frame, each, items, options) for each, frame in _frames(options.prior, "prior", items, options)
+        ]
+    settled = [_settle(part, prior, options.strength) for part, prior in zip(given, priors, strict=True)]
+    missing = np.logical_or.reduce([lacking for _, _, lacking in settled])
+    statuses[missing & (statuses == Status.OK)] = Status.NO_TARGET
+    uniform = [np.full(low.shape[1], 1.0 / low.shape[1]) for low, _, _ in settled]
+    good = statuses[:, None] == Status.OK
+    wanted = np.where(good, np.hstack([low for low, _, _ in settled]), np.concatenate(uniform))
+    highs = None
+    if any(part.highs is not None for part in given):
+        highs = np.where(good, np.hstack([high for _, high, _ in settled]), np.concatenate(uniform))
+    return Wanted(wanted, highs, statuses, *_own_numbers(users, options))
 
 
-def _sums(users: Any, items: Items, options: Tables) -> tuple[Floats, Integers]:
-    """(users, r) what the history or the targets add up to for each category, before they are divided by their sum."""
+def _given(users: Any, items: Items, options: Tables) -> tuple[list[_Given], Integers]:
+    """What the history or the targets say of each attribute, and the users whose numbers cannot be."""
     if options.history is not None:
-        return _history_sums(users, items, options)
+        sums, statuses = _history_sums(users, items, options)
+        return [_Given(sums[:, each.columns]) for each in items.parts], statuses
     statuses = np.zeros(len(users), dtype=np.int64)
     if options.targets is None:
-        return np.zeros((len(users), len(items.categories))), statuses
-    if isinstance(options.targets, Mapping) or options.user_id not in read_frame(options.targets, "targets").columns:
-        shares = _shares_for_all(options.targets, "targets", items, options)
-        return np.tile(shares, (len(users), 1)), statuses
-    return _target_sums(users, items, options)
+        return [_Given(np.zeros((len(users), each.stop - each.start))) for each in items.parts], statuses
+    found = []
+    for each, frame in _frames(options.targets, "targets", items, options):
+        if _is_band(frame, options):
+            found.append(_bands(users, frame, each, items, options))
+        elif options.user_id in frame.columns:
+            found.append(_Given(_target_sums(users, frame, each, items, options, statuses)))
+        else:
+            found.append(_Given(np.tile(_for_all(frame, each, items, options), (len(users), 1))))
+    return found, statuses
+
+
+def _settle(given: _Given, prior: Floats | None, strength: float) -> tuple[Floats, Floats, Booleans]:
+    """The lower and upper edges of one attribute's targets, and which users have none."""
+    if given.highs is None or given.known is None:
+        sums, totals = given.sums, given.sums.sum(axis=1)
+        if prior is not None:
+            pseudo = np.where(totals > 0, strength, max(strength, 1.0))
+            sums = sums + pseudo[:, None] * prior
+            totals = sums.sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            shares = sums / totals[:, None]
+        return shares, shares, np.asarray(totals <= 0)
+    if strength:
+        raise InputError(explain("strength", f"is {strength}", "be 0 where targets are bands"))
+    if prior is None:
+        return given.sums, given.highs, ~given.known
+    known = given.known[:, None]
+    return np.where(known, given.sums, prior), np.where(known, given.highs, prior), np.zeros(len(known), dtype=bool)
+
+
+def _frames(given: Any, name: str, items: Items, options: Tables) -> Iterator[tuple[Attribute, Frame]]:
+    """Each attribute with what targets or prior say of it: a part of a mapping, or the rows that name it."""
+    if not items.attributes:
+        yield items.parts[0], _frame(given, name, options)
+        return
+    names = [each.name for each in items.attributes]
+    if isinstance(given, Mapping):
+        if set(given) != set(names):
+            raise InputError(explain(name, f"have {list(given)}", f"have the attributes {names}"))
+        for each in items.attributes:
+            yield each, _frame(given[each.name], f"{name}[{each.name!r}]", options)
+        return
+    frame = read_frame(given, name)
+    owners = codes_in(labels_of(frame.column(options.attribute, "attribute")), _texts(names))
+    for number, each in enumerate(items.attributes):
+        rows = np.flatnonzero(owners == number)
+        yield each, read_frame(frame.take(rows, frame.columns, {}), name)
+
+
+def _frame(given: Any, name: str, options: Tables) -> Frame:
+    """A table, or a mapping from categories to weights or to pairs of low and high."""
+    import pyarrow as pa
+
+    if not isinstance(given, Mapping):
+        return read_frame(given, name)
+    labels, values = list(map(str, given)), list(given.values())
+    column = options.category if isinstance(options.category, str) else "category"
+    if values and all(np.shape(value) == (2,) for value in values):
+        edges = np.array(values, dtype=np.float64)
+        return read_frame(pa.table({column: labels, options.low: edges[:, 0], options.high: edges[:, 1]}), name)
+    return read_frame(pa.table({column: labels, options.weight: list(map(float, values))}), name)
 
 
 def _history_sums(users: Any, items: Items, options: Tables) -> tuple[Floats, Integers]:
     frame = read_frame(options.history, "history")
-    owners = _owners(users, frame, options)
+    owners = owners_of(users, frame, options)
     item_ids = read_ids(frame.column(options.item_id, "item_id"))
     places = codes_in(*matched(item_ids, items.ids, options.item_id, ("history", "items")))
     weights = _history_weights(frame, owners, options)
@@ -103,39 +178,73 @@ def _history_weights(frame: Frame, owners: Integers, options: Tables) -> Floats:
     return weights * aged
 
 
-def _target_sums(users: Any, items: Items, options: Tables) -> tuple[Floats, Integers]:
-    frame = read_frame(options.targets, "targets")
-    owners = _owners(users, frame, options)
-    labels = codes_in(_labels(frame, options), items.categories)
-    weights = numbers_of(frame.column(options.weight, "weight"), options.weight, "targets")
+def _target_sums(
+    users: Any, frame: Frame, attribute: Attribute, items: Items, options: Tables, statuses: Integers
+) -> Floats:
+    """(users, categories) what a table of targets adds up to; users with a bad weight are marked in ``statuses``."""
+    owners = owners_of(users, frame, options)
+    labels, weights = _labels(frame, attribute, items, options), _column(frame, options.weight, "weight")
     kept = _in_order(owners, labels, weights)
-    shape = (len(users), len(items.categories))
-    sums = sums_by(owners[kept] * shape[1] + labels[kept], weights[kept], shape[0] * shape[1]).reshape(shape)
-    return sums, _statuses(owners, weights, len(users))
+    shape = (len(users), attribute.stop - attribute.start)
+    np.maximum(statuses, _statuses(owners, weights, len(users)), out=statuses)
+    return sums_by(owners[kept] * shape[1] + labels[kept], weights[kept], shape[0] * shape[1]).reshape(shape)
 
 
-def _shares_for_all(given: Any, name: str, items: Items, options: Tables) -> Floats:
-    """(r,) one distribution from a mapping or a table; labels that no item has are left out."""
-    import pyarrow as pa
+def _bands(users: Any, frame: Frame, attribute: Attribute, items: Items, options: Tables) -> _Given:
+    """Bands for each user, or one for all; what is not said is any share, from 0 to 1."""
+    size = attribute.stop - attribute.start
+    labels = _labels(frame, attribute, items, options)
+    apart = options.user_id in frame.columns
+    owners = owners_of(users, frame, options) if apart else np.zeros(len(labels), dtype=np.int64)
+    kept = (owners >= 0) & (labels >= 0)
+    low, high = (
+        np.full((len(users) if apart else 1, size), -np.inf),
+        np.full((len(users) if apart else 1, size), np.inf),
+    )
+    for edges, name, tighter in ((low, options.low, np.fmax), (high, options.high, np.fmin)):
+        if name in frame.columns:
+            tighter.at(edges, (owners[kept], labels[kept]), _column(frame, name, name)[kept])
+    known = np.bincount(owners[kept], minlength=len(low)) > 0
+    low, high = np.where(low == -np.inf, 0.0, low), np.where(high == np.inf, 1.0, high)
+    repeats = 1 if apart else len(users)
+    return _Given(np.repeat(low, repeats, axis=0), np.repeat(high, repeats, axis=0), np.repeat(known, repeats))
 
-    if isinstance(given, Mapping):
-        given = pa.table({options.category: list(map(str, given)), options.weight: list(map(float, given.values()))})
-    frame = read_frame(given, name)
-    labels = codes_in(_labels(frame, options), items.categories)
-    weights = numbers_of(frame.column(options.weight, "weight"), options.weight, name)
+
+def _is_band(frame: Frame, options: Tables) -> bool:
+    return options.weight not in frame.columns and bool({options.low, options.high} & set(frame.columns))
+
+
+def _for_all(frame: Frame, attribute: Attribute, items: Items, options: Tables) -> Floats:
+    """(categories,) one distribution from a table; labels that no item has are left out."""
+    labels, weights = _labels(frame, attribute, items, options), _column(frame, options.weight, "weight")
     kept = _in_order(np.zeros(len(labels), dtype=np.int64), labels, weights)
-    sums = sums_by(labels[kept], weights[kept], len(items.categories))
+    sums = sums_by(labels[kept], weights[kept], attribute.stop - attribute.start)
     if _is_bad(weights).any() or not sums.sum() > 0:
         found = "have a negative weight" if _is_bad(weights).any() else "have no weight on a category that an item has"
-        hint = f"categories are {items.categories.to_pylist()[:12]}."
-        raise InputError(explain(name, found, "have weights of at least 0, not all 0", hint))
+        hint = f"categories are {items.categories[attribute.columns].to_pylist()[:12]}."
+        raise InputError(explain(frame.name, found, "have weights of at least 0, not all 0", hint))
     return np.asarray(sums / sums.sum())
 
 
-def _labels(frame: Frame, options: Tables) -> Any:
-    """The labels, under the name that the items table has for them or plainly under ``category``."""
-    plain = "category" in frame.columns and options.category not in frame.columns
-    return labels_of(frame.column("category" if plain else options.category, "category"))
+def _labels(frame: Frame, attribute: Attribute, items: Items, options: Tables) -> Integers:
+    """Each row's category of this attribute, −1 for one that no item has.
+
+    The column has the name that the items table has for it, or plainly ``category``.
+    """
+    named = options.category_columns.get(attribute.name, "category")
+    plain = "category" in frame.columns and named not in frame.columns
+    labels = labels_of(frame.column("category" if plain else named, "category"))
+    return codes_in(labels, items.categories[attribute.columns])
+
+
+def _column(frame: Frame, name: str, keyword: str) -> Floats:
+    return numbers_of(frame.column(name, keyword), name, frame.name)
+
+
+def _texts(values: list[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values, pa.large_string())
 
 
 def _own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
@@ -143,7 +252,7 @@ def _own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
     if options.users is None:
         return None, None
     frame = read_frame(options.users, "users")
-    owners = _owners(users, frame, options)
+    owners = owners_of(users, frame, options)
     if not set(OWN_NUMBERS) & set(frame.columns):
         raise InputError(
             f"neither column 'trade_off' nor 'k' found in users. Hint: columns are {frame.columns}; rename yours."
@@ -161,7 +270,8 @@ def _own(frame: Frame, name: str, owners: Integers, users: int) -> Floats | None
     return values
 
 
-def _owners(users: Any, frame: Frame, options: Tables) -> Integers:
+def owners_of(users: Any, frame: Frame, options: Tables) -> Integers:
+    """Each row's user, by number; −1 for one who is not among these."""
     ids = read_ids(frame.column(options.user_id, "user_id"))
     return codes_in(*matched(ids, users, options.user_id, (frame.name, "candidates")))
 

@@ -32,6 +32,9 @@ CHUNK_ROWS = 250_000
 """Rows of candidates that are read before they are re-ranked; memory grows with it, and not with the tables."""
 
 
+ALWAYS_BY_USER = ("history", "users", "pinned", "shown")
+
+
 @dataclass(frozen=True)
 class Job:
     """What was asked.
@@ -89,11 +92,13 @@ def read_job(
     names = {each.name for each in dataclasses.fields(Reranker)}
     beside = {name: Source(name, options[name]) for name in PATHS if options[name] is not None}
     others = {name: value for name, value in options.items() if name not in names and name not in PATHS}
+    others["category"] = _columns(others["category"])
+    by_attribute = not isinstance(others["category"], str)
     read_settings(Tables, {**others, **beside})  # for its checks
     user_id = others["user_id"]
     by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, user_id)}
     return Job(
-        read_settings(Reranker, {name: _numbers(name, options[name]) for name in names}),
+        read_settings(Reranker, {name: _numbers(name, options[name], by_attribute) for name in names}),
         others,
         Source("candidates", candidates),
         Source("items", items),
@@ -104,18 +109,42 @@ def read_job(
     )
 
 
-def _numbers(name: str, value: Any) -> Any:
-    """``1,2`` as a list, and for options by category also ``drama=1,epic=2`` by name and ``2`` for all."""
-    if not isinstance(value, str) or name not in (*BY_CATEGORY, "position_weights"):
+def _columns(category: str) -> str | list[str] | dict[str, str]:
+    """``genre`` as it is, ``genre,decade`` as a list, ``topic=genre,age=decade`` by attribute."""
+    pairs = [part.partition("=") for part in category.split(",")]
+    if all(given for _, given, _ in pairs):
+        return {name.strip(): column.strip() for name, _, column in pairs}
+    return [name.strip() for name, _, _ in pairs] if len(pairs) > 1 else category
+
+
+def _numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
+    """``1,2`` as a list, and for options by category also ``drama=1,epic=2`` by name and ``2`` for all.
+
+    With several attributes, ``genre:drama=1`` for a category and ``genre=2`` for all of an attribute.
+    """
+    if not isinstance(value, str) or name not in (*BY_CATEGORY, "attribute_weights", "position_weights"):
         return value
     pairs = [part.rpartition("=") for part in value.split(",")]
     try:
         numbers = [float(number) if "." in number else int(number) for _, _, number in pairs]
     except ValueError:
         return value
-    if all(given for _, given, _ in pairs):
-        return {label.strip(): number for (label, _, _), number in zip(pairs, numbers, strict=True)}
-    return numbers if len(numbers) > 1 else numbers[0]
+    if not all(given for _, given, _ in pairs):
+        return numbers if len(numbers) > 1 else numbers[0]
+    named = {label.strip(): number for (label, _, _), number in zip(pairs, numbers, strict=True)}
+    return _nested(named) if by_attribute and name in BY_CATEGORY else named
+
+
+def _nested(named: dict[str, Any]) -> dict[str, Any]:
+    """``{"genre:drama": 1}`` as ``{"genre": {"drama": 1}}``."""
+    nested: dict[str, Any] = {}
+    for label, number in named.items():
+        attribute, given, category = label.partition(":")
+        if given:
+            nested.setdefault(attribute, {})[category] = number
+        else:
+            nested[attribute] = number
+    return nested
 
 
 def run_job(job: Job, *, resume: bool) -> str:
@@ -135,7 +164,7 @@ def run_job(job: Job, *, resume: bool) -> str:
 
 
 def _is_by_user(name: str, source: Source, user_id: str) -> bool:
-    return name in ("history", "users") or (name == "targets" and user_id in source.schema.names)
+    return name in ALWAYS_BY_USER or (name == "targets" and user_id in source.schema.names)
 
 
 def _parts(job: Job, run: Run, tally: Tally) -> Iterator[Tally]:

@@ -17,7 +17,7 @@ from excalibr.tables import Tables
 
 __all__ = ["PATHS", "with_options"]
 
-PATHS = ("history", "targets", "users", "prior")
+PATHS = ("history", "targets", "users", "prior", "pinned", "shown")
 """Options whose value is a table in a file, or a folder of files."""
 
 _SHORT = {"k": ("-k",)}
