@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from excalibr import Reranker
@@ -137,3 +138,18 @@ def test_a_mistyped_option_is_answered_before_anything_runs(session: Any, tables
     candidates, history = frames(session, tables)
     with pytest.raises(ValueError, match="option: is 'trade_of'"):
         on_spark.rerank(candidates, tables.items, history=history, trade_of=0.5)
+
+
+def test_attributes_pinned_and_shown_items_are_those_of_a_local_reranker(session: Any, tables: Invented) -> None:
+    decades = pa.array([("1980s", "1990s")[number % 2] for number in range(len(tables.items))])
+    items = tables.items.append_column("decade", decades)
+    shown = tables.candidates.take(list(range(0, 1500, 25))).select(["user_id", "item_id"])
+    pinned = tables.candidates.take(list(range(1, 1500, 25))).select(["user_id", "item_id"])
+    pinned = pinned.append_column("rank", pa.array([1] * 60))
+    asked: dict[str, Any] = {"category": ["genres", "decade"], "separator": "|", "attribute_weights": {"decade": 0.5}}
+    candidates, history = frames(session, tables)
+    beside = {"history": history, "shown": session.createDataFrame(shown), "pinned": pinned}
+    slates = on_spark.rerank(candidates, items, **beside, k=5, trade_off=0.4, seed=3, **asked)
+    local = Reranker(k=5, trade_off=0.4, seed=3, attribute_weights=asked.pop("attribute_weights"))
+    expected = local.rerank(tables.candidates, items, history=tables.history, shown=shown, pinned=pinned, **asked)
+    assert in_order(slates, "rank").to_pydict() == expected.to_pydict()
