@@ -22,7 +22,7 @@ __all__ = ["Pinned", "Seen", "read_pinned", "read_shown"]
 
 @dataclass(frozen=True, eq=False)
 class Pinned:
-    """By user, slots and the candidates that keep them; and which users have a pin that cannot be kept."""
+    """By user, slots and the candidates that keep them; and which users also have a pin that cannot be kept."""
 
     by_user: dict[int, dict[int, int]]
     bad: Booleans
@@ -64,7 +64,7 @@ def read_pinned(given: Candidates, items: Items, options: Tables) -> Pinned:
             bad[owner] = True
         else:
             slots[int(rank) - 1] = at
-    return Pinned({owner: slots for owner, slots in pinned.items() if not bad[owner]}, bad)
+    return Pinned(pinned, bad)
 
 
 def read_shown(users: Any, items: Items, options: Tables, settings: Settings) -> Seen:
