@@ -291,6 +291,16 @@ def test_the_order_of_rows_and_the_number_of_threads_change_nothing(tables: Inve
     assert slates.select(["user_id", "rank", "item_id"]).equals(whole.select(["user_id", "rank", "item_id"]))
 
 
+def test_users_may_be_answered_apart_or_together(tables: Invented) -> None:
+    pinned = tables.candidates.slice(0, 1).select(["user_id", "item_id"]).append_column("rank", pa.array([1]))
+    options: dict[str, Any] = {"history": tables.history, "pinned": pinned, **GENRES}
+    whole = RERANKER.report(tables.candidates, tables.items, **options)
+    parts = [
+        RERANKER.report(tables.candidates.slice(first, 100), tables.items, **options) for first in range(0, 300, 100)
+    ]
+    assert pa.concat_tables(parts).to_pydict() == whole.to_pydict()
+
+
 def pages(tables: Invented) -> tuple[Any, Any]:
     """What was shown to everyone, and an item for each that is pinned to the first rank."""
     first = tables.candidates.take(np.arange(0, 300, 25)).select(["user_id", "item_id"])

@@ -163,6 +163,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         wanted = read_wanted(given.users, items, options)
         pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
         shown = {} if seen is None else seen.by_user()
+        asked = options.pinned is not None or options.shown is not None
         trade_off = DEFAULT_TRADE_OFF if self.trade_off is None else self.trade_off
         batch = Batch.of(
             given.scores,
@@ -173,7 +174,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
             trade_offs=_or_else(wanted.trade_offs, trade_off),
             slots=_or_else(wanted.slots, np.inf if self.k is None else self.k),
             settings=self.numbered(items.categories.to_pylist(), items.attributes),
-            beyond=Beyond(items.attributes, wanted.highs, pinned.by_user, shown),
+            beyond=Beyond(items.attributes, wanted.highs, pinned.by_user, shown, asked),
         )
         statuses = np.where(pinned.bad & (wanted.statuses == Status.OK), Status.BAD_PIN, wanted.statuses)
         return batch.with_statuses(statuses)

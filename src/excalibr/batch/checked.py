@@ -68,15 +68,18 @@ class Beyond:
         By user, slots and the candidates that keep them, counted from the user's first.
     shown
         By user, the rows of the categories that the user has seen, and their position weights.
+    asked
+        Whether there may be any of it: users are then solved and measured in the same way whoever is beside them.
     """
 
     attributes: tuple[Attribute, ...] = ()
     highs: Floats | None = None
     pinned: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     shown: Mapping[int, tuple[Integers, Floats]] = field(default_factory=dict)
+    asked: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.attributes or self.highs is not None or self.pinned or self.shown)
+        return bool(self.asked or self.attributes or self.highs is not None or self.pinned or self.shown)
 
 
 NOTHING_BEYOND = Beyond()
