@@ -220,8 +220,8 @@ def frontier(
     scores, categories, target
         As in :func:`calibrate`.
     tolerance
-        The polyline is certified to be within this of the true curve everywhere, in deviation or in relevance (in units
-        of the spread of the scores). 0 finds every vertex; there can be thousands, at a solve or two each.
+        The polyline is certified to be within this of the true curve everywhere, with deviation as it is and relevance
+        in units of the spread of the scores. 0 finds every vertex; there can be thousands, at a solve or two each.
     max_vertices
         Stop at so many vertices; ``error`` of the result then says how near the curve is.
     **asked
@@ -315,12 +315,15 @@ def _one_aim(trade_off: float | None, relevance_loss: float | None, max_deviatio
 
 def _require_excalibr(method: str, draws: str, relevance_loss: float | None, max_deviation: float | None) -> None:
     """Budgets and other draws are of the exact method; the others have one answer of their own."""
-    if method == "excalibr" or not isinstance(method, str) or method not in methods.METHODS:
+    if method == "excalibr":
         return
-    asked = {"draws": draws if draws != "lottery" else None}
-    asked |= {"relevance_loss": relevance_loss, "max_deviation": max_deviation}  # type: ignore[dict-item]
-    for name, value in asked.items():
-        if value is not None:
+    given = {
+        "draws": draws != "lottery",
+        "relevance_loss": relevance_loss is not None,
+        "max_deviation": max_deviation is not None,
+    }
+    for name, is_given in given.items():
+        if is_given:
             hint = f"leave out {name}, or the method."
             raise InputError(explain("method", f"is {method!r}", f"be 'excalibr' where {name} is given", hint))
 

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from excalibr.paper import solve_reduced
-from excalibr.problem import Penalty, Problem
-from excalibr.solver import _program
-from excalibr.solver.engines import NO_PRICES, NO_RANKINGS, UNLIMITED, Answer
-from excalibr.solver.kernel import close_program, solve_program
+from excalibr.problem import Limits, Penalty, Problem
+from excalibr.solver import program_of
+from excalibr.solver.engines import UNLIMITED, Answer
+from excalibr.solver.kernel import solve_program
 from tests.problems import SMALL, mixed_problem
+from tests.solver.closing import closed
 
 TOLERANCE = 1e-9
 
@@ -44,11 +45,11 @@ def _banded(seed: int) -> BandedProblem:
 
 
 def _by_proximal_method(problem: Problem) -> Answer:
-    return solve_program(*_program(problem), TOLERANCE, UNLIMITED)
+    return Answer(*solve_program(*program_of(problem), TOLERANCE, UNLIMITED))
 
 
 def _by_column_generation(problem: Problem) -> Answer:
-    return close_program(*_program(problem), TOLERANCE, UNLIMITED, NO_RANKINGS, NO_PRICES)
+    return closed([problem], Limits(TOLERANCE))[0]
 
 
 def _value(problem: Problem, answer: Answer) -> float:

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import excalibr
-from excalibr.solver import _program
-from excalibr.solver.engines import NO_PRICES, NO_RANKINGS
-from excalibr.solver.kernel import close_program, solve_program
+from excalibr.problem import Limits
+from excalibr.solver import program_of
+from excalibr.solver.kernel import solve_program
 from tests.problems import movie_like_problem
+from tests.solver.closing import closed
 
 SOLVE = """
 import numpy as np, sys
@@ -33,11 +34,11 @@ for seed in range(int(sys.argv[1])):
             position_weights=problem.position_weights, divergence="kl", caps={0: 0.9},
         )
         for asked in (problem, curved):
-          try:
-            policy = solve(asked)
-          except InfeasibleError:
-            continue
-          print(policy.rankings.tolist(), [w.hex() for w in policy.weights.tolist()], float(policy.gap).hex())
+            try:
+                policy = solve(asked)
+            except InfeasibleError:
+                continue
+            print(policy.rankings.tolist(), [w.hex() for w in policy.weights.tolist()], float(policy.gap).hex())
 """
 
 
@@ -71,9 +72,11 @@ def test_no_index_is_out_of_bounds(compiled_answers: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("max_sorts", [2, 3, 7, 20])
 @pytest.mark.parametrize("r", [2, 20])
 def test_no_more_sorts_are_made_than_allowed(r: int, max_sorts: int) -> None:
-    program = _program(movie_like_problem(np.random.default_rng(6), 150, 50, r, 1, 0.5))
-    assert solve_program(*program, 1e-12, max_sorts)[5] <= max_sorts
-    assert close_program(*program, 1e-12, max_sorts, NO_RANKINGS, NO_PRICES)[5] <= max_sorts
+    problem = movie_like_problem(np.random.default_rng(6), 150, 50, r, 1, 0.5)
+    assert solve_program(*program_of(problem), 1e-12, max_sorts)[5] <= max_sorts
+    limits = Limits(tolerance=1e-12, max_sorts=max_sorts)
+    path = [problem.with_trade_off(trade_off) for trade_off in (0.3, 0.5)]
+    assert all(answer.sorts <= max_sorts for answer in closed(path, limits))
 
 
 def test_a_read_only_install_without_a_home_works(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import excalibr
 from excalibr.problem import Problem
-from excalibr.solver import solve, solve_path
+from excalibr.solver import Sweep, solve, solve_path
 from tests.checks import check_agreement, check_certificate, check_lottery, scale
+from tests.problems import movie_like_problem
 from tests.strategies import small_problems
 
 TRADE_OFFS = [0.9, 0.0, 0.3, 1.0, 0.05, 0.6]
@@ -24,6 +26,26 @@ def test_a_path_equals_solving_one_at_a_time(problem: Problem) -> None:
         check_agreement(policy)
         check_certificate(policy)
         assert abs(policy.objective - alone.objective) <= 2e-9 * scale(policy.problem) + 1e-14 * abs(alone.objective)
+
+
+@given(small_problems, st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6))
+@settings(max_examples=60)
+def test_a_sweep_solves_trade_offs_in_any_order(problem: Problem, trade_offs: list[float]) -> None:
+    sweep = Sweep(problem)
+    for trade_off in trade_offs:
+        policy, alone = sweep.solve(trade_off), solve(problem.with_trade_off(trade_off))
+        check_lottery(policy)
+        check_certificate(policy)
+        assert abs(policy.objective - alone.objective) <= 2e-9 * scale(policy.problem) + 1e-14 * abs(alone.objective)
+
+
+@pytest.mark.parametrize("r", [10, 20, 40])
+def test_a_long_sweep_outgrows_its_pool_and_stays_exact(r: int) -> None:
+    sweep = Sweep(movie_like_problem(np.random.default_rng(7), 150, 50, r, 2, 0.5))
+    for trade_off in np.random.default_rng(8).permutation(np.linspace(0.0, 1.0, 25)):
+        policy = sweep.solve(float(trade_off))
+        check_lottery(policy)
+        check_certificate(policy)
 
 
 def test_policies_come_back_in_the_order_of_the_trade_offs() -> None:

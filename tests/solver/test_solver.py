@@ -23,6 +23,7 @@ HARD = {
     "equal scores, two categories, one slot": (306, SMALL),
     "rounding between the exposure and its rankings": (1304, LARGE),
     "every candidate shown, fifty categories": (6232, LARGE),
+    "two hundred categories, none of the scores with any weight": (7771983, LARGE),
 }
 
 

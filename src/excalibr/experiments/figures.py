@@ -184,6 +184,9 @@ def _draw_panel(axes: Axes, figure: Figure, curves: Curves, attribute: str, weig
         _draw_curve(axes, curve, x, y, order=number)
     # The bars of a small sample would flatten everything else: the range is that of the points.
     points = np.concatenate([curve.means[y] for curve in present])
+    points = points[np.isfinite(points)]  # a sample of one user can have a mean that is not defined
+    if not points.size:
+        return
     margin = 0.08 * (float(np.ptp(points)) or 0.1) + float(np.nan_to_num(present[0].errors[y].max()))
     axes.set_ylim(points.min() - margin, points.max() + margin)
 

@@ -13,11 +13,11 @@ from excalibr.policy import Policy
 from excalibr.problem import Limits, Problem
 from excalibr.solver.arrangement import Arrangement, arrange
 from excalibr.solver.certificate import proven_gap
-from excalibr.solver.engines import answer
+from excalibr.solver.engines import Answer, answer
 from excalibr.solver.kernel import thin_lottery
 from excalibr.solver.reach import extreme_shares
 
-__all__ = ["solve_arranged", "thinned"]
+__all__ = ["policy_of", "solve_arranged", "thinned"]
 
 STEEPNESS_AND_SLACK = ((1e2, 1e-9), (1e4, 1e-9), (1e6, 1e-7))
 """How much steeper than anything else a hard limit is made, in turn, and by how much it may be missed then."""
@@ -31,7 +31,13 @@ def solve_arranged(problem: Problem, limits: Limits) -> Policy:
     arrangement = arrange(problem)
     if not arrangement.slots.size:
         return _all_pinned(arrangement)
-    rankings, weights, prices = _within_limits(arrangement, limits)
+    return policy_of(problem, arrangement, _within_limits(arrangement, limits))
+
+
+def policy_of(problem: Problem, arrangement: Arrangement, found: Answer) -> Policy:
+    """What the kernel found for the free part, as a policy of the whole; the problem may be at another trade-off."""
+    rankings, weights = arrangement.rankings(found.rankings), found.weights
+    prices = arrangement.prices(found.prices, problem.trade_off)
     if len(weights) > problem.r + 1:
         rankings, weights = thinned(problem, rankings, weights)
     return Policy(problem, rankings, weights, proven_gap(problem, rankings, weights, prices), prices)
@@ -55,17 +61,18 @@ def _all_pinned(arrangement: Arrangement) -> Policy:
     return Policy(problem, rankings, np.ones(1), proven_gap(problem, rankings, np.ones(1), prices), prices)
 
 
-def _within_limits(arrangement: Arrangement, limits: Limits) -> tuple[Integers, Floats, Floats]:
-    """Rankings, weights and prices of an optimum that keeps the hard limits."""
+def _within_limits(arrangement: Arrangement, limits: Limits) -> Answer:
+    """An optimum that keeps the hard limits."""
     problem = arrangement.problem
     asked = problem.penalty
     scale = float(np.ptp(problem.gains)) + float(asked.above.max(initial=0.0)) or 1.0
     for steepness, slack in STEEPNESS_AND_SLACK if arrangement.limited.size else ((0.0, 0.0),):
         program = arrangement.program(problem.trade_off, steepness * scale)
         found = answer(program, limits, curved=asked.smoothing > 0.0, groups=arrangement.watched)
-        rankings, weights = arrangement.rankings(found[0]), found[1]
-        if not arrangement.limited.size or _excess(problem, rankings, weights).max() <= slack:
-            return rankings, weights, arrangement.prices(found[2])
+        if not arrangement.limited.size:
+            return found
+        if _excess(problem, arrangement.rankings(found.rankings), found.weights).max() <= slack:
+            return found
     raise _conflict(arrangement, limits)
 
 
@@ -103,13 +110,13 @@ def _joint_conflict(arrangement: Arrangement, limits: Limits) -> InfeasibleError
     penalty[2:4, :r] = 0.0
     program = (np.zeros_like(gains), indptr, indices, values, penalty, weights)
     found = answer(program, limits, groups=arrangement.watched)
-    missing = float(_excess(problem, arrangement.rankings(found[0]), found[1]).sum())
+    missing = float(_excess(problem, arrangement.rankings(found.rankings), found.weights).sum())
     terms = problem.terms
     assert terms is not None
     priced = [
         f"{'floor' if price < 0 else 'cap'} {(terms.floors if price < 0 else terms.caps)[category]:g} "
         f"of category {_name(problem, category)}"
-        for category, price in zip(arrangement.limited, found[2][r:], strict=True)
+        for category, price in zip(arrangement.limited, found.prices[r:], strict=True)
         if abs(price) > 1e-6
     ]
     return InfeasibleError(

@@ -84,9 +84,9 @@ class Arrangement:
         hard[2], hard[3] = steepness * np.isfinite(floors), steepness * np.isfinite(caps)
         return np.hstack((table, hard))
 
-    def prices(self, by_row: Floats) -> Floats:
+    def prices(self, by_row: Floats, trade_off: float) -> Floats:
         """(r,) what a unit of each category costs, for its deviation and its limit together, as policies report it."""
-        r, offset = self.problem.r, self.problem.penalty.price_offset
+        r, offset = self.problem.r, self.problem.penalty_at(trade_off).price_offset
         return by_row[:r] + sums_by(self.limited, by_row[r:], r) - offset
 
     def rows_of(self, prices: Floats) -> Floats:

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from excalibr._types import Floats, Integers
-from excalibr.solver.jit import compiled
+from excalibr.solver.jit import compiled, lean
 from excalibr.solver.ordering import rank_best, sort_descending
 
 __all__ = ["Groups", "best_ranking", "new_groups", "no_groups"]
 
 
 class Groups(NamedTuple):
-    """The group of each candidate, −1 for none; how many of each group may be shown; room to count. Empty: none."""
+    """The group of each candidate, −1 for none; how many of each may be shown; room to count. Empty: no groups."""
 
     group_of: Integers
     limits: Integers
@@ -27,7 +27,7 @@ class Groups(NamedTuple):
 
 @compiled
 def new_groups(group_of: Integers, limits: Integers) -> Groups:
-    """Groups with room to count; for every group the limits must leave k candidates that can be shown together."""
+    """Groups with room to count. The limits must leave k candidates that can be shown together."""
     return Groups(group_of, limits, np.empty(limits.size, dtype=np.int64))
 
 
@@ -37,7 +37,7 @@ def no_groups() -> Groups:
     return new_groups(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
-@compiled
+@lean
 def best_ranking(groups: Groups, keys: Floats, count: int, order: Integers, spare: Integers) -> None:
     """Make ``order[:count]`` the best ranking by the keys; ``order`` must hold a permutation, and does afterwards."""
     if groups.group_of.size == 0:
@@ -47,7 +47,7 @@ def best_ranking(groups: Groups, keys: Floats, count: int, order: Integers, spar
     _pass_over_full_groups(groups.group_of, groups.limits, groups.taken, count, order, spare)
 
 
-@compiled
+@lean
 def _pass_over_full_groups(
     group_of: Integers, limits: Integers, taken: Integers, count: int, order: Integers, spare: Integers
 ) -> None:

@@ -13,7 +13,7 @@ from excalibr._types import Floats, Integers
 from excalibr.problem import Problem
 from excalibr.solver.arrangement import Arrays, arrange
 from excalibr.solver.capped import Groups, best_ranking, new_groups
-from excalibr.solver.jit import FLOATS, INTEGERS, RANKINGS, TABLE, compiled, entry
+from excalibr.solver.jit import FLOAT_ROWS, FLOATS, INTEGERS, RANKINGS, compiled, entry
 from excalibr.solver.ordering import sort_descending
 from excalibr.solver.penalty import cost_of_share, dual_of_price, highest_price, lowest_price
 from excalibr.solver.program import ABOVE, BASE, BELOW, HIGH, LOW, SMOOTHING, largest
@@ -133,7 +133,7 @@ def _best_value(
     return value
 
 
-@entry(FLOATS, INTEGERS, INTEGERS, FLOATS, TABLE, FLOATS, INTEGERS, INTEGERS, RANKINGS, FLOATS, FLOATS)
+@entry(FLOATS, INTEGERS, INTEGERS, FLOATS, FLOAT_ROWS, FLOATS, INTEGERS, INTEGERS, RANKINGS, FLOATS, FLOATS)
 def _gap_of_lottery(
     gains: Floats,
     indptr: Integers,

@@ -1,164 +1,245 @@
 """Column generation: prices from the master program, a new ranking from sorting at them, until the gap closes.
 
-It needs few sorts when there are few categories, and it ends exactly where the proximal method only comes close, so it
-has both jobs: small problems, and the last digits of hard ones. Rankings are priced between the best prices so far and
-the master's (Wentges smoothing), which keeps the dual from swinging.
+It ends exactly where the proximal method only comes close, and starts from whatever rankings and basis are there. So it
+has three jobs: small problems, sweeps over trade-offs, and the last digits of hard problems. Prices for the next
+ranking lie between the best so far and the master's (Wentges smoothing), which keeps the dual from swinging.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from excalibr._types import Floats, Integers
-from excalibr.solver.jit import compiled
+from excalibr.solver.capped import Groups, best_ranking
+from excalibr.solver.jit import compiled, lean
 from excalibr.solver.master import (
     PIVOTS_SINCE,
     RANKINGS_FOUND,
     Master,
-    keep_basic,
-    new_master,
-    optimise,
-    refactorise,
-    start,
+    add_ranking,
+    lottery_value,
+    make_room,
+    renew,
+    resume,
 )
-from excalibr.solver.program import Program, copy_into, dual_value, penalty_cost, ranking_effect
+from excalibr.solver.program import Program, copy_into
+from excalibr.solver.simplex import optimise
 
-__all__ = ["close_gap"]
+__all__ = ["close_gap", "lottery_of_basis"]
 
 FIRST_SMOOTHING = 0.5
 WORTH_ADDING = 1e-11
 MAX_DOUBTS = 5
 SMOOTHER = 0.1
 ROUGHER = 0.1
-ROOM_FOR_RANKINGS = 64
 SORTS_A_CATEGORY = 40
+PIVOTS_A_ROW = 50
+FEW_PASSES = 2
+ALL_PASSES = 1 << 30
+
+# places in the pace of the search
+BOUND, SMOOTHING = 0, 1
 
 
 @compiled
 def close_gap(
-    program: Program, rankings: Integers, prices: Floats, tolerance: float, max_sorts: int, order: Integers
-) -> tuple[Integers, Floats, int, bool]:
-    """Add rankings to those given, or to the one by scores if there are none, until the gap is within ``tolerance``.
+    program: Program,
+    groups: Groups,
+    master: Master,
+    centred: Floats,
+    factor: float,
+    prices: Floats,
+    given: bool,
+    fresh: bool,
+    tolerance: float,
+    max_sorts: int,
+    order: Integers,
+) -> int:
+    """Add rankings to the master's until the gap is within ``tolerance``; the basis ends as the best lottery found.
 
-    ``prices`` (r,) is where to start and ends as the best prices found; ``order`` is any permutation of the candidates
-    and ends as the last sort. Returns the lottery's rankings (by rank), their weights (some may be 0), the number of
-    sorts and whether the gap was closed.
+    ``centred`` · ``factor`` are the program's gains. ``prices`` (r,) ends as the best prices found, and is where to
+    start if it is ``given`` or the pool is empty; otherwise the start is where the master's basis would stay optimal.
+    ``fresh`` says that the master's basis is factorised; ``order`` is any permutation of the candidates and ends as
+    the last sort. Returns the number of sorts.
     """
-    n = program.gains.size
     r = program.low.size
-    capacity = max(rankings.shape[0], r + 1) + ROOM_FOR_RANKINGS + 8 * r
     limit = min(max_sorts, SORTS_A_CATEGORY * (r + 10))
-    master = new_master(capacity, r, program.slots.size)
-    for ranking in range(rankings.shape[0]):
-        _add(program, master, rankings[ranking])
-    spare = np.empty(n, dtype=np.int64)
-    adjusted = np.empty(n)
-    trial = prices.copy()
-    bound = dual_value(program, trial, adjusted, order, spare)
+    search = _new_search(order.size, r)
+    alive = master.counts[RANKINGS_FOUND] == 0 or resume(program, master, factor, fresh)
+    if master.counts[RANKINGS_FOUND] > 0 and not given:
+        _between(program.below, program.above, prices, master.prices, 0.0, prices)
+    if master.counts[RANKINGS_FOUND] == master.relevance.size:
+        make_room(master)
+    newest = _first_ranking(program, groups, master, search, centred, factor, prices, order)
+    if newest == 0:
+        alive = resume(program, master, factor, False)
     sorts = 1
-    _add(program, master, order)
-    alive = start(program, master)
     doubts = 0
-    smoothing = FIRST_SMOOTHING
     while alive:
-        alive = optimise(program, master, 50 * (r + 10))
-        if bound - _objective(program, master) <= tolerance:
+        thorough = newest < 0
+        alive = optimise(program, master, newest, PIVOTS_A_ROW * (r + 10), ALL_PASSES if thorough else FEW_PASSES)
+        if search.pace[BOUND] - _basis_value(master.prices, master.edge) <= tolerance:
             # believe an end only on a fresh factorisation, and do not go in circles over its rounding
-            alive = refactorise(master) and bound - _objective(program, master) > tolerance and doubts < MAX_DOUBTS
+            alive = renew(program, master) and doubts < MAX_DOUBTS
+            alive = alive and search.pace[BOUND] - lottery_value(program, master) > tolerance
             doubts += 1
             continue
-        if master.counts[RANKINGS_FOUND] == capacity:
-            keep_basic(master)
-        added = False
+        if master.counts[RANKINGS_FOUND] == master.relevance.size:
+            make_room(master)
+        newest = -1
         for attempt in range(2):  # between the best prices and the master's, then at the master's own
-            if added or sorts >= limit:
-                break
-            weight = smoothing if attempt == 0 else 0.0
-            _between(program, prices, master.prices, weight, trial)
-            value = dual_value(program, trial, adjusted, order, spare)
-            sorts += 1
-            added = _add_if_worth(program, master, order)
-            if attempt == 0:
-                smoothing = _next_smoothing(program, master, prices, trial, smoothing, added)
-            if value < bound:
-                bound = value
-                copy_into(trial, prices, r)
-        if not added:
-            alive = master.counts[PIVOTS_SINCE] > 0 and refactorise(master) and doubts < MAX_DOUBTS
+            if newest < 0 and sorts < limit:
+                newest = _next_ranking(program, groups, master, search, centred, factor, prices, order, attempt == 0)
+                sorts += 1
+        if newest < 0 and thorough:
+            alive = master.counts[PIVOTS_SINCE] > 0 and renew(program, master) and doubts < MAX_DOUBTS
             doubts += 1
-    refactorise(master)
-    chosen, weights = _support(master)
-    return chosen, weights, sorts, bound - _objective(program, master) <= tolerance
+        alive = alive and sorts < limit
+    renew(program, master)
+    return sorts
+
+
+class Search(NamedTuple):
+    """What the search for rankings works with; ``pace`` is the best bound so far and the weight of smoothing."""
+
+    adjusted: Floats
+    trial: Floats
+    spare: Integers
+    pace: Floats
 
 
 @compiled
-def _add(program: Program, master: Master, ranking: Integers) -> None:
-    place = master.counts[RANKINGS_FOUND]
-    for rank in range(program.slots.size):
-        master.rankings[place, rank] = ranking[rank]
-    effect = np.empty(program.low.size)
-    master.values[place] = ranking_effect(program, ranking, effect)
-    for category in range(effect.size):
-        master.shares[category, place] = effect[category]
-    master.counts[RANKINGS_FOUND] = place + 1
+def _new_search(n: int, r: int) -> Search:
+    search = Search(np.empty(n), np.empty(r), np.empty(n, dtype=np.int64), np.empty(2))
+    search.pace[SMOOTHING] = FIRST_SMOOTHING
+    return search
 
 
-@compiled
-def _add_if_worth(program: Program, master: Master, ranking: Integers) -> bool:
-    """Add the ranking unless the master's prices say that it earns nothing."""
-    r = program.low.size
-    _add(program, master, ranking)
-    place = master.counts[RANKINGS_FOUND] - 1
-    earns = master.values[place] - master.prices[r]
+@lean
+def _first_ranking(
+    program: Program,
+    groups: Groups,
+    master: Master,
+    search: Search,
+    centred: Floats,
+    factor: float,
+    prices: Floats,
+    order: Integers,
+) -> int:
+    """Sort at the first prices and add that ranking."""
+    search.pace[BOUND] = _bound_at(program, groups, prices, search.adjusted, order, search.spare)
+    return add_ranking(program, master, centred, factor, order)
+
+
+@lean
+def _next_ranking(
+    program: Program,
+    groups: Groups,
+    master: Master,
+    search: Search,
+    centred: Floats,
+    factor: float,
+    prices: Floats,
+    order: Integers,
+    smooth: bool,
+) -> int:
+    """Sort at the next trial prices, learn from the bound there, and add the ranking if it earns something, else -1."""
+    trial, pace = search.trial, search.pace
+    _between(program.below, program.above, prices, master.prices, pace[SMOOTHING] if smooth else 0.0, trial)
+    bound = _bound_at(program, groups, trial, search.adjusted, order, search.spare)
+    place = add_ranking(program, master, centred, factor, order)
+    if smooth:
+        pace[SMOOTHING] = _next_smoothing(
+            program.low, program.high, master.shares, place, prices, trial, pace[SMOOTHING]
+        )
+    if bound < pace[BOUND]:
+        pace[BOUND] = bound
+        copy_into(trial, prices, trial.size)
+    return _kept_if_worth(master.values, master.shares, master.prices, master.counts, place)
+
+
+@lean
+def _bound_at(
+    program: Program, groups: Groups, prices: Floats, adjusted: Floats, order: Integers, spare: Integers
+) -> float:
+    """What no policy can exceed, by these prices; makes ``order[:k]`` the best ranking at them."""
+    _adjust(program.gains, program.indptr, program.indices, program.values, prices, adjusted)
+    best_ranking(groups, adjusted, program.slots.size, order, spare)
+    return _value_at(program.low, program.high, program.slots, prices, adjusted, order)
+
+
+@lean
+def _adjust(
+    gains: Floats, indptr: Integers, indices: Integers, values: Floats, prices: Floats, adjusted: Floats
+) -> None:
+    """z = c − A·y: what each candidate is worth once its categories are paid for."""
+    for candidate in range(gains.size):
+        value = gains[candidate]
+        for place in range(indptr[candidate], indptr[candidate + 1]):
+            value -= values[place] * prices[indices[place]]
+        adjusted[candidate] = value
+
+
+@lean
+def _value_at(low: Floats, high: Floats, slots: Floats, prices: Floats, adjusted: Floats, order: Integers) -> float:
+    """The penalty's part of the bound and the best ranking's."""
+    value = 0.0
+    for category in range(prices.size):
+        value += (high[category] if prices[category] > 0.0 else low[category]) * prices[category]
+    for rank in range(slots.size):
+        value += slots[rank] * adjusted[order[rank]]
+    return value
+
+
+@lean
+def _basis_value(prices: Floats, edge: Floats) -> float:
+    """The objective by the master's prices: as good as they are, and cheap."""
+    value = prices[edge.size]
+    for category in range(edge.size):
+        value += prices[category] * edge[category]
+    return float(value)
+
+
+@lean
+def _kept_if_worth(values: Floats, shares: Floats, prices: Floats, counts: Integers, place: int) -> int:
+    """The last ranking's place; -1, and the ranking dropped, if it earns nothing at the master's prices."""
+    r = shares.shape[0]
+    earns = values[place] - prices[r]
     for category in range(r):
-        earns -= master.prices[category] * master.shares[category, place]
-    if earns <= WORTH_ADDING:
-        master.counts[RANKINGS_FOUND] = place
-        return False
-    return True
+        earns -= prices[category] * shares[category, place]
+    if earns > WORTH_ADDING:
+        return place
+    counts[RANKINGS_FOUND] = place
+    return -1
 
 
-@compiled
+@lean
 def _next_smoothing(
-    program: Program, master: Master, best: Floats, trial: Floats, smoothing: float, added: bool
+    low: Floats, high: Floats, shares: Floats, place: int, best: Floats, trial: Floats, smoothing: float
 ) -> float:
     """Nearer to the best prices if the bound rises from the trial towards the master's prices, else further away."""
-    place = master.counts[RANKINGS_FOUND] - (1 if added else 0)
     rise = 0.0
     for category in range(trial.size):
-        edge = program.high[category] if trial[category] > 0.0 else program.low[category]
-        rise += (edge - master.shares[category, place]) * (trial[category] - best[category])
+        edge = high[category] if trial[category] > 0.0 else low[category]
+        rise += (edge - shares[category, place]) * (trial[category] - best[category])
     if rise > 0.0:
         return smoothing + SMOOTHER * (1.0 - smoothing)
     return max(smoothing - ROUGHER, 0.0)
 
 
-@compiled
-def _between(program: Program, best: Floats, latest: Floats, weight: float, trial: Floats) -> None:
+@lean
+def _between(below: Floats, above: Floats, best: Floats, latest: Floats, weight: float, trial: Floats) -> None:
     """weight · best + (1 − weight) · latest, inside the box of the prices."""
     for category in range(trial.size):
-        inside = min(max(latest[category], -program.below[category]), program.above[category])
+        inside = min(max(latest[category], -below[category]), above[category])
         trial[category] = weight * best[category] + (1.0 - weight) * inside
 
 
 @compiled
-def _objective(program: Program, master: Master) -> float:
-    """The value of the master's lottery, from its rankings and weights."""
-    shares = np.zeros(program.low.size)
-    value = 0.0
-    for place in range(master.basis.size):
-        ranking = master.basis[place]
-        if ranking >= 0:
-            weight = master.levels[place]
-            value += weight * master.values[ranking]
-            for category in range(shares.size):
-                shares[category] += weight * master.shares[category, ranking]
-    return value - penalty_cost(program, shares)
-
-
-@compiled
-def _support(master: Master) -> tuple[Integers, Floats]:
-    """The basic rankings and their weights."""
+def lottery_of_basis(master: Master) -> tuple[Integers, Floats]:
+    """The basic rankings (by rank) and their weights, some of which may be 0."""
     count = 0
     for place in range(master.basis.size):
         if master.basis[place] >= 0:
@@ -168,7 +249,8 @@ def _support(master: Master) -> tuple[Integers, Floats]:
     count = 0
     for place in range(master.basis.size):
         if master.basis[place] >= 0:
-            copy_into(master.rankings[master.basis[place]], rankings[count], rankings.shape[1])
+            for rank in range(rankings.shape[1]):
+                rankings[count, rank] = master.rankings[master.basis[place], rank]
             weights[count] = max(master.levels[place], 0.0)
             count += 1
     return rankings, weights

@@ -1,8 +1,13 @@
-"""Which engine of the kernel solves a program: the quicker one first, another where that one stalls."""
+"""Which engine of the kernel solves a program: the quicker one first, another where that one stalls.
+
+The simplex (``close``) is for straight penalties and goes on from whatever a pool holds; the proximal method is for
+rankings without group limits; the interior-point method takes what neither can.
+"""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -11,44 +16,131 @@ from excalibr.problem import Limits
 from excalibr.solver.arrangement import Arrays
 from excalibr.solver.kernel import STALLED, close_curved_program, close_program, solve_program
 
-__all__ = ["FEW_CATEGORIES", "NO_PRICES", "NO_RANKINGS", "Answer", "answer", "sorts_allowed"]
-
-Answer: TypeAlias = tuple[Integers, Floats, Floats, float, int, int]
-"""Rankings, weights, prices, the gap that these prove, status and sorts."""
+__all__ = ["UNLIMITED", "Answer", "Groups", "Pool", "answer", "close", "new_pool"]
 
 Groups: TypeAlias = tuple[Integers, Integers]
 """The group of each candidate and how many of each a ranking may have; both empty for none."""
 
 UNLIMITED = 2**62
 FEW_CATEGORIES = 12
-"""Up to so many categories column generation is quicker than the proximal method."""
+FEW_FOR_MANY_SLOTS = 20
+"""Up to so many categories the simplex is quicker than the proximal method; the second where most candidates are shown
+(n ≤ 2k)."""
 
-NO_RANKINGS = np.empty((0, 0), dtype=np.int64)
-NO_PRICES = np.empty(0)
+ROOM = 64
+ROOM_A_CATEGORY = 6
 
-NO_GROUPS = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+_NO_RANKINGS = np.empty((0, 0), dtype=np.int64)
+_NO_PRICES = np.empty(0)
+_NO_GROUPS = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+_ONCE = np.ones(1)
 
 
-def answer(program: Arrays, limits: Limits, *, curved: bool = False, groups: Groups = NO_GROUPS) -> Answer:
-    """What the kernel finds. The simplex is for straight penalties, the proximal method for rankings without groups."""
-    tolerance, budget = limits.tolerance, sorts_allowed(limits)
+class Answer(NamedTuple):
+    """What the kernel found: a lottery, its prices, the gap that these prove, status and sorts."""
+
+    rankings: Integers
+    weights: Floats
+    prices: Floats
+    gap: float
+    status: int
+    sorts: int
+
+
+class Pool(NamedTuple):
+    """What the simplex carries from solve to solve, and writes to: rankings, what they do, and a basis."""
+
+    rankings: Integers
+    shares: Floats
+    relevance: Floats
+    basis: Integers
+    piece: Integers
+    counts: Integers
+
+
+def new_pool(k: int, rows: int, rankings: int = 0) -> Pool:
+    """An empty pool for k slots and so many rows, with room for so many rankings to start with."""
+    capacity = rankings + ROOM + ROOM_A_CATEGORY * rows
+    return Pool(
+        rankings=np.empty((capacity, k), dtype=np.int64),
+        shares=np.empty((rows, capacity)),
+        relevance=np.empty(capacity),
+        basis=np.zeros(rows + 1, dtype=np.int64),
+        piece=np.zeros(rows, dtype=np.int64),
+        counts=np.zeros(3, dtype=np.int64),
+    )
+
+
+def answer(program: Arrays, limits: Limits, *, curved: bool = False, groups: Groups = _NO_GROUPS) -> Answer:
+    """The quicker engine's answer; where that stalls, another goes on from it."""
+    n, k, rows = len(program[0]), len(program[5]), program[4].shape[1]
+    few = FEW_FOR_MANY_SLOTS if n <= 2 * k else FEW_CATEGORIES
+    if not curved and (rows <= few or groups[0].size):
+        return _closed(program, limits, None, groups)
+    budget = _sorts_allowed(limits)
     if groups[0].size:
-        return close_curved_program(*program, *groups, tolerance, budget, NO_RANKINGS, NO_PRICES)
-    if not curved and program[4].shape[1] <= FEW_CATEGORIES:
-        return close_program(*program, tolerance, budget, NO_RANKINGS, NO_PRICES)
-    found = solve_program(*program, tolerance, budget)
-    rankings, _, prices, gap, status, sorts = found
-    if status == STALLED and sorts < budget:
-        left = budget - sorts
-        if curved:
-            closed = close_curved_program(*program, *groups, tolerance, left, rankings, prices)
-        else:
-            closed = close_program(*program, tolerance, left, rankings, prices)
-        if closed[3] < gap:
-            return closed
-    return found
+        return _closed_curved(program, limits, None, groups)
+    found = Answer(*solve_program(*program, limits.tolerance, budget))
+    if found.status != STALLED or found.sorts >= budget:
+        return found
+    closed = (_closed_curved if curved else _closed)(program, limits, found, groups)
+    return closed if closed.gap < found.gap else found
 
 
-def sorts_allowed(limits: Limits) -> int:
+def close(
+    program: Arrays,
+    penalties: Floats,
+    factors: Floats,
+    limits: Limits,
+    pool: Pool,
+    first: Answer | None = None,
+    groups: Groups = _NO_GROUPS,
+) -> Sequence[Answer]:
+    """The simplex for one program at several trade-offs, in this order, from the pool and a first answer.
+
+    Trade-off t has the gains ``factors[t]`` · those of the program, and the penalty ``penalties[t]`` (6, rows).
+    """
+    gains, indptr, indices, values, _, position_weights = program
+    rankings, weights, prices, gaps, reports = close_program(
+        gains,
+        indptr,
+        indices,
+        values,
+        penalties,
+        position_weights,
+        factors,
+        limits.tolerance,
+        _sorts_allowed(limits) - (first.sorts if first else 0),
+        groups[0],
+        groups[1],
+        first.rankings if first else _NO_RANKINGS,
+        first.prices if first else _NO_PRICES,
+        pool.rankings,
+        pool.shares,
+        pool.relevance,
+        pool.basis,
+        pool.piece,
+        pool.counts,
+    )
+    return [
+        Answer(rankings[place, :count], weights[place, :count], prices[place], gap, status, sorts)
+        for place, (gap, (count, status, sorts)) in enumerate(zip(gaps.tolist(), reports.tolist(), strict=True))
+    ]
+
+
+def _closed(program: Arrays, limits: Limits, first: Answer | None, groups: Groups) -> Answer:
+    """The simplex for one program, from a first answer or from nothing."""
+    pool = new_pool(len(program[5]), program[4].shape[1], len(first.weights) if first else 0)
+    return close(program, program[4][None], _ONCE, limits, pool, first, groups)[0]
+
+
+def _closed_curved(program: Arrays, limits: Limits, first: Answer | None, groups: Groups) -> Answer:
+    """The interior-point method for one program, from a first answer or from nothing."""
+    left = _sorts_allowed(limits) - (first.sorts if first else 0)
+    rankings, prices = (first.rankings, first.prices) if first else (_NO_RANKINGS, _NO_PRICES)
+    return Answer(*close_curved_program(*program, *groups, limits.tolerance, left, rankings, prices))
+
+
+def _sorts_allowed(limits: Limits) -> int:
     """The cap on sorts as the kernel takes it."""
     return UNLIMITED if limits.max_sorts is None else limits.max_sorts

@@ -1,8 +1,9 @@
-"""The kernel's two doors: one user's program in, a lottery with its prices out. Arrays and status codes only.
+"""The kernel's doors: one user's program in, a lottery with its prices out. Arrays and status codes only.
 
 ``solve_program`` finds prices and the face of the optimum by the proximal method, and the rankings by a walk through
-that face. ``close_program`` is column generation: the whole way where there are few categories, the last digits
-elsewhere. They are compiled apart, because most problems never need the second.
+that face. ``close_program`` is column generation by the simplex: few categories, sweeps, last digits.
+``close_curved_program`` is column generation by an interior-point method, for curved penalties. Each is compiled when
+it is first needed.
 """
 
 from __future__ import annotations
@@ -12,13 +13,29 @@ import numpy as np
 from excalibr._types import Floats, Integers
 from excalibr.solver.capped import new_groups, no_groups
 from excalibr.solver.certificate import gap_of_lottery
-from excalibr.solver.columns import close_gap
+from excalibr.solver.columns import close_gap, lottery_of_basis
 from excalibr.solver.corrective import close_curved_gap
-from excalibr.solver.jit import FLOAT, FLOATS, INTEGER, INTEGERS, RANKINGS, TABLE, compiled, entry
+from excalibr.solver.jit import (
+    FLOAT,
+    FLOAT_ROWS,
+    FLOAT_TABLES,
+    FLOATS,
+    INTEGER,
+    INTEGERS,
+    OWN_FLOAT_ROWS,
+    OWN_FLOATS,
+    OWN_INTEGERS,
+    OWN_RANKINGS,
+    RANKINGS,
+    compiled,
+    entry,
+)
 from excalibr.solver.lottery import lottery_of_face, tidy_lottery
+from excalibr.solver.master import Master, add_ranking, new_master
 from excalibr.solver.ordering import sort_afresh
 from excalibr.solver.program import Program, copy_into, largest, scaled_program
-from excalibr.solver.proximal import CONVERGED, SORTS_SPENT, STALLED, State, find_prices, new_best, new_state
+from excalibr.solver.proximal import CONVERGED, SORTS_SPENT, STALLED, find_prices
+from excalibr.solver.state import State, new_best, new_state
 
 __all__ = [
     "CONVERGED",
@@ -33,7 +50,10 @@ __all__ = [
 SAFETY = 0.25
 """The part of the tolerance that the search aims at, so that rounding cannot take the certificate past the whole."""
 
-_PROGRAM = (FLOATS, INTEGERS, INTEGERS, FLOATS, TABLE, FLOATS)
+# places in the reports
+RANKINGS_KEPT, STATUS, SORTS = 0, 1, 2
+
+_PROGRAM = (FLOATS, INTEGERS, INTEGERS, FLOATS, FLOAT_ROWS, FLOATS)
 
 
 @entry(*_PROGRAM, FLOAT, INTEGER)
@@ -85,48 +105,129 @@ def solve_program(
     return rankings, weights, prices, gap, status, sorts
 
 
-@entry(*_PROGRAM, FLOAT, INTEGER, RANKINGS, FLOATS)
+@entry(
+    *(FLOATS, INTEGERS, INTEGERS, FLOATS, FLOAT_TABLES, FLOATS, FLOATS, FLOAT, INTEGER),
+    *(INTEGERS, INTEGERS, RANKINGS, FLOATS),
+    *(OWN_RANKINGS, OWN_FLOAT_ROWS, OWN_FLOATS, OWN_INTEGERS, OWN_INTEGERS, OWN_INTEGERS),
+)
 def close_program(
-    gains: Floats,
+    scores: Floats,
     indptr: Integers,
     indices: Integers,
     values: Floats,
-    penalty: Floats,
+    penalties: Floats,
     position_weights: Floats,
+    factors: Floats,
     tolerance: float,
     max_sorts: int,
+    group_of: Integers,
+    group_limits: Integers,
     first_rankings: Integers,
     first_prices: Floats,
-) -> tuple[Integers, Floats, Floats, float, int, int]:
-    """Solve the same program by column generation from some rankings and prices; without any, from the best scores.
+    pool_rankings: Integers,
+    pool_shares: Floats,
+    pool_relevance: Floats,
+    pool_basis: Integers,
+    pool_piece: Integers,
+    pool_counts: Integers,
+) -> tuple[Integers, Floats, Floats, Floats, Integers]:
+    """Solve by column generation, at T trade-offs one after the other, each from all that was found before.
 
-    Returns rankings, weights, prices, the gap that these prove, status and sorts.
+    Trade-off t has the gains ``factors[t]`` · ``scores`` and the penalty ``penalties[t]``, straight ones only, with the
+    same bands at every trade-off. The pool is what :func:`excalibr.solver.engines.new_pool` made, or what an earlier
+    call left in it; ``first_rankings`` and ``first_prices`` are a start for the first trade-off, if there are any.
+    ``group_of`` (n,) and ``group_limits`` (G,) allow so many of each group in a ranking, if there are any. Returns
+    rankings (T, r + 1, k), weights (T, r + 1), prices (T, r), the gaps that these prove (T,), and of each trade-off the
+    number of rankings, the status and the sorts (T, 3).
     """
+    count = factors.size
+    r = penalties.shape[2]
+    rankings = np.empty((count, r + 1, position_weights.size), dtype=np.int64)
+    weights = np.empty((count, r + 1))
+    prices = np.zeros((count, r))
+    gaps = np.empty(count)
+    reports = np.empty((count, 3), dtype=np.int64)
+    groups = new_groups(group_of, group_limits)
+    master = new_master(pool_rankings, pool_shares, pool_relevance, pool_basis, pool_piece, pool_counts)
+    centred = _centred(scores)
+    gains = np.empty(scores.size)
+    order = np.arange(scores.size)
     slot_order = np.arange(position_weights.size)
-    program, unit = scaled_program(gains, indptr, indices, values, penalty, position_weights, slot_order)
-    by_rank = np.empty((first_rankings.shape[0], slot_order.size), dtype=np.int64)
-    for ranking in range(by_rank.shape[0]):
+    sort_afresh(centred, order, np.empty(scores.size, dtype=np.int64), scores.size)
+    spread = -centred[order[scores.size - 1]]
+    for t in range(count):
+        penalty = penalties[t]
+        best = prices[t]
+        lottery = rankings[t]
+        likely = weights[t]
+        for candidate in range(scores.size):
+            gains[candidate] = factors[t] * scores[candidate]
+        program, unit = scaled_program(gains, indptr, indices, values, penalty, position_weights, slot_order)
+        factor = factors[t] / unit
+        if t == 0:
+            _take_first(program, master, centred, factor, first_rankings, slot_order, first_prices, unit, best)
+        allowed = tolerance * max(1.0, factors[t] * spread)
+        given = t == 0 and first_prices.size > 0
+        sorts = close_gap(
+            *(program, groups, master, centred, factor, best, given, t > 0),
+            *(SAFETY * allowed / unit, max_sorts, order),
+        )
+        for category in range(r):
+            best[category] *= unit
+        kept = _keep_lottery(program, master, slot_order, lottery, likely)
+        gaps[t] = gap_of_lottery(
+            *(gains, indptr, indices, values, penalty, position_weights),
+            *(lottery, likely[:kept], best, order, groups),
+        )
+        reports[t, RANKINGS_KEPT] = kept
+        reports[t, SORTS] = sorts
+        reports[t, STATUS] = CONVERGED if gaps[t] <= allowed else (SORTS_SPENT if sorts >= max_sorts else STALLED)
+    return rankings, weights, prices, gaps, reports
+
+
+@compiled
+def _centred(scores: Floats) -> Floats:
+    """The scores with the best one at 0."""
+    best = largest(scores)
+    centred = np.empty(scores.size)
+    for candidate in range(scores.size):
+        centred[candidate] = scores[candidate] - best
+    return centred
+
+
+@compiled
+def _keep_lottery(program: Program, master: Master, slot_order: Integers, rankings: Integers, weights: Floats) -> int:
+    """Write the basic lottery, tidied, to the first rows of the answer; returns how many rankings it has."""
+    chosen, probabilities = lottery_of_basis(master)
+    chosen, probabilities = tidy_lottery(program, chosen, probabilities, slot_order)
+    for place in range(probabilities.size):
+        weights[place] = probabilities[place]
+        for slot in range(slot_order.size):
+            rankings[place, slot] = chosen[place, slot]
+    return int(probabilities.size)
+
+
+@compiled
+def _take_first(
+    program: Program,
+    master: Master,
+    centred: Floats,
+    factor: float,
+    rankings: Integers,
+    slot_order: Integers,
+    first_prices: Floats,
+    unit: float,
+    prices: Floats,
+) -> None:
+    """Put the rankings of a first answer into the pool, and its prices in the program's unit, inside their box."""
+    by_rank = np.empty(slot_order.size, dtype=np.int64)
+    for ranking in range(rankings.shape[0]):
         for rank in range(slot_order.size):
-            by_rank[ranking, rank] = first_rankings[ranking, slot_order[rank]]
-    prices = np.zeros(penalty.shape[1])
+            by_rank[rank] = rankings[ranking, slot_order[rank]]
+        add_ranking(program, master, centred, factor, by_rank)
     for category in range(first_prices.size):
         price = first_prices[category] / unit
         prices[category] = min(max(price, -program.below[category]), program.above[category])
-    spread = 0.0
-    for candidate in range(gains.size):
-        spread = max(spread, -program.gains[candidate] * unit)
-    aim = SAFETY * tolerance * max(1.0, spread) / unit
-    order = np.arange(gains.size)
-    sort_afresh(program.gains, order, np.empty(gains.size, dtype=np.int64), gains.size)
-    rankings, weights, sorts, closed = close_gap(program, by_rank, prices, aim, max_sorts, order)
-    rankings, weights = tidy_lottery(program, rankings, weights, slot_order)
-    for category in range(prices.size):
-        prices[category] *= unit
-    gap = gap_of_lottery(
-        gains, indptr, indices, values, penalty, position_weights, rankings, weights, prices, order, no_groups()
-    )
-    status = CONVERGED if closed else (SORTS_SPENT if sorts >= max_sorts else STALLED)
-    return rankings, weights, prices, gap, status, sorts
 
 
 @compiled

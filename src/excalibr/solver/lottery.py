@@ -9,8 +9,8 @@ from excalibr.solver.jit import compiled
 from excalibr.solver.ordering import sort_descending
 from excalibr.solver.permutohedron import decompose
 from excalibr.solver.program import Program, copy_into, ranking_effect
-from excalibr.solver.proximal import Best
 from excalibr.solver.reduction import reduce_lottery
+from excalibr.solver.state import Best
 
 __all__ = ["lottery_of_face", "tidy_lottery"]
 

@@ -7,7 +7,7 @@ when too much has changed. The result never depends on the order that it started
 from __future__ import annotations
 
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.solver.jit import compiled
+from excalibr.solver.jit import compiled, lean
 
 __all__ = ["rank_best", "select_above", "sort_afresh", "sort_descending", "value_at_rank"]
 
@@ -20,14 +20,14 @@ MOVES_A_CANDIDATE = 8
 """Insertion is given up for a merge sort when it has moved this many entries for each candidate."""
 
 
-@compiled
+@lean
 def sort_descending(keys: Floats, order: Integers, spare: Integers, count: int) -> None:
     """Sort ``order[:count]`` by ``keys``, largest first, ties by the lower index."""
     if not _mend(keys, order, 0, count, MOVES_A_CANDIDATE * count):
         sort_afresh(keys, order, spare, count)
 
 
-@compiled
+@lean
 def sort_afresh(keys: Floats, order: Integers, spare: Integers, count: int) -> None:
     """The same for an order that is no better than chance: short runs by insertion, then merged two by two."""
     for first in range(0, count, RUN):
@@ -41,7 +41,7 @@ def sort_afresh(keys: Floats, order: Integers, spare: Integers, count: int) -> N
         width *= 2
 
 
-@compiled
+@lean
 def select_above(
     keys: Floats, threshold: float, order: Integers, inside: Booleans, exposure: Floats, count: int
 ) -> int:
@@ -66,13 +66,13 @@ def select_above(
     return kept
 
 
-@compiled
+@lean
 def rank_best(keys: Floats, count: int, order: Integers, spare: Integers) -> None:
     """Make ``order[:count]`` the candidates with the largest keys, best first; ``order`` must hold a permutation."""
     if keys.size <= WORTH_SELECTING * count:
         sort_descending(keys, order, spare, keys.size)
         return
-    threshold = value_at_rank(keys, count)
+    threshold = _key_at_rank(keys, count, spare)
     above = 0
     tied = 0
     for candidate in range(keys.size):
@@ -87,7 +87,7 @@ def rank_best(keys: Floats, count: int, order: Integers, spare: Integers) -> Non
     sort_descending(keys, order, spare, count)
 
 
-@compiled
+@lean
 def _chosen_first(chosen: Integers, order: Integers) -> None:
     """Make ``order`` hold the chosen candidates and then the others."""
     front = 0
@@ -132,12 +132,44 @@ def value_at_rank(keys: Floats, rank: int) -> float:
     return pool[place]  # type: ignore[no-any-return]
 
 
-@compiled
+@lean
+def _key_at_rank(keys: Floats, rank: int, places: Integers) -> float:
+    """The same without an array of its own: ``places``, as long as the keys, is overwritten."""
+    for candidate in range(keys.size):
+        places[candidate] = candidate
+    place = rank - 1
+    left = 0
+    right = keys.size - 1
+    while left < right:
+        pivot = keys[places[(left + right) // 2]]
+        low = left
+        high = right
+        while low <= high:
+            while keys[places[low]] > pivot:
+                low += 1
+            while keys[places[high]] < pivot:
+                high -= 1
+            if low <= high:
+                kept = places[low]
+                places[low] = places[high]
+                places[high] = kept
+                low += 1
+                high -= 1
+        if place <= high:
+            right = high
+        elif place >= low:
+            left = low
+        else:
+            break
+    return keys[places[place]]  # type: ignore[no-any-return]
+
+
+@lean
 def _before(keys: Floats, first: int, second: int) -> bool:
     return keys[first] > keys[second] or (keys[first] == keys[second] and first < second)
 
 
-@compiled
+@lean
 def _mend(keys: Floats, order: Integers, first: int, last: int, budget: int) -> bool:
     """Insertion sort of order[first:last]; False when it took more moves than the budget and was given up half-way."""
     for place in range(first + 1, last):
@@ -157,7 +189,7 @@ def _mend(keys: Floats, order: Integers, first: int, last: int, budget: int) -> 
     return True
 
 
-@compiled
+@lean
 def _merge(keys: Floats, order: Integers, spare: Integers, left: int, middle: int, right: int) -> None:
     first = left
     second = middle

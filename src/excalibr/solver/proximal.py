@@ -8,19 +8,16 @@ every step.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
-from excalibr._types import Booleans, Floats, Integers
+from excalibr._types import Floats
 from excalibr.solver.jit import compiled
 from excalibr.solver.newton import box_step, curvature
 from excalibr.solver.ordering import select_above, sort_descending, value_at_rank
 from excalibr.solver.penalty import share_at_price, softness_at_price
 from excalibr.solver.permutohedron import pool_blocks
 from excalibr.solver.program import Program, adjust, copy_into, dual_value, largest, penalty_cost
+from excalibr.solver.state import ACTIVE, BLOCKS, BOUND, DAMPING, LARGE, OBJECTIVE, RADIUS, Best, State, Step, new_step
 
-__all__ = ["CONVERGED", "SORTS_SPENT", "STALLED", "Best", "State", "find_prices", "new_best", "new_state"]
+__all__ = ["CONVERGED", "SORTS_SPENT", "STALLED", "find_prices"]
 
 CONVERGED = 0
 SORTS_SPENT = 1
@@ -40,63 +37,6 @@ SHORT_STEP = 0.3
 CAUTION = 0.7
 SPARE_CANDIDATES = 32
 RHO_LIMIT = 2e5  # beyond it the rounding of ρ·z would show in the exposure
-LARGE = 1e300
-
-# places in the small arrays of the state
-BLOCKS, ACTIVE = 0, 1
-OBJECTIVE, BOUND = 0, 1
-DAMPING, RADIUS = 0, 1
-
-
-class State(NamedTuple):
-    """Where the solver is: arrays that every evaluation fills anew.
-
-    ``order[:counts[ACTIVE]]`` are the candidates that are looked at, best first: those whose lifted score reaches
-    ``threshold[0]``. ``starts[:counts[BLOCKS] + 1]`` are the ranks at which blocks of tied candidates begin.
-    """
-
-    centre: Floats
-    adjusted: Floats
-    lifted: Floats
-    exposure: Floats
-    shares: Floats
-    order: Integers
-    ranked: Integers
-    spare: Integers
-    inside: Booleans
-    starts: Integers
-    means: Floats
-    sums: Floats
-    counts: Integers
-    threshold: Floats
-
-
-class Best(NamedTuple):
-    """The best exposure so far, with the face that it lies on, and the best prices."""
-
-    exposure: Floats
-    order: Integers
-    starts: Integers
-    blocks: Integers
-    prices: Floats
-    values: Floats
-
-
-class Step(NamedTuple):
-    """What one Newton step works with."""
-
-    gradient: Floats
-    edges: Floats
-    floors: Floats
-    ceilings: Floats
-    direction: Floats
-    trial: Floats
-    hessian: Floats
-    factor: Floats
-    right: Floats
-    total: Floats
-    free: Integers
-    pace: Floats
 
 
 @compiled
@@ -104,7 +44,7 @@ def find_prices(
     program: Program, state: State, best: Best, prices: Floats, rho: float, tolerance: float, max_sorts: int
 ) -> tuple[int, int]:
     """The outer loop, from ``prices`` and ``state.centre``; fills ``best``. Returns status and sorts."""
-    step = _new_step(prices.size)
+    step = new_step(prices.size)
     steepest = max(largest(program.below), largest(program.above))
     step.pace[DAMPING] = 1.0
     step.pace[RADIUS] = 2.0 * steepest
@@ -375,60 +315,3 @@ def _record(program: Program, state: State, best: Best, prices: Floats) -> float
         best.values[BOUND] = bound
         copy_into(prices, best.prices, prices.size)
     return float(best.values[BOUND] - best.values[OBJECTIVE])
-
-
-@compiled
-def new_state(n: int, r: int) -> State:
-    """Room for n candidates and r categories; everyone is looked at."""
-    state = State(
-        centre=np.zeros(n),
-        adjusted=np.empty(n),
-        lifted=np.empty(n),
-        exposure=np.zeros(n),
-        shares=np.zeros(r),
-        order=np.arange(n),
-        ranked=np.arange(n),
-        spare=np.empty(n, dtype=np.int64),
-        inside=np.ones(n, dtype=np.bool_),
-        starts=np.empty(n + 1, dtype=np.int64),
-        means=np.empty(n),
-        sums=np.empty(n),
-        counts=np.zeros(2, dtype=np.int64),
-        threshold=np.empty(1),
-    )
-    state.counts[ACTIVE] = n
-    return state
-
-
-@compiled
-def new_best(n: int, r: int) -> Best:
-    """Room for the best, and no best yet."""
-    best = Best(
-        exposure=np.zeros(n),
-        order=np.empty(n, dtype=np.int64),
-        starts=np.empty(n + 1, dtype=np.int64),
-        blocks=np.zeros(1, dtype=np.int64),
-        prices=np.zeros(r),
-        values=np.empty(2),
-    )
-    best.values[OBJECTIVE] = -LARGE
-    best.values[BOUND] = LARGE
-    return best
-
-
-@compiled
-def _new_step(r: int) -> Step:
-    return Step(
-        gradient=np.empty(r),
-        edges=np.empty(r),
-        floors=np.empty(r),
-        ceilings=np.empty(r),
-        direction=np.empty(r),
-        trial=np.empty(r),
-        hessian=np.empty((r, r)),
-        factor=np.empty((r, r)),
-        right=np.empty(r),
-        total=np.empty(r),
-        free=np.empty(r, dtype=np.int64),
-        pace=np.empty(2),
-    )

@@ -6,7 +6,8 @@ policies is a policy, so the curve lies above the chord of two points. The rest 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from excalibr._types import Floats
 from excalibr.policy import Policy
 from excalibr.problem import Limits, Problem
-from excalibr.solver import solve, thinned
+from excalibr.solver import Sweep, thinned
 from excalibr.solver.certificate import proven_gap
 
 __all__ = ["Curve", "Point", "chord", "mix"]
@@ -49,11 +50,18 @@ class Curve:
         self.problem = problem
         self.limits = limits
         self.solves = 0
+        self._sweep = Sweep(problem, limits)
 
     def at(self, trade_off: float) -> Point:
         """The optimum at λ."""
-        self.solves += 1
-        return _point(solve(self.problem.with_trade_off(trade_off), self.limits))
+        return self.at_all([trade_off])[0]
+
+    def at_all(self, trade_offs: Sequence[float], tolerance: float | None = None) -> list[Point]:
+        """The optima at several λ, quickest in rising order; to another tolerance than the curve's, if one is given."""
+        self.solves += len(trade_offs)
+        limits = self.limits if tolerance is None else replace(self.limits, tolerance=tolerance)
+        problems = [self.problem.with_trade_off(trade_off) for trade_off in trade_offs]
+        return [_point(policy) for policy in self._sweep.solve_all(problems, limits)]
 
     @cached_property
     def most_relevant(self) -> Point:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ __all__ = ["Frontier", "trace"]
 EXACT = 1e-9
 """The distance within which a point lies on a chord when every vertex is asked for."""
 
+PART_FOR_SOLVES = 0.01
+"""How exactly points are solved, as a part of the tolerance."""
+
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
@@ -38,8 +42,8 @@ class Frontier:
     policies
         The optimal policy of each vertex.
     error
-        What was certified: no point of the true curve is further than this from the polyline, in deviation or in
-        relevance (in units of the spread of the scores), whichever is nearer.
+        What was certified: no point of the true curve is further than this from the polyline, with deviation as it is
+        and relevance in units of the spread of the scores.
     solves
         How many programs were solved for it.
     """
@@ -103,23 +107,32 @@ class Frontier:
 
 
 def trace(curve: Curve, tolerance: float = 1e-4, max_vertices: int | None = None) -> Frontier:
-    """Find enough vertices for a polyline within ``tolerance`` of the curve; all of them for 0."""
+    """Find enough vertices for a polyline within ``tolerance`` of the curve; all of them for 0.
+
+    Every stretch that may be too far from the curve is split at once, at the point furthest from its chord.
+    """
     wanted = _checked(tolerance, max_vertices, curve)
+    solved_to = max(curve.limits.tolerance, PART_FOR_SOLVES * wanted)
     points = [curve.most_relevant, curve.best_calibrated]
-    error, place = 0.0, 0
-    while place + 1 < len(points):
-        left, right = points[place], points[place + 1]
-        apart = _furthest(curve, left, right)
-        if apart <= wanted or len(points) == max_vertices:
-            error, place = max(error, apart), place + 1
-            continue
-        point = curve.at(chord(left, right))
-        above = _above_chord(curve, left, right, point)
-        if above <= max(0.5 * wanted, EXACT):
-            error, place = max(error, 2.0 * above), place + 1
-        else:
-            points.insert(place + 1, point)
-    return _frontier(curve, _vertices(curve, points), max(error, EXACT))
+    errors: list[float | None] = [None]
+    while True:
+        apart = [
+            _furthest(curve, *pair) if error is None else error
+            for pair, error in zip(pairwise(points), errors, strict=True)
+        ]
+        split = [place for place, error in enumerate(errors) if error is None and apart[place] > wanted]
+        if max_vertices is not None:
+            split = sorted(sorted(split, key=lambda place: -apart[place])[: max_vertices - len(points)])
+        if not split:
+            return _frontier(curve, _vertices(curve, points), max(apart) + solved_to)
+        found = curve.at_all([chord(points[place], points[place + 1]) for place in split], solved_to)
+        for place, point in reversed(list(zip(split, found, strict=True))):
+            above = _above_chord(curve, points[place], points[place + 1], point)
+            if above <= max(wanted, EXACT):
+                errors[place] = above
+            else:
+                points.insert(place + 1, point)
+                errors.insert(place, None)
 
 
 def _checked(tolerance: float, max_vertices: int | None, curve: Curve) -> float:
@@ -134,10 +147,7 @@ def _checked(tolerance: float, max_vertices: int | None, curve: Curve) -> float:
 
 
 def _furthest(curve: Curve, left: Point, right: Point) -> float:
-    """How far the curve between two points can be from their chord: the corner of the lines that touch it there.
-
-    The distance of a line at λ is (1 − λ)·Δrelevance + λ·Δcost, and at most twice that in one of the two directions.
-    """
+    """How far the curve between two points can be from their chord: the corner of the lines that touch it there."""
     width, fall = left.relevance - right.relevance, left.cost - right.cost
     if width <= EXACT * curve.relevance_unit or fall <= EXACT:
         return 0.0
@@ -146,7 +156,7 @@ def _furthest(curve: Curve, left: Point, right: Point) -> float:
     if steep <= gentle or steep <= 1.0 or gentle >= 1.0:
         return 0.0
     corner = (1.0 - gentle) * (steep - 1.0) / (steep - gentle)
-    return 2.0 * min(corner, 1.0) * _height(curve, left, right)
+    return min(corner, 1.0) * _height(curve, left, right)
 
 
 def _slope(point: Point, width: float, fall: float) -> float:
@@ -160,14 +170,14 @@ def _height(curve: Curve, left: Point, right: Point) -> float:
     """The distance of the triangle's far corner (all the relevance at the lower cost) from the chord."""
     relevance = (left.relevance - right.relevance) / curve.relevance_unit
     cost = left.cost - right.cost
-    return relevance * cost / (relevance + cost)
+    return relevance * cost / hypot(relevance, cost)
 
 
 def _above_chord(curve: Curve, left: Point, right: Point, point: Point) -> float:
     """How far an optimum at the chord's λ lies above the chord, with relevance in units of the scores' spread."""
     trade_off = point.trade_off
     gained = point.value(trade_off) - left.value(trade_off)
-    return max(gained, 0.0) / ((1.0 - trade_off) * curve.relevance_unit + trade_off)
+    return max(gained, 0.0) / hypot((1.0 - trade_off) * curve.relevance_unit, trade_off)
 
 
 def _vertices(curve: Curve, points: list[Point]) -> list[Point]:
