@@ -20,6 +20,7 @@ SHARES = 0.6 * GENRES + 0.4 * GENRES[::-1]
 MOODS = np.array([[1, 0], [0.5, 0.5], [1, 0], [0, 1], [1, 0], [0.3, 0.7], [0, 1], [0.5, 0.5]])
 GENRE_TARGET, MOOD_TARGET = np.array([0.3, 0.4, 0.3]), np.array([0.4, 0.6])
 LOSS, DEVIATION, PINNED, SEEN, AT_MOST, FLOOR, CAP = 0.1, 0.8, {1: 4}, 1, 2, 0.1, 0.8
+TOLERANCE = 1e-3
 
 OPTIONS = (
     "attributes", "bands", "weights", "relative", "floors, caps", "relevance_loss", "max_deviation",
@@ -93,7 +94,7 @@ def ask(pair: tuple[str, str], divergence: str, draws: str) -> list[Policy] | Fr
     if "frontier" in pair:
         if "calibrate_path" in pair:
             options["trade_offs"] = [0.5]
-        return frontier(SCORES, categories, target, k=K, tolerance=1e-3, draws=draws, **options)
+        return frontier(SCORES, categories, target, k=K, tolerance=TOLERANCE, draws=draws, **options)
     if "calibrate_path" in pair:
         trade_offs = [0.0, 0.3, 1.0]
         return calibrate_path(SCORES, categories, target, k=K, trade_offs=trade_offs, draws=draws, **options)
