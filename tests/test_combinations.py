@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from excalibr import Band, Policy, calibrate, calibrate_path, frontier
-from excalibr.errors import InfeasibleError, InputError
+from excalibr import Band, Policy, Shown, calibrate, calibrate_path, frontier
+from excalibr.errors import GapWarning, InfeasibleError, InputError, InputTypeError
 from excalibr.search.even import SLACK
 from excalibr.tradeoffs import relevance_floor
 from tests import combinations as c
@@ -189,3 +189,13 @@ def test_what_no_single_ranking_can_keep_is_refused_with_a_reason(options: dict[
 def test_a_misspelt_option_is_named(function: Callable[..., Any]) -> None:
     with pytest.raises(InputError, match="argument: is 'pined', must be one of .* did you mean 'pinned'"):
         function(c.SCORES, c.GENRES, c.GENRE_TARGET, k=c.K, pined={0: 1})
+
+
+def test_a_search_that_was_cut_short_does_not_claim_that_nothing_can_be_done() -> None:
+    with pytest.warns(GapWarning), pytest.raises(InfeasibleError, match="found within max_sorts .* allow more sorts"):
+        asked(max_deviation=0.1, max_sorts=1)
+
+
+def test_what_was_shown_is_a_list() -> None:
+    with pytest.raises(InputTypeError, match="shown.candidates: is 3, must be a list of indices, or of pages"):
+        asked(shown=Shown(candidates=3))

@@ -139,6 +139,13 @@ def test_attributes_are_told_apart_and_bands_have_two_edges() -> None:
     assert policy.explain().categories.label.tolist() == ["0", "1", "2", "0", "1", "2", "3"]
 
 
+def test_attributes_may_have_names_of_any_kind() -> None:
+    policy = calibrate(np.arange(4.0), {1: np.eye(2)[[0, 1, 0, 1]]}, {1: [0.5, 0.5]}, k=2)  # type: ignore[dict-item]
+    why = policy.explain()
+    assert why.categories.attribute.tolist() == ["1", "1"]
+    assert "deviation of 1" in repr(why)
+
+
 def test_pinned_items_keep_their_slots_before_as_after() -> None:
     policy = asked(pinned={1: 11})
     why = policy.explain()

@@ -225,7 +225,7 @@ def _balance(policy: Policy, before: Policy, prices: Floats, labels: NDArray[np.
     problem = policy.problem
     names = np.full(problem.r, "", dtype=object)
     for attribute in problem.attributes:
-        names[attribute.columns] = attribute.name
+        names[attribute.columns] = str(attribute.name)
     return CategoryShares(
         attribute=frozen(names),
         label=frozen(labels),
@@ -348,7 +348,7 @@ def _balance_grid(why: Explanation) -> _Grid:
     deviations = {"deviation": (before.deviation, after.deviation)}
     if before.problem.attributes:
         deviations = {
-            f"deviation of {_short(name)}": (was, after.deviation[name]) for name, was in before.deviation.items()
+            f"deviation of {_short(str(name))}": (was, after.deviation[name]) for name, was in before.deviation.items()
         }
     if before.problem.terms is not None:
         deviations["cost"] = (before.cost, after.cost)
