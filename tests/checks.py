@@ -15,6 +15,7 @@ from excalibr.paper import solve_reduced
 AGREEMENT = 1e-12
 AGAINST_THE_LP = 1e-7
 GAP = 1e-9
+KL_ALPHA = 0.01
 
 
 def check_lottery(policy: Policy) -> None:
@@ -86,3 +87,37 @@ def dense_gap(policy: Policy, prices: np.ndarray) -> float:
 def scale(problem: Problem) -> float:
     """What tolerances are relative to."""
     return max(1.0, float(np.ptp(problem.gains)))
+
+
+def as_kl(problem: Problem) -> Problem:
+    """The same question with the KL divergence."""
+    return Problem.of(
+        problem.scores,
+        problem.memberships.sparse(),
+        problem.target,
+        k=problem.k,
+        trade_off=problem.trade_off,
+        position_weights=problem.position_weights,
+        divergence="kl",
+    )
+
+
+def check_kl_certificate(policy: Policy) -> None:
+    """The objective is (1 − λ)·relevance − λ·KL(q ‖ p̃), and the dual function at the prices proves the stated gap."""
+    problem, prices, trade_off = policy.problem, policy.prices, policy.problem.trade_off
+    q, wanted = problem.target, problem.target > 0
+    blurred = (1 - KL_ALPHA) * policy.distribution + KL_ALPHA * q
+    divergence = float((q[wanted] * np.log(q[wanted] / blurred[wanted])).sum())
+    size = scale(problem)
+    assert abs(policy.cost - divergence) <= 1e-12, f"cost {policy.cost} against {divergence}"
+    assert (prices <= 0).all(), "a positive price"
+    adjusted = problem.gains - problem.memberships.dense() @ prices
+    slots = np.sort(problem.position_weights)[::-1]
+    bound = float(np.sort(adjusted)[::-1][: problem.k] @ slots)
+    if trade_off > 0:
+        y, q = prices[wanted], q[wanted]
+        best = -trade_off * (1 - KL_ALPHA) * q / y  # the p̃ that the prices ask for
+        bound += float((y * (best - KL_ALPHA * q) / (1 - KL_ALPHA) + trade_off * q * np.log(best / q)).sum())
+    rounding = 1e-12 * (1.0 + float(np.abs(problem.gains).max()) + float(np.abs(prices).max()))
+    assert bound - policy.objective <= policy.gap + rounding, f"gap {policy.gap} against {bound - policy.objective}"
+    assert policy.gap <= GAP * size + rounding, f"gap {policy.gap:.3g} of a tolerance of {GAP * size:.3g}"

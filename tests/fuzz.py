@@ -17,7 +17,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from excalibr.solver import prepare, solve
-from tests.checks import check_against_the_lp, check_agreement, check_certificate, check_lottery
+from tests.checks import (
+    as_kl,
+    check_against_the_lp,
+    check_agreement,
+    check_certificate,
+    check_kl_certificate,
+    check_lottery,
+)
 from tests.problems import LARGE, SMALL, mixed_problem
 
 LARGE_EVERY = 8
@@ -56,7 +63,7 @@ def _plan(options: argparse.Namespace) -> Iterator[tuple[int, str]]:
 
 
 def _passes(seed: int, size: str) -> bool:
-    """Solve and check one problem; small ones against HiGHS, large ones by their certificate."""
+    """Solve and check one problem, with L1 and with KL; small L1 ones against HiGHS, all by their certificate."""
     problem = mixed_problem(np.random.default_rng(seed), size)
     try:
         policy = solve(problem)
@@ -65,6 +72,9 @@ def _passes(seed: int, size: str) -> bool:
         check_certificate(policy)
         if size == SMALL:
             check_against_the_lp(policy)
+        curved = solve(as_kl(problem))
+        check_lottery(curved)
+        check_kl_certificate(curved)
     except Exception:
         print(f"\nfailure: --seed {seed} --size {size} --problems 1 (n={problem.n}, k={problem.k}, r={problem.r}, "
               f"trade_off={problem.trade_off})\n{traceback.format_exc(limit=1)}", file=sys.stderr)  # fmt: skip

@@ -192,8 +192,16 @@ def test_a_misspelt_option_is_named(function: Callable[..., Any]) -> None:
 
 
 def test_a_search_that_was_cut_short_does_not_claim_that_nothing_can_be_done() -> None:
-    with pytest.warns(GapWarning), pytest.raises(InfeasibleError, match="found within max_sorts .* allow more sorts"):
+    with pytest.raises(InfeasibleError, match="found within max_sorts is at .* allow more sorts"):
         asked(max_deviation=0.1, max_sorts=1)
+    with pytest.raises(InfeasibleError, match="was found within max_sorts=1, and there is one.* allow more sorts"):
+        asked(floors=[0.25, 0.3, 0.25], max_sorts=1)
+
+
+def test_a_budget_that_was_met_in_too_few_sorts_warns() -> None:
+    with pytest.warns(GapWarning, match="max_sorts was reached"):
+        policy = asked(relevance_loss=0.1, divergence="kl", max_sorts=3)
+    assert policy.gap > 1e-6
 
 
 def test_what_was_shown_is_a_list() -> None:

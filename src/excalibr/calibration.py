@@ -332,6 +332,7 @@ def _within_budget(
     draws: str, problem: Problem, limits: Limits, relevance_loss: float | None, max_deviation: float | None
 ) -> Policy:
     from excalibr.draws import Budget
+    from excalibr.solver import warn_if_short
     from excalibr.tradeoffs import Curve, most_relevant_within, nearest_within, relevance_floor
 
     curve = Curve(problem, limits)
@@ -342,6 +343,8 @@ def _within_budget(
         assert max_deviation is not None
         policy = most_relevant_within(curve, max_deviation)
         budget = Budget(cost_at_most=max_deviation)
+    if limits.max_sorts is not None:
+        warn_if_short(policy, limits)
     return policy if draws == "lottery" else _redraw(draws, policy, budget)
 
 

@@ -6,7 +6,7 @@ mapping from names to arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -47,11 +47,17 @@ class Wishes:
     @property
     def plain(self) -> bool:
         """Nothing beyond the paper's program."""
-        return self is PLAIN or (self.divergence == "l1" and self.relative is False and not any(self._extras()))
-
-    def _extras(self) -> Iterator[bool]:
-        for name in ("attribute_weights", "category_weights", "floors", "caps", "max_per_category", "pinned", "shown"):
-            yield getattr(self, name) is not None
+        return (
+            self.divergence == "l1"
+            and self.relative is False
+            and self.attribute_weights is None
+            and self.category_weights is None
+            and self.floors is None
+            and self.caps is None
+            and self.max_per_category is None
+            and self.pinned is None
+            and self.shown is None
+        )
 
 
 PLAIN = Wishes()

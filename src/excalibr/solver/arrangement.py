@@ -86,8 +86,11 @@ class Arrangement:
 
     def prices(self, by_row: Floats, trade_off: float) -> Floats:
         """(r,) what a unit of each category costs, for its deviation and its limit together, as policies report it."""
-        r, offset = self.problem.r, self.problem.penalty_at(trade_off).price_offset
-        return by_row[:r] + sums_by(self.limited, by_row[r:], r) - offset
+        r, asked = self.problem.r, self.problem.penalty_at(trade_off)
+        own = by_row[:r]
+        if asked.smoothing:
+            own = np.minimum(own - asked.price_offset, 0.0)  # a price of 0 must not round to more
+        return own + sums_by(self.limited, by_row[r:], r)
 
     def rows_of(self, prices: Floats) -> Floats:
         """The way back: as much of each price as its deviation can explain, the rest for its limit."""
