@@ -306,11 +306,13 @@ def _leave_out(asked: dict[str, Any], reasons: Mapping[str, str]) -> None:
 
 def _one_aim(trade_off: float | None, relevance_loss: float | None, max_deviation: float | None) -> float:
     """The trade-off, and that no more than one of the three was given."""
+    if relevance_loss is None and max_deviation is None:
+        return DEFAULT_TRADE_OFF if trade_off is None else trade_off
     given = {"trade_off": trade_off, "relevance_loss": relevance_loss, "max_deviation": max_deviation}
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
         raise InputError(explain(" and ".join(named), "are both given", "not go together", "keep one of them."))
-    return DEFAULT_TRADE_OFF if trade_off is None else trade_off
+    return DEFAULT_TRADE_OFF
 
 
 def _require_excalibr(method: str, draws: str, relevance_loss: float | None, max_deviation: float | None) -> None:

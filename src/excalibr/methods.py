@@ -6,6 +6,7 @@ A method is one entry of :data:`METHODS`; its module is imported when the method
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -26,9 +27,14 @@ class Method:
 
     def __call__(self, problem: Problem, limits: Limits) -> Policy:
         """Import the method's module and run it."""
-        function: Any = getattr(import_module(self.module), self.function)
+        function = _loaded(self.module, self.function)
         policy: Policy = function(problem, limits) if self.takes_limits else function(problem)
         return policy
+
+
+@cache
+def _loaded(module: str, function: str) -> Any:
+    return getattr(import_module(module), function)
 
 
 METHODS = {
