@@ -5,15 +5,17 @@
 #   make check                what CI does: format, lint, types, import contracts, then `make test`
 #   make fuzz DURATION=60     mixed problems against a literal LP, for so many seconds, with a fresh seed (or SEED=7)
 #   make bench                times against the paper's stack, as ratios measured in one run
+#   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)
 #   make format               rewrite the sources in the house format
 #   make clean                remove caches, builds and the demo's picture; .venv stays
 #
-# EXTRAS=paper adds an extra of pyproject.toml to what `test` and `check` install, and so the tests that need it.
+# EXTRAS=paper,spark adds extras of pyproject.toml to what `test` and `check` install, and so the tests that need them.
 
 PYTHON ?= python3
 EXTRAS ?=
 WORKERS ?= 2
 DURATION ?= 60
+USERS ?= 200000
 SEED ?=
 
 VENV := .venv
@@ -27,7 +29,7 @@ FOR_BENCH := paper
 
 installed = $(VENV)/.installed-$(1)
 
-.PHONY: help demo test check fuzz bench format clean
+.PHONY: help demo test check fuzz bench bench-batch format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -50,6 +52,9 @@ fuzz: $(call installed,$(FOR_TEST))
 
 bench: $(call installed,$(FOR_BENCH))
 	@$(BIN)/python -m benchmarks.solver
+
+bench-batch: $(call installed,cli$(comma)data)
+	@$(BIN)/python -m benchmarks.batch --users $(USERS)
 
 format: $(call installed,$(FOR_CHECK))
 	@$(BIN)/ruff format --quiet .

@@ -14,6 +14,7 @@ PAGES = [
     "docs/beyond.md",
     "docs/index.md",
     "docs/reference.md",
+    "docs/tables.md",
 ]
 
 

@@ -11,6 +11,7 @@
     └── DownloadError (OSError, ValueError)           a data set could not be had; says what to do by hand
 
     ExcalibrWarning (UserWarning)
+    ├── BatchWarning                  some users of a batch or a table could not be calibrated; says how many and why
     ├── GapWarning                    a solve stopped before its tolerance; the policy is valid, its gap was proven
     └── TruncationWarning             as many slots as candidates: a re-ranker can do little there
 
@@ -23,6 +24,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "BatchWarning",
     "DownloadError",
     "ExcalibrError",
     "ExcalibrWarning",
@@ -69,6 +71,10 @@ class DownloadError(ExcalibrError, OSError, ValueError):
 
 class ExcalibrWarning(UserWarning):
     """Base of every warning of excalibr."""
+
+
+class BatchWarning(ExcalibrWarning):
+    """Some users of many, or rows of a table, were not taken as they came."""
 
 
 class GapWarning(ExcalibrWarning):

@@ -171,7 +171,7 @@ class Policy:
         True
         """
         draws = seeds.uniforms(seed, key, 1 if size is None else _checked_size(size))
-        chosen = self.rankings[self._rows_at(draws)]
+        chosen = self.rankings[seeds.choose(self.weights, draws)]
         return chosen[0] if size is None else chosen
 
     def best(self) -> Integers:
@@ -247,12 +247,6 @@ class Policy:
         exposure = np.zeros(self.problem.n)
         exposure[ranking] = self.problem.position_weights
         return exposure
-
-    def _rows_at(self, draws: Floats) -> Integers:
-        """The row whose slice of [0, 1) each draw falls in."""
-        edges = np.cumsum(self.weights)
-        rows = np.searchsorted(edges, draws * edges[-1], side="right")
-        return np.asarray(np.minimum(rows, len(edges) - 1), dtype=np.int64)
 
 
 def _checked_size(size: object) -> int:

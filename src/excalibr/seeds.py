@@ -12,10 +12,10 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from excalibr._types import Floats
+from excalibr._types import Floats, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["uniforms"]
+__all__ = ["choose", "uniforms"]
 
 _TO_UNIT = 2.0**-53
 
@@ -33,6 +33,17 @@ def uniforms(seed: int | None, key: Hashable, size: int) -> Floats:
         entropy = int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "little")
     raw = np.random.PCG64(entropy).random_raw(size)
     return np.asarray((raw >> np.uint64(11)) * _TO_UNIT)
+
+
+def choose(weights: Floats, draws: Floats) -> Integers:
+    """For each draw in [0, 1), the number of the weight whose slice of their sum it falls in.
+
+    >>> choose(np.array([0.75, 0.25]), np.array([0.5, 0.8])).tolist()
+    [0, 1]
+    """
+    edges = np.cumsum(weights)
+    rows = np.searchsorted(edges, draws * edges[-1], side="right")
+    return np.asarray(np.minimum(rows, len(edges) - 1), dtype=np.int64)
 
 
 def _checked_seed(seed: object) -> int | None:

@@ -10,6 +10,7 @@ from excalibr import __version__
 from excalibr.cli.data import data
 from excalibr.cli.demo import demo
 from excalibr.cli.experiment import experiment
+from excalibr.cli.rerank import rerank
 from excalibr.cli.warmup import warmup
 
 __all__ = ["application"]
@@ -34,6 +35,10 @@ def _options(
 
 
 application.command(epilog="Example: excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png")(demo)
+application.command(
+    epilog="Example: excalibr rerank candidates.parquet --items items.parquet --history history.parquet "
+    "-k 10 --trade-off 0.5 -o slates.parquet"
+)(rerank)
 application.command(epilog="Example: excalibr warmup")(warmup)
 application.command(epilog="Example: excalibr experiment --data ml-1m.zip --out results --threads 2")(experiment)
 application.add_typer(data, name="data", epilog="Example: excalibr data get ml-1m")

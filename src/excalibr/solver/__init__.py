@@ -57,6 +57,9 @@ def prepare() -> None:
     """Have every part of the kernel compiled, or loaded from the machine's cache, before a request needs it."""
     for r in (1, 30):  # few categories and many: each method once
         solve(Problem.of(np.arange(r), np.eye(r), np.full(r, 1.0 / r), k=1))
+    from excalibr.solver.many import prepare_ranges  # which only batches need
+
+    prepare_ranges()
 
 
 def program_of(problem: Problem) -> Arrays:

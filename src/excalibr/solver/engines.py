@@ -16,7 +16,17 @@ from excalibr.problem import Limits
 from excalibr.solver.arrangement import Arrays
 from excalibr.solver.kernel import STALLED, close_curved_program, close_program, solve_program
 
-__all__ = ["UNLIMITED", "Answer", "Groups", "Pool", "answer", "close", "new_pool"]
+__all__ = [
+    "UNLIMITED",
+    "Answer",
+    "Groups",
+    "Pool",
+    "answer",
+    "close",
+    "few_categories",
+    "new_pool",
+    "sorts_allowed",
+]
 
 Groups: TypeAlias = tuple[Integers, Integers]
 """The group of each candidate and how many of each a ranking may have; both empty for none."""
@@ -71,13 +81,22 @@ def new_pool(k: int, rows: int, rankings: int = 0) -> Pool:
     )
 
 
+def few_categories(n: int, k: int) -> int:
+    """Up to how many categories the simplex is the quicker engine."""
+    return FEW_FOR_MANY_SLOTS if n <= 2 * k else FEW_CATEGORIES
+
+
+def sorts_allowed(limits: Limits) -> int:
+    """The cap on sorts as the kernel takes it."""
+    return UNLIMITED if limits.max_sorts is None else limits.max_sorts
+
+
 def answer(program: Arrays, limits: Limits, *, curved: bool = False, groups: Groups = _NO_GROUPS) -> Answer:
     """The quicker engine's answer; where that stalls, another goes on from it."""
     n, k, rows = len(program[0]), len(program[5]), program[4].shape[1]
-    few = FEW_FOR_MANY_SLOTS if n <= 2 * k else FEW_CATEGORIES
-    if not curved and (rows <= few or groups[0].size):
+    if not curved and (rows <= few_categories(n, k) or groups[0].size):
         return _closed(program, limits, None, groups)
-    budget = _sorts_allowed(limits)
+    budget = sorts_allowed(limits)
     if groups[0].size:
         return _closed_curved(program, limits, None, groups)
     found = Answer(*solve_program(*program, limits.tolerance, budget))
@@ -110,7 +129,7 @@ def close(
         position_weights,
         factors,
         limits.tolerance,
-        _sorts_allowed(limits) - (first.sorts if first else 0),
+        sorts_allowed(limits) - (first.sorts if first else 0),
         groups[0],
         groups[1],
         first.rankings if first else _NO_RANKINGS,
@@ -136,11 +155,6 @@ def _closed(program: Arrays, limits: Limits, first: Answer | None, groups: Group
 
 def _closed_curved(program: Arrays, limits: Limits, first: Answer | None, groups: Groups) -> Answer:
     """The interior-point method for one program, from a first answer or from nothing."""
-    left = _sorts_allowed(limits) - (first.sorts if first else 0)
+    left = sorts_allowed(limits) - (first.sorts if first else 0)
     rankings, prices = (first.rankings, first.prices) if first else (_NO_RANKINGS, _NO_PRICES)
     return Answer(*close_curved_program(*program, *groups, limits.tolerance, left, rankings, prices))
-
-
-def _sorts_allowed(limits: Limits) -> int:
-    """The cap on sorts as the kernel takes it."""
-    return UNLIMITED if limits.max_sorts is None else limits.max_sorts

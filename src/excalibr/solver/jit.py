@@ -34,6 +34,7 @@ __all__ = [
     "compiled",
     "entry",
     "lean",
+    "record",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -73,21 +74,32 @@ def lean(function: Function) -> Function:
     return numba.njit(_nrt=False, **_OPTIONS, **_INNER_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
-def entry(*arguments: Any) -> Callable[[Function], Function]:
-    """Compile a function that Python calls for these argument types, when it is first called, or load it from disk."""
+def entry(*arguments: Any, calls: tuple[Any, ...] = ()) -> Callable[[Function], Function]:
+    """Compile a function that Python calls for these argument types, when it is first called, or load it from disk.
+
+    ``calls`` are other entries, which become the function's first arguments: it calls what is compiled once already.
+    """
 
     def decorate(function: Function) -> Function:
-        return function if numba.config.DISABLE_JIT else _Entry(function, arguments)  # type: ignore[return-value]
+        if not numba.config.DISABLE_JIT:
+            return _Entry(function, arguments, calls)  # type: ignore[return-value]
+        return functools.partial(function, *calls) if calls else function  # type: ignore[return-value]
 
     return decorate
+
+
+def record(kind: type, *fields: Any) -> Any:
+    """The argument type of a named tuple with these types of fields; its arrays must be read-only where these are."""
+    return types.NamedTuple(fields, kind)
 
 
 class _Entry:
     """A function that is compiled once, at its first call, for one set of argument types."""
 
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], calls: tuple[_Entry, ...]) -> None:
         functools.update_wrapper(self, function)
         self._arguments = arguments
+        self._calls = calls
 
     def __call__(self, *arguments: Any) -> Any:
         return self._kernel(*arguments)
@@ -95,10 +107,13 @@ class _Entry:
     @functools.cached_property
     def _kernel(self) -> Any:
         dispatcher = _cached(self.__wrapped__)  # type: ignore[attr-defined]
+        called = [other._kernel for other in self._calls]
         with _notice():
-            dispatcher.compile(self._arguments)
+            dispatcher.compile(
+                (*(types.FunctionType(other.nopython_signatures[0]) for other in called), *self._arguments)
+            )
         dispatcher.disable_compile()
-        return dispatcher
+        return functools.partial(dispatcher, *called) if called else dispatcher
 
 
 def _cached(function: Callable[..., Any]) -> Any:

@@ -1,0 +1,149 @@
+"""Measure ``excalibr rerank`` on many users: users a second, what is not the kernel, peak memory, threads.
+
+``python -m benchmarks.batch [--users 200000] [--folder FOLDER]``. The tables are made from a seed, part by part.
+Every measured run is a process of its own. Nothing from a busy machine is worth quoting.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from excalibr import solver
+from excalibr.batch import Batch, solve_users
+from excalibr.settings import Settings
+
+SEED = 2024
+CANDIDATES, SLOTS, CATEGORIES, ITEMS, HISTORY = 150, 100, 20, 20_000, 60
+PART = 2_000
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--users", type=int, default=200_000, help="users (200000); the memory is compared with twice them"
+    )
+    parser.add_argument(
+        "--kernel-users", type=int, default=2_000, help="users that the kernel alone is measured on (2000)"
+    )
+    parser.add_argument("--folder", type=Path, help="where the tables go; a temporary folder when left out")
+    asked = parser.parse_args(arguments)
+    solver.prepare()
+    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
+        (one, kernel), (two, _) = (kernel_seconds(asked.kernel_users, threads) for threads in (1, 2))
+        kernel *= 1e3 / asked.kernel_users
+        print(f"kernel: {kernel:.3f} ms a user on one thread, two threads are {one / two:.2f} times as fast")
+        peaks = []
+        for users in (asked.users, 2 * asked.users):
+            make_tables(Path(folder), users)
+            seconds, processor, peak = measured_run(Path(folder))
+            peaks.append(peak)
+            beside = 1e3 * processor / users - kernel
+            print(
+                f"{users:,} users, 2 threads: {users / seconds:,.0f} users a second; processor time beside the kernel "
+                f"{beside:.3f} ms a user; peak {peak / 1e6:,.0f} MB"
+            )
+        print(f"memory for twice the users: {peaks[1] / peaks[0] - 1:+.1%}")
+
+
+def kernel_seconds(users: int, threads: int) -> tuple[float, float]:
+    """Wall and processor seconds of the solver alone, on users like those of the tables."""
+    batch = arrays(users)
+    started, used = time.perf_counter(), time.process_time()
+    for _ in solve_users(batch, lambda lotteries: None, threads=threads):
+        pass
+    return time.perf_counter() - started, time.process_time() - used
+
+
+def arrays(users: int) -> Batch:
+    random = np.random.default_rng(SEED)
+    rows, popularity = catalogue(random)
+    taken = np.concatenate([candidates_of(random, popularity) for _ in range(users)])
+    starts = np.arange(0, len(taken) + 1, CANDIDATES)
+    history = random.choice(ITEMS, (users, HISTORY), p=popularity)
+    wanted = rows[history].mean(axis=1)
+    settings = Settings(k=SLOTS, trade_off=0.5)
+    return Batch.of(random.random(len(taken)), starts, rows, wanted, items=taken, settings=settings)
+
+
+def catalogue(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Items with one to three categories, some of them much more common, and the items' popularity."""
+    common = 1.0 / np.arange(1, CATEGORIES + 1)
+    rows = np.zeros((ITEMS, CATEGORIES))
+    for row in rows:
+        chosen = random.choice(CATEGORIES, random.integers(1, 4), replace=False, p=common / common.sum())
+        row[chosen] = 1.0 / len(chosen)
+    popularity = (10.0 + np.arange(ITEMS)) ** -0.8
+    return rows, popularity / popularity.sum()
+
+
+def candidates_of(random: np.random.Generator, popularity: np.ndarray) -> np.ndarray:
+    """Different items, the popular ones more often."""
+    races = random.exponential(size=ITEMS) / popularity
+    return np.argpartition(races, CANDIDATES)[:CANDIDATES]
+
+
+def make_tables(folder: Path, users: int) -> None:
+    random = np.random.default_rng(SEED)
+    rows, popularity = catalogue(random)
+    genres = ["|".join(f"genre {category:02d}" for category in np.flatnonzero(row)) for row in rows]
+    pq.write_table(pa.table({"item_id": np.arange(ITEMS), "genres": genres}), folder / "items.parquet")
+    schemas = {
+        "candidates": pa.schema([("user_id", pa.int64()), ("item_id", pa.int64()), ("score", pa.float64())]),
+        "history": pa.schema([("user_id", pa.int64()), ("item_id", pa.int64())]),
+    }
+    writers = {name: pq.ParquetWriter(folder / f"{name}.parquet", schema) for name, schema in schemas.items()}
+    for first in range(0, users, PART):
+        ids = np.arange(first, min(first + PART, users))
+        items = np.concatenate([candidates_of(random, popularity) for _ in ids])
+        columns = [np.repeat(ids, CANDIDATES), items, random.random(len(items))]
+        writers["candidates"].write_table(pa.table(columns, schema=schemas["candidates"]))
+        seen = random.choice(ITEMS, len(ids) * HISTORY, p=popularity)
+        writers["history"].write_table(pa.table([np.repeat(ids, HISTORY), seen], schema=schemas["history"]))
+    for writer in writers.values():
+        writer.close()
+
+
+def measured_run(folder: Path, threads: int = 2) -> tuple[float, float, float]:
+    """Wall seconds, processor seconds and peak bytes of one run of the command."""
+    arguments = ["rerank", str(folder / "candidates.parquet"), "--items", str(folder / "items.parquet")]
+    arguments += ["--history", str(folder / "history.parquet"), "--category", "genres", "--separator", "|"]
+    arguments += [
+        "-k",
+        str(SLOTS),
+        "--trade-off",
+        "0.5",
+        "--threads",
+        str(threads),
+        "-o",
+        str(folder / "slates.parquet"),
+    ]
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", _child(arguments)], check=True, capture_output=True, text=True)
+    seconds = time.perf_counter() - started
+    used = json.loads(done.stdout.splitlines()[-1])
+    return seconds, used["processor"], used["peak"]
+
+
+def _child(arguments: list[str]) -> str:
+    """A program that runs the command and prints what it used."""
+    return (
+        f"import json, resource, sys; from excalibr.cli.application import application\n"
+        f"application({arguments!r}, standalone_mode=False)\n"
+        f"used = resource.getrusage(resource.RUSAGE_SELF)\n"
+        f"print(json.dumps({{'processor': used.ru_utime + used.ru_stime, 'peak': 1024 * used.ru_maxrss}}))\n"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""The answers of a batch: lotteries of a range of users as flat arrays, and all of them with policies on request."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from excalibr import seeds
+from excalibr._types import Floats, Integers
+from excalibr.batch.checked import Batch, Status
+from excalibr.errors import InputError, explain
+from excalibr.policy import Policy
+from excalibr.problem import Problem
+
+__all__ = ["Lotteries", "Policies", "choose_rankings", "join"]
+
+
+@dataclass(frozen=True, eq=False)
+class Lotteries:
+    """The lotteries of a range of users of a batch.
+
+    Attributes
+    ----------
+    first
+        The range's first user; the arrays of one entry a user begin with it.
+    places
+        The rankings of all users, one after another: candidates, counted from the user's first, slot by slot.
+    weights
+        The probability of each ranking, heaviest first for each user.
+    counts
+        (users,) how many rankings each user has; none where the user could not be ranked.
+    prices, gaps
+        (users, r) and (users,) what proves the optimum; nan where a method proves nothing.
+    statuses
+        (users,) codes of :class:`Status`.
+    reasons
+        What went wrong, in words, for the users (numbers in the batch) whose status is ``FAILED``.
+    policies
+        The policies themselves, by user, where they were made one by one.
+    """
+
+    first: int
+    places: Integers
+    weights: Floats
+    counts: Integers
+    prices: Floats
+    gaps: Floats
+    statuses: Integers
+    reasons: dict[int, str] = field(default_factory=dict)
+    policies: dict[int, Policy] = field(default_factory=dict)
+
+    def chosen(self, keys: Sequence[Hashable], seed: int | None) -> Integers:
+        """(users,) the ranking that each key draws, counted from the user's first, as :meth:`Policy.sample` does.
+
+        −1 where the user has no ranking.
+        """
+        return choose_rankings(self.weights, self.counts, keys, seed)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Policies(Sequence[Policy]):
+    """What :func:`excalibr.calibrate_batch` answers: a :class:`Policy` for each user, built when it is asked for.
+
+    ``statuses`` says what became of each user. ``policies[u]`` of a user who could not be calibrated raises the error
+    that :func:`excalibr.calibrate` raises for the user's numbers.
+    """
+
+    batch: Batch
+    lotteries: Lotteries
+
+    @property
+    def statuses(self) -> Integers:
+        """(users,) codes of :class:`Status`."""
+        return self.lotteries.statuses
+
+    @property
+    def gaps(self) -> Floats:
+        """(users,) each policy's proven gap; nan where there is none."""
+        return self.lotteries.gaps
+
+    def sample(self, seed: int | None, keys: Sequence[Hashable]) -> list[Integers]:
+        """A ranking for each user by (seed, key), the same that ``policies[u].sample(seed, key)`` draws.
+
+        A user who could not be calibrated has an empty one.
+        """
+        if len(keys) != len(self):
+            raise InputError(explain("keys", f"are {len(keys)}", f"be {len(self)}, one for each user"))
+        drawn = self.lotteries.chosen(keys, seed)
+        return [self._rankings(user)[row] if row >= 0 else np.empty(0, np.int64) for user, row in enumerate(drawn)]
+
+    def __len__(self) -> int:
+        return self.batch.users
+
+    def __getitem__(self, user: int) -> Policy:  # type: ignore[override]
+        """The policy of one user."""
+        if not -len(self) <= user < len(self):
+            raise IndexError(f"there are {len(self)} users, and user {user} is not one of them")
+        user = user % len(self)
+        if user in self.lotteries.policies:
+            return self.lotteries.policies[user]
+        if user in self.lotteries.reasons:
+            raise InputError(self.lotteries.reasons[user])
+        return self._policy(user)
+
+    def __iter__(self) -> Iterator[Policy]:
+        return (self[user] for user in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Policies({len(self)} users, {int((self.lotteries.counts > 0).sum())} of them calibrated)"
+
+    @cached_property
+    def _ends(self) -> Integers:
+        return np.cumsum(self.lotteries.counts)
+
+    @cached_property
+    def _place_ends(self) -> Integers:
+        return np.cumsum(self.lotteries.counts * self.batch.slots)
+
+    def _policy(self, user: int) -> Policy:
+        """The policy from the compiled loop's arrays; for a bad user the error of its numbers."""
+        own, lotteries = self.batch.own_problem(user), self.lotteries
+        problem = Problem.of(*own.arrays, **_asked_of_a_problem(own.options))
+        if not lotteries.counts[user]:
+            raise InputError(f"user {user}: {Status(self.statuses[user]).text}.")
+        weights = lotteries.weights[self._ends[user] - lotteries.counts[user] : self._ends[user]]
+        return Policy(problem, self._rankings(user), weights, float(lotteries.gaps[user]), lotteries.prices[user])
+
+    def _rankings(self, user: int) -> Integers:
+        size = self.lotteries.counts[user] * self.batch.slots[user]
+        end = self._place_ends[user]
+        return self.lotteries.places[end - size : end].reshape(-1, self.batch.slots[user])
+
+
+def choose_rankings(weights: Floats, counts: Integers, keys: Sequence[Hashable], seed: int | None) -> Integers:
+    """For each key the ranking that it draws of its own ``counts[u]`` weights, or −1 where it has none.
+
+    >>> choose_rankings(np.array([1.0, 0.5, 0.5]), np.array([1, 0, 2]), ["ada", "bob", "eve"], seed=1).tolist()
+    [0, -1, 1]
+    """
+    drawn = np.full(len(counts), -1, dtype=np.int64)
+    ends = np.cumsum(counts).tolist()
+    for user, (key, count) in enumerate(zip(keys, counts.tolist(), strict=True)):
+        if count:
+            own = weights[ends[user] - count : ends[user]]
+            drawn[user] = seeds.choose(own, seeds.uniforms(seed, key, 1))[0]
+    return drawn
+
+
+def join(parts: Sequence[Lotteries], r: int) -> Lotteries:
+    """The lotteries of consecutive ranges as those of one."""
+    if not parts:
+        none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
+        return Lotteries(0, none, nothing, none, np.empty((0, r)), nothing, none)
+    columns = ("places", "weights", "counts", "prices", "gaps", "statuses")
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
+    reasons = {user: reason for part in parts for user, reason in part.reasons.items()}
+    policies = {user: policy for part in parts for user, policy in part.policies.items()}
+    return Lotteries(parts[0].first, **joined, reasons=reasons, policies=policies)
+
+
+def _asked_of_a_problem(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that make the problem; the others are the solver's."""
+    return {name: value for name, value in options.items() if name in ("k", "trade_off", "position_weights")}

@@ -1,0 +1,223 @@
+"""One run of the command: users streamed from the files through a ``Reranker``, what comes out stored part by part."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from excalibr import __version__
+from excalibr.cli.rerank import sources
+from excalibr.cli.rerank.options import PATHS
+from excalibr.cli.rerank.parts import Run, fingerprint
+from excalibr.cli.rerank.sources import Source, format_of
+from excalibr.cli.rerank.streams import Scan, in_user_order, scan
+from excalibr.errors import InputError, explain
+from excalibr.parallel import Advance, progress_bar
+from excalibr.reranker import Reranker
+from excalibr.results import Tally
+from excalibr.settings import BY_CATEGORY, read_settings
+from excalibr.tables import Items, Tables, read_items
+from excalibr.tables.ids import keys_of, matched, read_ids
+from excalibr.tables.users import UserStream
+
+__all__ = ["Job", "read_job", "run_job"]
+
+CHUNK_ROWS = 250_000
+"""Rows of candidates that are read before they are re-ranked; memory grows with it, and not with the tables."""
+
+
+ALWAYS_BY_USER = ("history", "users", "pinned", "shown")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What was asked.
+
+    Attributes
+    ----------
+    reranker
+        How to rank.
+    options
+        Column names and numbers, as :class:`Tables` takes them.
+    candidates, items
+        The tables that there must be.
+    by_user
+        Tables with a column of users, which are read along with the candidates.
+    for_all
+        Tables that hold for all users.
+    outputs
+        What to write where.
+    day
+        What names the draw besides the user.
+    """
+
+    reranker: Reranker
+    options: dict[str, Any]
+    candidates: Source
+    items: Source
+    by_user: dict[str, Source]
+    for_all: dict[str, Source]
+    outputs: dict[str, Path]
+    day: str | None
+
+    def stamp(self) -> str:
+        """A digest of all that the outputs depend on; the number of threads is not part of it."""
+        tables = {"candidates": self.candidates, "items": self.items, **self.by_user, **self.for_all}
+        ranking = {each.name: getattr(self.reranker, each.name) for each in dataclasses.fields(self.reranker)}
+        ranking.pop("threads")
+        files = {name: source.stamp() for name, source in tables.items()}
+        return fingerprint(
+            {"version": __version__, "ranking": ranking, "options": self.options, "day": self.day, "files": files}
+            | {
+                "outputs": {name: path.name for name, path in self.outputs.items()},
+                "rows": [CHUNK_ROWS, sources.BATCH_ROWS],
+            }
+        )
+
+
+def read_job(
+    candidates: Path, items: Path, outputs: Mapping[str, Path], day: str | None, options: Mapping[str, Any]
+) -> Job:
+    """The job that the command line asks for, checked as far as that can be done before any table is read."""
+    for name, path in outputs.items():
+        format_of(path, "out" if name == "slates" else name)
+    if len({path.resolve() for path in outputs.values()}) < len(outputs):
+        raise InputError(explain("out", "is named twice", "differ from report and lotteries"))
+    names = {each.name for each in dataclasses.fields(Reranker)}
+    beside = {name: Source(name, options[name]) for name in PATHS if options[name] is not None}
+    others = {name: value for name, value in options.items() if name not in names and name not in PATHS}
+    others["category"] = _columns(others["category"])
+    by_attribute = not isinstance(others["category"], str)
+    read_settings(Tables, {**others, **beside})  # for its checks
+    user_id = others["user_id"]
+    by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, user_id)}
+    return Job(
+        read_settings(Reranker, {name: _numbers(name, options[name], by_attribute) for name in names}),
+        others,
+        Source("candidates", candidates),
+        Source("items", items),
+        by_user,
+        {name: source for name, source in beside.items() if name not in by_user},
+        dict(outputs),
+        day,
+    )
+
+
+def _columns(category: str) -> str | list[str] | dict[str, str]:
+    """``genre`` as it is, ``genre,decade`` as a list, ``topic=genre,age=decade`` by attribute."""
+    pairs = [part.partition("=") for part in category.split(",")]
+    if all(given for _, given, _ in pairs):
+        return {name.strip(): column.strip() for name, _, column in pairs}
+    return [name.strip() for name, _, _ in pairs] if len(pairs) > 1 else category
+
+
+def _numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
+    """``1,2`` as a list, and for options by category also ``drama=1,epic=2`` by name and ``2`` for all.
+
+    With several attributes, ``genre:drama=1`` for a category and ``genre=2`` for all of an attribute.
+    """
+    if not isinstance(value, str) or name not in (*BY_CATEGORY, "attribute_weights", "position_weights"):
+        return value
+    pairs = [part.rpartition("=") for part in value.split(",")]
+    try:
+        numbers = [float(number) if "." in number else int(number) for _, _, number in pairs]
+    except ValueError:
+        return value
+    if not all(given for _, given, _ in pairs):
+        return numbers if len(numbers) > 1 else numbers[0]
+    named = {label.strip(): number for (label, _, _), number in zip(pairs, numbers, strict=True)}
+    return _nested(named) if by_attribute and name in BY_CATEGORY else named
+
+
+def _nested(named: dict[str, Any]) -> dict[str, Any]:
+    """``{"genre:drama": 1}`` as ``{"genre": {"drama": 1}}``."""
+    nested: dict[str, Any] = {}
+    for label, number in named.items():
+        attribute, given, category = label.partition(":")
+        if given:
+            nested.setdefault(attribute, {})[category] = number
+        else:
+            nested[attribute] = number
+    return nested
+
+
+def run_job(job: Job, *, resume: bool) -> str:
+    """Do it, or what is left of it, and say in a line what was done."""
+    run = Run(job.outputs, job.stamp())
+    if resume and run.is_finished():
+        run.clear()
+        return "The outputs are complete: nothing is left to do."
+    run.begin(resume=resume)
+    tally, count = Tally(), 0
+    for part in _parts(job, run, tally):
+        tally.add(part)
+        count += 1
+    run.finish(count)
+    told = tally.text(job.reranker.fallback)
+    return f"{tally.users:,} users re-ranked into {job.outputs['slates']}. {told}".rstrip()
+
+
+def _is_by_user(name: str, source: Source, user_id: str) -> bool:
+    return name in ALWAYS_BY_USER or (name == "targets" and user_id in source.schema.names)
+
+
+def _parts(job: Job, run: Run, tally: Tally) -> Iterator[Tally]:
+    """The tally of each part, which is made now unless it was done before."""
+    for_all = {name: source.read() for name, source in job.for_all.items()}
+    asked = job.options | for_all
+    items = read_items(job.items.read(), read_settings(Tables, {"targets": {}, **job.options}))
+    scanned = _scan(job.candidates, job.options["user_id"])
+    tally.left_out += Counter({"without a user": scanned.without_user})
+    candidates = _stream(job, job.candidates, scanned, run)
+    others = {
+        name: _stream(job, source, _scan(source, job.options["user_id"]), run) for name, source in job.by_user.items()
+    }
+    with progress_bar("Re-ranking", scanned.users if scanned.is_sorted else None) as advance:
+        for number, chunk in enumerate(candidates.chunks(CHUNK_ROWS)):
+            own = _rows_of_users(chunk, others, job.options["user_id"])
+            yield run.done(number) or _make_part(job, run, number, chunk, items, asked | own, advance)
+
+
+def _make_part(
+    job: Job, run: Run, number: int, chunk: Any, items: Items, tables: dict[str, Any], advance: Advance
+) -> Tally:
+    keep, measured = "lotteries" in job.outputs, "report" in job.outputs
+    results = job.reranker.solve(chunk, items, day=job.day, keep=keep, measured=measured, advance=advance, **tables)
+    made = {"slates": results.slates()}
+    if measured:
+        made["report"] = results.report()
+    if keep:
+        made["lotteries"] = results.lotteries()
+    run.keep(number, made, results.tally)
+    return results.tally
+
+
+def _scan(source: Source, user_id: str) -> Scan:
+    scanned = scan(source, user_id)
+    if not scanned.is_sorted:
+        typer.echo(
+            f"excalibr: {source.name} are not in the order of {user_id!r}: sorting {scanned.rows:,} rows on disk.",
+            err=True,
+        )
+    return scanned
+
+
+def _stream(job: Job, source: Source, scanned: Scan, run: Run) -> UserStream:
+    return in_user_order(source, job.options["user_id"], scanned, run.folder / f"sorting-{source.name}")
+
+
+def _rows_of_users(chunk: Any, streams: dict[str, UserStream], user_id: str) -> dict[str, Any]:
+    """The rows of the other tables up to the chunk's last user."""
+    if not len(chunk):
+        return {name: stream.empty for name, stream in streams.items()}
+    ids = read_ids(chunk.column(user_id))
+    for name, stream in streams.items():
+        matched(stream.first_id(), ids, user_id, (name, "candidates"))
+    last = keys_of(ids[-1:])[0]
+    return {name: stream.until(last) for name, stream in streams.items()}

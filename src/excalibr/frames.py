@@ -1,0 +1,113 @@
+"""The caller's tables, of any kind: columns out as Arrow, rows back in the caller's own kind and types.
+
+The only module that knows narwhals. What comes back is gathered from the caller's own rows, so ids and kept columns
+never change their type on the way.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from excalibr._types import Integers
+from excalibr.errors import InputError, InputTypeError, explain, missing_extra
+
+__all__ = ["Frame", "read_frame"]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One of the caller's tables, and what to call it in a message."""
+
+    name: str
+    data: Any
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        return list(self.data.columns)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def column(self, name: str, keyword: str) -> Any:
+        """A column as one Arrow array; where there is none of that name, an error lists those there are."""
+        if name not in self.columns:
+            raise InputError(missing_column(name, self.name, self.columns, keyword))
+        return _arrow(self.data[name], f"column {name!r} of {self.name}")
+
+    def take(self, rows: Integers, columns: Sequence[str], added: Mapping[str, Any]) -> Any:
+        """Some rows of some columns with new ones beside them, in the caller's kind; ``columns`` names the order."""
+        import narwhals as nw
+
+        kept = [name for name in columns if name not in added]
+        chosen = nw.maybe_reset_index(self.data.select(kept)[rows])
+        new = [_series(name, values, self.data.implementation) for name, values in added.items()]
+        return nw.to_native(chosen.with_columns(*new).select(*columns))
+
+
+def read_frame(table: Any, name: str) -> Frame:
+    """A table of pandas, Polars or PyArrow, or anything with an Arrow stream, which comes back as a PyArrow table."""
+    import narwhals as nw
+
+    _arrow_package()
+    try:
+        return Frame(name, nw.from_native(table, eager_only=True))
+    except TypeError as error:
+        if hasattr(table, "__arrow_c_stream__"):
+            return Frame(name, nw.from_arrow(table, backend="pyarrow"))
+        hint = "call .collect() first." if hasattr(table, "collect") else ""
+        found = f"is a {type(table).__module__}.{type(table).__qualname__}"
+        must = "be a table of pandas, Polars or PyArrow, or have an Arrow stream"
+        raise InputTypeError(explain(name, found, must, hint)) from error
+
+
+def missing_column(name: str, table: str, columns: Sequence[str], keyword: str) -> str:
+    """The message for a column that is not there.
+
+    >>> missing_column("score", "candidates", ["user", "item", "scores"], "score")
+    "column 'score' not found in candidates. Hint: columns are ['user', 'item', 'scores']; pass score='scores'."
+    """
+    near = difflib.get_close_matches(name, columns, n=1, cutoff=0.4)
+    return f"column {name!r} not found in {table}. Hint: columns are {list(columns)}; pass {keyword}=" + (
+        f"{near[0]!r}." if near else "… to name yours."
+    )
+
+
+def _arrow(series: Any, what: str) -> Any:
+    arrow = _arrow_package()
+    try:
+        array = series.to_arrow()
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError) as error:
+        array = _large_integers(series.to_list(), what, error)
+    return array.combine_chunks() if isinstance(array, arrow.ChunkedArray) else array
+
+
+def _large_integers(values: list[Any], what: str, error: Exception) -> Any:
+    """Whole numbers beyond 64 bits, which Arrow does not take by itself; anything else is the caller's error."""
+    arrow = _arrow_package()
+    try:
+        return arrow.array(values, arrow.decimal256(76, 0))
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError, TypeError):
+        found = f"cannot be read ({error})"
+        raise InputTypeError(explain(what, found, "have values of one type, such as text or whole numbers")) from error
+
+
+def _series(name: str, values: Any, backend: Any) -> Any:
+    import narwhals as nw
+
+    kinds = {"i": nw.Int64, "f": nw.Float64}
+    dtype = kinds[values.dtype.kind] if isinstance(values, np.ndarray) else nw.String
+    return nw.new_series(name, values, dtype, backend=backend)
+
+
+def _arrow_package() -> Any:
+    try:
+        import pyarrow
+    except ModuleNotFoundError:
+        raise missing_extra("pyarrow", "data") from None
+    return pyarrow

@@ -1,0 +1,102 @@
+"""Contiguous ranges of users over threads: results in order, a bar on a terminal, nothing half-done on an interrupt."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from excalibr.errors import InputError, explain
+
+__all__ = ["Advance", "checked_threads", "over_ranges", "progress_bar"]
+
+Result = TypeVar("Result")
+Advance: TypeAlias = Callable[[int], None]
+
+RANGE = 64
+"""Users a range. The same for any number of threads, and small: an interrupt waits for the ranges under way."""
+
+
+def over_ranges(
+    work: Callable[[int, int], Result], size: int, threads: int = 1, advance: Advance | None = None
+) -> Iterator[Result]:
+    """``work(first, last)`` on contiguous ranges of 0 … size − 1, the results in their order.
+
+    At most a few ranges a thread are under way or waiting to be taken, so that results need not fit in memory at once.
+
+    >>> list(over_ranges(lambda first, last: last - first, 100, threads=2))
+    [64, 36]
+    """
+    ranges = [(first, min(first + RANGE, size)) for first in range(0, size, RANGE)]
+    advance = advance or (lambda done: None)
+    with _one_blas_thread():
+        done = (work(*each) for each in ranges) if threads == 1 else _threaded(work, ranges, threads)
+        for (first, last), result in zip(ranges, done, strict=True):
+            advance(last - first)
+            yield result
+
+
+def checked_threads(threads: int | None) -> int:
+    """The number of threads to use; None is one for each processor that this process may use.
+
+    >>> checked_threads(2)
+    2
+    """
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise InputError(explain("threads", f"is {threads!r}", "be a whole number of at least 1, or None"))
+    return int(threads)
+
+
+@contextmanager
+def progress_bar(what: str, total: int | None = None) -> Iterator[Advance]:
+    """A function to call with the number of users that are done: a bar on a terminal, silent elsewhere."""
+    bar = _bar() if sys.stderr.isatty() else None
+    if bar is None:
+        yield lambda done: None
+        return
+    with bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)
+
+
+def _threaded(work: Callable[[int, int], Result], ranges: list[tuple[int, int]], threads: int) -> Iterator[Result]:
+    """A window of ranges in a pool; when the loop ends early, waiting ranges are dropped and running ones awaited."""
+    waiting = iter(ranges)
+    window: list[Future[Result]] = []
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="excalibr")
+    try:
+        for each in waiting:
+            window.append(pool.submit(work, *each))
+            if len(window) > 3 * threads:
+                yield window.pop(0).result()
+        while window:
+            yield window.pop(0).result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _one_blas_thread() -> AbstractContextManager[object]:
+    """Threads of our own and threads of BLAS would fight for the processors."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ModuleNotFoundError:
+        return nullcontext()
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    return limits
+
+
+def _bar() -> Any:
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    except ModuleNotFoundError:  # the extra `cli` brings it; a bar is not worth an error
+        return None
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -1,0 +1,50 @@
+"""A callable class for ``map_batches`` of Ray Data: one whole partition of users in, their slates out.
+
+Ray is not imported here. The guide in docs/tables.md shows how to have whole users in every batch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable
+from typing import Any
+
+from excalibr.reranker import Reranker
+from excalibr.settings import read_settings
+from excalibr.tables import Tables, read_items
+
+__all__ = ["RerankBatch"]
+
+
+class RerankBatch:
+    """Re-ranks Arrow batches that hold whole users, in an actor that has read the items once.
+
+    Parameters
+    ----------
+    items
+        Any local table.
+    day
+        As for :meth:`excalibr.Reranker.rerank`.
+    **options
+        Those of :class:`excalibr.Reranker` and of its methods, in the same words; tables are local ones.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> items = pa.table({"item_id": [1, 2], "category": ["drama", "comedy"]})
+    >>> rerank = RerankBatch(items, targets={"comedy": 1.0}, k=1, trade_off=0.9)
+    >>> rerank(pa.table({"user_id": [7, 7], "item_id": [1, 2], "score": [0.9, 0.5]}))["item_id"].to_pylist()
+    [2]
+    """
+
+    def __init__(self, items: Any, *, day: Hashable = None, **options: Any) -> None:
+        names = {each.name for each in dataclasses.fields(Reranker)}
+        ranking = {name: value for name, value in options.items() if name in names}
+        self._tables = {name: value for name, value in options.items() if name not in names}
+        self._reranker = read_settings(Reranker, {"threads": 1, **ranking})
+        self._items = read_items(items, read_settings(Tables, self._tables))
+        self._day = day
+
+    def __call__(self, batch: Any) -> Any:
+        """The slates of one batch of candidates."""
+        return self._reranker.solve(batch, self._items, day=self._day, **self._tables).slates()

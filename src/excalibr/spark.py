@@ -1,0 +1,219 @@
+"""The same re-ranker on Spark: whole partitions as Arrow batches, items broadcast, one thread a task.
+
+``repartition`` by user, ``sortWithinPartitions``, ``mapInArrow``: the last user of a batch is carried over to the next.
+A task solves what a :class:`excalibr.Reranker` would solve for the same users, and so gives the same bits, however the
+rows were partitioned. The extra ``spark`` brings pyspark; Spark itself needs a Java.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from excalibr.frames import read_frame
+from excalibr.reranker import Reranker
+from excalibr.results import REPORT_COLUMNS
+from excalibr.settings import read_settings
+from excalibr.tables import Tables, read_items
+from excalibr.tables.users import UserStream
+
+__all__ = ["lotteries", "report", "rerank"]
+
+CHUNK_ROWS = 50_000
+"""Rows that a task gathers before it solves them."""
+
+TABLE = "excalibr_table"
+BY_USER = ("history", "targets", "users", "pinned", "shown")
+
+
+def rerank(candidates: Any, items: Any, *, day: Hashable = None, **options: Any) -> Any:
+    """One ranking a user, as :meth:`excalibr.Reranker.rerank` draws it, as a Spark DataFrame.
+
+    Parameters
+    ----------
+    candidates
+        Spark DataFrame with ``user_id``, ``item_id``, ``score`` and any other columns, which are kept.
+    items
+        Spark DataFrame or any local table; it is sent to every worker, so it must fit in memory.
+    day
+        As for :meth:`excalibr.Reranker.rerank`.
+    **options
+        Those of :class:`excalibr.Reranker` (``k``, ``trade_off``, ``seed``, …, but for ``threads``) and those of its
+        methods (``history``, ``targets``, ``separator``, column names, …). ``history``, ``targets``, ``users``,
+        ``pinned`` and ``shown`` may be Spark DataFrames, which travel with the candidates of the same user, or local
+        tables, which are sent to every worker.
+
+    Returns
+    -------
+    DataFrame
+        user, rank, item, score and the kept columns, in no particular order of users.
+    """
+    return _Plan.of(candidates, items, day, options).run("slates")
+
+
+def lotteries(candidates: Any, items: Any, **options: Any) -> Any:
+    """Every ranking with its probability, as :meth:`excalibr.Reranker.lotteries`; parameters as for :func:`rerank`."""
+    return _Plan.of(candidates, items, None, options).run("lotteries")
+
+
+def report(candidates: Any, items: Any, **options: Any) -> Any:
+    """A row a user, as :meth:`excalibr.Reranker.report`; parameters as for :func:`rerank`."""
+    return _Plan.of(candidates, items, None, options).run("report")
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What is sent where: the frames that travel by user, and the task that every partition runs."""
+
+    frames: dict[str, Any]
+    task: _Task
+
+    @classmethod
+    def of(cls, candidates: Any, items: Any, day: Hashable, options: dict[str, Any]) -> _Plan:
+        """The plan for these arguments of :func:`rerank`."""
+        names = {each.name for each in dataclasses.fields(Reranker)} - {"threads"}
+        ranking = {name: value for name, value in options.items() if name in names}
+        tables = {name: value for name, value in options.items() if name not in names}
+        checked = read_settings(Tables, tables)
+        travelling = {name: tables[name] for name in BY_USER if _is_spark(tables.get(name))}
+        local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}
+        known = read_items(_local(items, "items"), checked)
+        context = candidates.sparkSession.sparkContext
+        user_id = checked.user_id
+        frames = {"candidates": candidates.filter(candidates[user_id].isNotNull()), **travelling}
+        reranker = read_settings(Reranker, ranking | {"threads": 1})
+        return cls(frames, _Task(reranker, context.broadcast((known, local)), day, user_id, tuple(frames)))
+
+    def run(self, what: str) -> Any:
+        """The frame of the answers."""
+        task, user_id = dataclasses.replace(self.task, what=what), self.task.user_id
+        together = self._united().repartition(user_id).sortWithinPartitions(user_id, TABLE)
+        return together.mapInArrow(lambda batches: task(batches), self._schema(what))
+
+    def _united(self) -> Any:
+        """All frames under one another: the user, the number of the table, and a column of rows for each table."""
+        from pyspark.sql import functions
+
+        united = None
+        for number, (name, frame) in enumerate(self.frames.items()):
+            row = functions.struct(*(frame[column] for column in frame.columns))
+            cells = {other: functions.lit(None).cast(_row_type(rows)) for other, rows in self.frames.items()} | {
+                name: row
+            }
+            columns = [cell.alias(_column(other)) for other, cell in cells.items()]
+            part = frame.select(frame[self.task.user_id], functions.lit(number).alias(TABLE), *columns)
+            united = part if united is None else united.union(part)
+        return united
+
+    def _schema(self, what: str) -> Any:
+        """The columns of the answers, found by answering for no candidates; the candidates' own keep their types."""
+        from pyspark.sql import types
+
+        candidates = self.frames["candidates"]
+        given = {field.name: field for field in candidates.schema.fields}
+        new = {"int64": types.LongType(), "double": types.DoubleType(), "string": types.StringType()}
+        answer = self.task.answer_nothing(candidates.limit(0).toArrow(), what)
+        written = self.task.columns_written(what)
+        return types.StructType(
+            [
+                given[field.name]
+                if field.name in given and field.name not in written
+                else types.StructField(field.name, new[str(field.type)])
+                for field in answer.schema
+            ]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What a worker does with a partition.
+
+    ``shared`` is broadcast: what is known of the items, and the options with the tables that every worker has.
+    """
+
+    reranker: Reranker
+    shared: Any
+    day: Hashable
+    user_id: str
+    tables: tuple[str, ...]
+    what: str = "slates"
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Answer for each user of the partition, a few thousand rows at a time."""
+        import pyarrow as pa
+
+        first = next(batches, None)
+        if first is None:
+            return
+        pieces = (pa.Table.from_batches([batch]) for batch in chain([first], batches))
+        for chunk in UserStream(pieces, first.schema, self.user_id).chunks(CHUNK_ROWS):
+            own = {name: _rows_of(chunk, number, name) for number, name in enumerate(self.tables)}
+            candidates = own.pop("candidates")
+            if len(candidates):
+                yield from self.answer(candidates, own, self.what).to_batches()
+
+    def answer(self, candidates: Any, own: dict[str, Any], what: str) -> Any:
+        """The table that was asked for, of some whole users."""
+        items, shared = self.shared.value
+        asked = {"keep": what == "lotteries", "measured": what == "report"}
+        results = self.reranker.solve(candidates, items, day=self.day, advance=_silent, **asked, **(shared | own))
+        return getattr(results, what)()
+
+    def answer_nothing(self, candidates: Any, what: str) -> Any:
+        """The same for no candidates, with any target: only its columns matter."""
+        items, shared = self.shared.value
+        names = {name: value for name, value in shared.items() if name not in (*BY_USER, "prior", "strength")}
+        plain = dataclasses.replace(self, shared=_Value((items, names)))
+        any_of = {each.name: {items.categories[each.start].as_py(): 1.0} for each in items.parts}
+        return plain.answer(candidates, {"targets": any_of if items.attributes else any_of[""]}, what)
+
+    def columns_written(self, what: str) -> set[str]:
+        """The columns that are ours, whatever the candidates have under their names."""
+        options = read_settings(Tables, self.shared.value[1] | {"targets": {}, "history": None})
+        if what == "report":
+            return set(REPORT_COLUMNS)
+        return {options.rank} if what == "slates" else {options.rank, options.ranking, options.probability}
+
+
+@dataclass(frozen=True)
+class _Value:
+    """What a broadcast is to a task: something with a value."""
+
+    value: Any
+
+
+def _rows_of(chunk: Any, number: int, name: str) -> Any:
+    """One of the tables that travelled together."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = chunk.filter(pc.equal(chunk.column(TABLE), number)).column(_column(name))
+    return pa.Table.from_struct_array(rows.combine_chunks())
+
+
+def _column(table: str) -> str:
+    return f"excalibr_{table}_row"
+
+
+def _row_type(frame: Any) -> Any:
+    return frame.schema  # a schema is the type of a struct
+
+
+def _is_spark(table: Any) -> bool:
+    return hasattr(table, "sparkSession")
+
+
+def _local(value: Any, name: str) -> Any:
+    """A table as Arrow, from Spark or from here; other options as they are."""
+    if _is_spark(value):
+        return value.toArrow()
+    if value is None or isinstance(value, (str, int, float, Mapping, list, tuple)):
+        return value
+    return read_frame(value, name).data.to_arrow()
+
+
+def _silent(done: int) -> None:
+    """Workers have no terminal."""

@@ -1,0 +1,24 @@
+"""From tables to the arrays of a batch: ids as numbers, items as rows of shares, histories as targets.
+
+Everything is put in the order of its ids first, so that the order of input rows can never change a result.
+"""
+
+from excalibr.tables.candidates import Candidates, read_candidates
+from excalibr.tables.items import Items, read_items
+from excalibr.tables.options import Tables
+from excalibr.tables.pages import Pinned, Seen, read_pinned, read_shown
+from excalibr.tables.wanted import Wanted, read_wanted
+
+__all__ = [
+    "Candidates",
+    "Items",
+    "Pinned",
+    "Seen",
+    "Tables",
+    "Wanted",
+    "read_candidates",
+    "read_items",
+    "read_pinned",
+    "read_shown",
+    "read_wanted",
+]

@@ -1,0 +1,127 @@
+"""Ids and labels of any type as Arrow arrays that can be compared, sorted and looked up.
+
+Kinds: whole numbers of any size, text, and whatever else Arrow can sort. A column that pandas turned into floats
+because of a null is read as the whole numbers that it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from excalibr._types import Booleans, Integers
+from excalibr.errors import InputTypeError, explain
+
+__all__ = ["codes_in", "encode", "keys_of", "labels_of", "matched", "read_ids", "sorted_unique", "valid"]
+
+
+def read_ids(column: Any) -> Any:
+    """The column in the one type of its kind: int64 (or uint64, decimal256 where it must), large_string, or its own."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = pa.types
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if kind.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if kind.is_null(column.type) or kind.is_boolean(column.type):
+        return column.cast(pa.int64())
+    if kind.is_string(column.type) or kind.is_large_string(column.type) or kind.is_string_view(column.type):
+        return column.cast(pa.large_string())
+    if kind.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)
+        return column.cast(pa.int64()) if _all_whole(column) else column.cast(pa.float64())
+    if kind.is_uint64(column.type):
+        return column if (pc.max(column).as_py() or 0) >= 2**63 else column.cast(pa.int64())
+    if kind.is_integer(column.type):
+        return column.cast(pa.int64())
+    if kind.is_decimal(column.type) and column.type.scale == 0:
+        return _smallest(column)
+    return column
+
+
+def matched(one: Any, other: Any, column: str, tables: tuple[str, str]) -> tuple[Any, Any]:
+    """Two columns of ids in a type that both can be compared in; an error where there is none."""
+    import pyarrow as pa
+
+    if one.type == other.type or not len(one) or not len(other):
+        return one, (other if len(other) else other.cast(one.type))
+    kinds = _kind(one), _kind(other)
+    if kinds[0] != kinds[1]:
+        found = f"is {kinds[0]} in {tables[0]} and {kinds[1]} in {tables[1]}"
+        raise InputTypeError(explain(column, found, "be of one type", "cast one of them."))
+    wide = pa.decimal256(76, 0) if kinds[0] == "whole numbers" else pa.float64()
+    return one.cast(wide), other.cast(wide)
+
+
+def valid(ids: Any) -> Booleans:
+    """Which of them are not null."""
+    return np.asarray(ids.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def sorted_unique(ids: Any) -> Any:
+    """The different ids, in order, without null."""
+    import pyarrow.compute as pc
+
+    different = ids.unique().drop_null()
+    return different.take(pc.sort_indices(different))
+
+
+def codes_in(ids: Any, vocabulary: Any) -> Integers:
+    """Each id's place in the vocabulary, −1 where it has none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not len(vocabulary) or not len(ids):
+        return np.full(len(ids), -1, dtype=np.int64)
+    places = pc.fill_null(pc.index_in(ids, value_set=vocabulary, skip_nulls=True), pa.scalar(-1, pa.int32()))
+    return np.asarray(places.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def encode(ids: Any) -> tuple[Any, Integers]:
+    """The different ids in order, and each id's place among them; −1 for null."""
+    different = sorted_unique(ids)
+    return different, codes_in(ids, different)
+
+
+def keys_of(ids: Any) -> list[Hashable]:
+    """The ids as Python values, the keys that rankings are drawn by."""
+    return [int(key) if isinstance(key, Decimal) else key for key in ids.to_pylist()]
+
+
+def labels_of(column: Any) -> Any:
+    """Labels as text without space around them, null where there is nothing left."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.utf8_trim_whitespace(read_ids(column).cast(pa.large_string()))
+    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text)
+
+
+def _kind(ids: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_integer(ids.type) or pa.types.is_decimal(ids.type):
+        return "whole numbers"
+    return "text" if pa.types.is_large_string(ids.type) else str(ids.type)
+
+
+def _all_whole(column: Any) -> bool:
+    import pyarrow.compute as pc
+
+    small = pc.less(pc.abs(column), 2.0**53)
+    return pc.all(pc.and_(pc.equal(column, pc.floor(column)), small)).as_py() is not False
+
+
+def _smallest(column: Any) -> Any:
+    """Whole numbers that came as decimals: as int64 where they fit."""
+    import pyarrow as pa
+
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column.cast(pa.decimal256(76, 0))

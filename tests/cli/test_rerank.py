@@ -1,0 +1,408 @@
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+from excalibr import Reranker
+from excalibr.cli.application import application
+from excalibr.cli.rerank import job as jobs
+from excalibr.cli.rerank import sources, streams
+from excalibr.cli.rerank.parts import Run
+from excalibr.errors import InputError
+from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables
+
+GENRES = ["--category", "genres", "--separator", "|"]
+ASKED = ["-k", "5", "--trade-off", "0.4", "--seed", "3", *GENRES]
+PROGRAM = """
+import sys
+from excalibr.cli import main
+from excalibr.cli.rerank import job, sources
+job.CHUNK_ROWS = sources.BATCH_ROWS = 60
+sys.argv = ["excalibr", *{arguments!r}]
+main()
+"""
+
+
+@pytest.fixture
+def tables() -> Invented:
+    return invented_tables(users=40)
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that small tables have several parts."""
+    monkeypatch.setattr(sources, "BATCH_ROWS", 60)
+    monkeypatch.setattr(jobs, "CHUNK_ROWS", 200)
+
+
+def write(folder: Path, tables: Invented, rows: int = 60) -> list[str]:
+    """Parquet files with small row groups, in which most users straddle two; and the arguments that read them."""
+    for name in ("candidates", "items", "history"):
+        pq.write_table(getattr(tables, name), folder / f"{name}.parquet", row_group_size=rows)
+    return arguments(folder)
+
+
+def arguments(folder: Path, candidates: str = "candidates.parquet", out: str = "slates.parquet") -> list[str]:
+    beside = ["--items", str(folder / "items.parquet"), "--history", str(folder / "history.parquet")]
+    return ["rerank", str(folder / candidates), *beside, *ASKED, "-o", str(folder / out)]
+
+
+def run(given: list[str], **options: Any) -> Result:
+    return CliRunner().invoke(application, given, **options)
+
+
+def expected(tables: Invented, reranker: Reranker | None = None) -> Any:
+    reranker = reranker or Reranker(k=5, trade_off=0.4, seed=3)
+    return reranker.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
+
+
+def test_the_command_gives_what_a_reranker_gives(tmp_path: Path, tables: Invented) -> None:
+    result = run(write(tmp_path, tables))
+    assert (result.exit_code, result.output) == (0, f"40 users re-ranked into {tmp_path / 'slates.parquet'}.\n")
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "candidates.parquet",
+        "history.parquet",
+        "items.parquet",
+        "slates.parquet",
+    ]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 25, 1000])
+def test_users_may_straddle_row_groups(tmp_path: Path, tables: Invented, rows: int) -> None:
+    assert run(write(tmp_path, tables, rows)).exit_code == 0
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+@pytest.mark.parametrize("text_ids", [False, True])
+def test_rows_in_any_order_are_sorted_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text_ids: bool) -> None:
+    monkeypatch.setattr(streams, "BUCKET_ROWS", 100)
+    monkeypatch.setattr(streams, "SAMPLED", 5)
+    tables = invented_tables(users=40, text_ids=text_ids)
+    result = run(write(tmp_path, tables.shuffled(4)))
+    assert result.exit_code == 0
+    assert "candidates are not in the order of 'user_id': sorting 1,000 rows on disk." in result.output
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+    assert not (tmp_path / "slates.parquet.parts").exists()
+
+
+def test_csv_and_arrow_files_are_read_and_written(tmp_path: Path, tables: Invented) -> None:
+    write(tmp_path, tables)
+    pa.csv.write_csv(tables.candidates, tmp_path / "candidates.csv")
+    pa.feather.write_feather(tables.candidates, tmp_path / "candidates.arrow")
+    for kind in ("csv", "arrow"):
+        assert run(arguments(tmp_path, f"candidates.{kind}", f"slates.{kind}")).exit_code == 0
+    assert pa.csv.read_csv(tmp_path / "slates.csv").equals(expected(tables))
+    assert pa.feather.read_table(tmp_path / "slates.arrow").equals(expected(tables))
+
+
+def test_a_folder_of_files_is_one_table(tmp_path: Path, tables: Invented) -> None:
+    write(tmp_path, tables)
+    (tmp_path / "many").mkdir()
+    for number, start in enumerate(range(0, 1000, 330)):
+        pq.write_table(tables.candidates.slice(start, 330), tmp_path / "many" / f"{number}.parquet")
+    assert run(arguments(tmp_path, "many")).exit_code == 0
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_report_and_lotteries_are_written_beside(tmp_path: Path, tables: Invented) -> None:
+    more = ["--report", str(tmp_path / "report.csv"), "--lotteries", str(tmp_path / "lotteries.parquet")]
+    assert run([*write(tmp_path, tables), *more]).exit_code == 0
+    reranker = Reranker(k=5, trade_off=0.4, seed=3)
+    given = (tables.candidates, tables.items)
+    lotteries = pq.read_table(tmp_path / "lotteries.parquet")
+    assert lotteries.equals(reranker.lotteries(*given, history=tables.history, **GENRE_COLUMNS))
+    assert reranker.draw(lotteries).equals(pq.read_table(tmp_path / "slates.parquet"))
+    report = pa.csv.read_csv(tmp_path / "report.csv")
+    assert report["status"].to_pylist() == ["ok"] * 40
+
+
+def test_users_and_targets_are_read_along(tmp_path: Path, tables: Invented) -> None:
+    write(tmp_path, tables)
+    ids = np.arange(100, 140)
+    users = pa.table({"user_id": ids, "k": ids % 4 + 1})
+    wanted = pa.table({"user_id": np.repeat(ids, 2), "category": ["art", "epic"] * 40, "weight": np.arange(80) + 1.0})
+    pq.write_table(users, tmp_path / "users.parquet", row_group_size=3)
+    pq.write_table(wanted, tmp_path / "targets.parquet", row_group_size=3)
+    given = [*arguments(tmp_path)[:4], "--targets", str(tmp_path / "targets.parquet"), *ASKED]
+    assert run([*given, "--users", str(tmp_path / "users.parquet"), "-o", str(tmp_path / "out.parquet")]).exit_code == 0
+    reranker = Reranker(k=5, trade_off=0.4, seed=3)
+    slates = reranker.rerank(tables.candidates, tables.items, targets=wanted, users=users, **GENRE_COLUMNS)
+    assert pq.read_table(tmp_path / "out.parquet").equals(slates)
+
+
+def test_a_target_and_a_prior_for_all_come_from_small_tables(tmp_path: Path, tables: Invented) -> None:
+    write(tmp_path, tables)
+    pa.csv.write_csv(pa.table({"category": ["art", "epic"], "weight": [1.0, 3.0]}), tmp_path / "shares.csv")
+    for option in ("--targets", "--prior"):
+        given = [*arguments(tmp_path)[:4], option, str(tmp_path / "shares.csv"), *ASKED]
+        assert run([*given, "-o", str(tmp_path / "out.parquet")]).exit_code == 0
+        slates = Reranker(k=5, trade_off=0.4, seed=3).rerank(
+            tables.candidates, tables.items, targets={"art": 1, "epic": 3}, **GENRE_COLUMNS
+        )
+        assert pq.read_table(tmp_path / "out.parquet").equals(slates)
+
+
+def test_position_weights_may_be_numbers(tmp_path: Path, tables: Invented) -> None:
+    assert run([*write(tmp_path, tables), "--position-weights", "1,5,3,1,1"]).exit_code == 0
+    reranker = Reranker(k=5, trade_off=0.4, seed=3, position_weights=[1, 5, 3, 1, 1])
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables, reranker))
+
+
+def test_options_by_category_are_written_with_equals_signs(tmp_path: Path, tables: Invented) -> None:
+    more = ["--max-per-category", "3", "--category-weights", "art=2,epic=0.5", "--relative"]
+    short = ["--category", "first"]
+    items = tables.items.append_column(
+        "first", pa.compute.list_element(pa.compute.split_pattern(tables.items["genres"], "|"), 0)
+    )
+    given = [*write(tmp_path, Invented(tables.candidates, items, tables.history)), *more, *short]
+    assert run(given).exit_code == 0
+    weights = {"art": 2, "epic": 0.5}
+    reranker = Reranker(k=5, trade_off=0.4, seed=3, max_per_category=3, category_weights=weights, relative=True)
+    slates = reranker.rerank(tables.candidates, items, history=tables.history, category="first")
+    assert pq.read_table(tmp_path / "slates.parquet").equals(slates)
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_the_number_of_threads_changes_nothing(tmp_path: Path, tables: Invented, threads: str) -> None:
+    assert run([*write(tmp_path, tables), "--threads", threads]).exit_code == 0
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_an_empty_table_gives_an_empty_one(tmp_path: Path, tables: Invented) -> None:
+    result = run(write(tmp_path, Invented(tables.candidates[:0], tables.items, tables.history)))
+    assert result.exit_code == 0
+    assert pq.read_table(tmp_path / "slates.parquet").num_rows == 0
+
+
+def test_what_could_not_be_used_is_summed_up_once(tmp_path: Path, tables: Invented) -> None:
+    short = tables.history.slice(0, 6 * 38)
+    candidates = tables.candidates.set_column(
+        0,
+        "user_id",
+        pa.array([None if row == 990 else user for row, user in enumerate(tables.candidates["user_id"].to_pylist())]),
+    )
+    result = run(write(tmp_path, Invented(candidates, tables.items, short)))
+    assert result.exit_code == 0
+    assert "2 of 40 users could not be calibrated and are ranked by relevance (2 no target)." in result.output
+    assert "Rows left out: 1 without a user." in result.output
+
+
+class Stop(Exception):
+    """What a kill looks like from inside; files are then not tidied up either."""
+
+
+def stop(*_: object) -> None:
+    raise Stop
+
+
+def test_a_run_that_was_stopped_anywhere_ends_with_the_same_bytes(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every rename is a moment at which what is on disk changes; the run is stopped before and after each of them."""
+    given = [*write(tmp_path, tables), "--report", str(tmp_path / "report.parquet")]
+    assert run(given).exit_code == 0
+    whole = (tmp_path / "slates.parquet").read_bytes(), (tmp_path / "report.parquet").read_bytes()
+    rename, moments = Path.replace, 0
+    while True:
+        for name in ("slates.parquet", "report.parquet"):
+            (tmp_path / name).unlink(missing_ok=True)
+        shutil.rmtree(tmp_path / "slates.parquet.parts", ignore_errors=True)
+        left = [moments]
+
+        def stopped(path: Path, target: Path, left: list[int] = left) -> Path:
+            if left[0] == 0:
+                raise Stop
+            left[0] -= 1
+            done = rename(path, target)
+            if left[0] == 0:
+                raise Stop
+            left[0] -= 1
+            return done
+
+        with monkeypatch.context() as killed:
+            killed.setattr(Path, "replace", stopped)
+            killed.setattr(Path, "unlink", lambda *_, **__: None)
+            ended = run(given)
+        if ended.exit_code == 0:
+            break
+        assert isinstance(ended.exception, Stop)
+        assert run([*given, "--resume"]).exit_code == 0
+        assert ((tmp_path / "slates.parquet").read_bytes(), (tmp_path / "report.parquet").read_bytes()) == whole
+        moments += 1
+    assert moments > 20
+
+
+def test_a_killed_process_goes_on_with_resume(tmp_path: Path) -> None:
+    tables = invented_tables(users=600)
+    given = write(tmp_path, tables)
+    program = PROGRAM.format(arguments=given)
+    process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
+    parts = tmp_path / "slates.parquet.parts"
+    deadline = time.monotonic() + 300
+    while not (parts / "part-000005.json").exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (tmp_path / "slates.parquet").exists()
+    done = len(list(parts.glob("*.json")))
+    resumed = PROGRAM.format(arguments=[*given, "--resume"])
+    subprocess.run([sys.executable, "-c", resumed], check=True, capture_output=True)
+    assert done > 5
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_a_run_that_was_stopped_after_sorting_goes_on(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "BUCKET_ROWS", 100)
+    monkeypatch.setattr(streams, "SAMPLED", 5)
+    given = write(tmp_path, tables.shuffled(2))
+    make, made = jobs._make_part, []
+
+    def made_twice(*arguments: Any) -> Any:
+        made.append(make(*arguments))
+        return made[-1] if len(made) < 3 else stop()
+
+    with monkeypatch.context() as killed:
+        killed.setattr(jobs, "_make_part", made_twice)
+        assert isinstance(run(given).exception, Stop)
+    assert run([*given, "--resume"]).exit_code == 0
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_a_run_that_was_stopped_while_it_tidied_up_ends_with_the_same_content(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, tables)
+    given = arguments(tmp_path, out="slates.csv")
+
+    def stopped(run: Run) -> None:
+        next(run.folder.glob("part-000002.slates.arrow")).unlink()
+        stop()
+
+    with monkeypatch.context() as killed:
+        killed.setattr(Run, "clear", stopped)
+        assert isinstance(run(given).exception, Stop)
+    assert run([*given, "--resume"]).exit_code == 0
+    assert pa.csv.read_csv(tmp_path / "slates.csv").equals(expected(tables))
+    assert not (tmp_path / "slates.csv.parts").exists()
+
+
+def test_parts_that_are_done_are_not_solved_again(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = write(tmp_path, tables)
+    with monkeypatch.context() as killed:
+        killed.setattr(Run, "finish", stop)
+        assert isinstance(run(given).exception, Stop)
+    monkeypatch.setattr(jobs, "_make_part", lambda *_: pytest.fail("solved again"))
+    assert run([*given, "--resume"]).exit_code == 0
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_a_finished_run_has_nothing_to_resume(tmp_path: Path, tables: Invented) -> None:
+    given = write(tmp_path, tables)
+    assert run(given).exit_code == 0
+    before = (tmp_path / "slates.parquet").stat().st_mtime_ns
+    result = run([*given, "--resume"])
+    assert (result.exit_code, result.output) == (0, "The outputs are complete: nothing is left to do.\n")
+    assert (tmp_path / "slates.parquet").stat().st_mtime_ns == before
+
+
+def test_a_run_with_other_options_is_not_resumed(tmp_path: Path, tables: Invented) -> None:
+    given = write(tmp_path, tables)
+    parts = tmp_path / "slates.parquet.parts"
+    parts.mkdir()
+    (parts / "run.json").write_text(json.dumps({"stamp": "another"}))
+    result = run([*given, "--resume"])
+    assert isinstance(result.exception, InputError)
+    assert "is of a run with other inputs or options" in str(result.exception)
+    assert run(given).exit_code == 0
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_an_interrupt_leaves_no_output_and_says_how_to_go_on(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jobs, "_make_part", interrupted)
+    result = run(write(tmp_path, tables))
+    assert (result.exit_code, result.output) == (130, "excalibr: interrupted. Go on with --resume.\n")
+    assert not (tmp_path / "slates.parquet").exists()
+
+
+def fails(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, given: list[str]) -> tuple[Any, str]:
+    from excalibr.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["excalibr", *given])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    return stopped.value.code, capsys.readouterr().err
+
+
+def test_errors_are_one_line_with_a_code(
+    tmp_path: Path, tables: Invented, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = write(tmp_path, tables)
+    wrong = {
+        "column 'usr' not found in candidates. Hint: columns are ['user_id', 'item_id', 'score', 'source']": [
+            *given,
+            "--user-id",
+            "usr",
+        ],
+        "column 'pred' not found in candidates. Hint: columns are": [*given, "--score", "pred"],
+        "k: is 0, must be a whole number": [*given, "-k", "0"],
+        "out: is 'slates.txt', must end in one of .parquet": [*given, "-o", "slates.txt"],
+        "history: is missing, must be given": [*given[:4], *ASKED, "-o", str(tmp_path / "out.csv")],
+    }
+    for message, words in wrong.items():
+        code, printed = fails(capsys, monkeypatch, words)
+        assert code == 2
+        assert printed.startswith(f"excalibr: {message}")
+        assert printed.count("\n") == 1
+
+
+def test_a_file_that_is_not_there_or_not_whole_is_named(
+    tmp_path: Path, tables: Invented, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = write(tmp_path, tables)
+    code, printed = fails(capsys, monkeypatch, [given[0], str(tmp_path / "none.parquet"), *given[2:]])
+    assert (code, printed) == (
+        2,
+        f"excalibr: candidates: {tmp_path / 'none.parquet'} does not exist, must be a file or a folder.\n",
+    )
+    (tmp_path / "items.parquet").write_bytes(b"PAR1 but not more")
+    code, printed = fails(capsys, monkeypatch, given)
+    assert code == 2
+    assert printed.startswith(f"excalibr: {tmp_path / 'items.parquet'}: cannot be read")
+    assert printed.count("\n") == 1
+
+
+def test_an_output_that_cannot_be_written_has_a_code_of_its_own(tmp_path: Path, tables: Invented) -> None:
+    given = write(tmp_path, tables)
+    (tmp_path / "file").write_text("not a folder")
+    result = run([*given[:-1], str(tmp_path / "file" / "slates.parquet")])
+    assert result.exit_code == 3
+    assert result.output.startswith("excalibr: ")
+
+
+def test_the_options_are_those_of_the_reranker() -> None:
+    listed = run(["rerank", "--help"], env={"COLUMNS": "200"}).stdout
+    options = ("--trade-off", "--position-weights", "--method", "--seed", "--threads", "--fallback", "--half-life")
+    assert [option for option in options if option not in listed] == []

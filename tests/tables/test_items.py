@@ -1,0 +1,75 @@
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from excalibr.errors import InputError
+from excalibr.tables import Items, Tables, read_items
+
+
+def read(columns: dict[str, Any], **options: Any) -> Items:
+    return read_items(pa.table(columns), Tables(targets={}, **options))
+
+
+def shares(items: Items) -> dict[Any, dict[str, float]]:
+    dense = items.rows.toarray()
+    names = items.categories.to_pylist()
+    return {
+        item: {name: share for name, share in zip(names, row.tolist(), strict=True) if share}
+        for item, row in zip(items.ids.to_pylist(), dense, strict=True)
+    }
+
+
+def test_the_three_forms_of_a_table_say_the_same() -> None:
+    long = read({"item_id": [2, 1, 1], "category": ["b", "b", "a"]})
+    listed = read({"item_id": [1, 2], "category": [["a", "b"], ["b"]]})
+    text = read({"item_id": [1, 2], "category": ["b| a ", "b"]}, separator="|")
+    assert shares(long) == shares(listed) == shares(text) == {1: {"a": 0.5, "b": 0.5}, 2: {"b": 1.0}}
+
+
+def test_shares_are_in_proportion_to_weights() -> None:
+    items = read({"item_id": [1, 1, 1], "category": ["a", "b", "c"], "weight": [3.0, 1.0, None]})
+    assert shares(items) == {1: {"a": 0.75, "b": 0.25}}
+
+
+@pytest.mark.parametrize("nothing", [None, "", "  ", "|"])
+def test_an_item_without_a_category_has_one_of_its_own(nothing: str | None) -> None:
+    items = read({"item_id": [1, 2], "category": ["a", nothing]}, separator="|")
+    assert shares(items)[2] == {"(none)": 1.0}
+
+
+def test_an_empty_list_is_no_category() -> None:
+    assert shares(read({"item_id": [1, 2], "category": [["a"], []]}))[2] == {"(none)": 1.0}
+
+
+def test_a_pair_that_comes_twice_counts_once_or_with_its_weights_added() -> None:
+    columns = {"item_id": [1, 1, 1], "category": ["a", "a", "b"]}
+    assert shares(read(columns)) == {1: {"a": 0.5, "b": 0.5}}
+    assert shares(read(columns | {"weight": [1, 2, 1]})) == {1: {"a": 0.75, "b": 0.25}}
+
+
+def test_rows_without_an_item_are_left_out() -> None:
+    assert shares(read({"item_id": [1, None], "category": ["a", "b"]})) == {1: {"a": 1.0}}
+
+
+def test_categories_may_be_numbers_or_pandas_categories() -> None:
+    assert shares(read({"item_id": [1, 2], "category": [10, 9]})) == {1: {"10": 1.0}, 2: {"9": 1.0}}
+    frame = pd.DataFrame({"item_id": [1, 2], "category": pd.Categorical(["b", "a"])})
+    assert shares(read_items(frame, Tables(targets={}))) == {1: {"b": 1.0}, 2: {"a": 1.0}}
+
+
+def test_lists_of_polars_are_read() -> None:
+    frame = pl.DataFrame({"item_id": ["x"], "category": [["a", "b"]]})
+    assert shares(read_items(frame, Tables(targets={}))) == {"x": {"a": 0.5, "b": 0.5}}
+
+
+def test_a_negative_weight_is_an_error() -> None:
+    with pytest.raises(InputError, match="column 'weight' of items: row 0 is -1.0, must be at least 0"):
+        read({"item_id": [1], "category": ["a"], "weight": [-1.0]})
+
+
+def test_an_empty_table_is_an_error() -> None:
+    with pytest.raises(InputError, match="items: are empty"):
+        read({"item_id": pa.array([], pa.int64()), "category": pa.array([], pa.string())})

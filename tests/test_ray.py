@@ -1,0 +1,48 @@
+"""On a Ray of this machine; skipped where Ray is not installed."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from excalibr import Reranker
+from excalibr.ray import RerankBatch
+from tests.tables.invented import GENRE_COLUMNS, invented_tables
+
+
+def test_a_batch_is_reranked_as_a_reranker_does() -> None:
+    tables = invented_tables(users=10)
+    batch = RerankBatch(tables.items, history=tables.history, k=5, trade_off=0.4, seed=3, **GENRE_COLUMNS)
+    local = Reranker(k=5, trade_off=0.4, seed=3).rerank(
+        tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS
+    )
+    assert batch(tables.candidates).equals(local)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_ray_data_gives_what_a_local_reranker_gives() -> None:
+    ray: Any = pytest.importorskip("ray", reason="ray is not installed")
+    pytest.importorskip("ray.data", reason="ray.data is not installed")
+    tables = invented_tables(users=10)
+    options = {"history": tables.history, "k": 5, "trade_off": 0.4, "seed": 3, **GENRE_COLUMNS}
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        slates = (
+            ray.data.from_arrow(tables.shuffled(1).candidates)
+            .repartition(3, keys=["user_id"])
+            .map_batches(
+                RerankBatch,
+                fn_constructor_args=[tables.items],
+                fn_constructor_kwargs=options,
+                batch_size=None,
+                batch_format="pyarrow",
+                concurrency=1,
+            )
+        )
+        found = pa.concat_tables([ray.get(each) for each in slates.to_arrow_refs()])
+    finally:
+        ray.shutdown()
+    local = Reranker(k=5, trade_off=0.4, seed=3).rerank(
+        tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS
+    )
+    assert found.sort_by([("user_id", "ascending"), ("rank", "ascending")]).to_pydict() == local.to_pydict()

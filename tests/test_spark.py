@@ -1,0 +1,155 @@
+"""On a real cluster of two executor processes; skipped, in one line, where there is no pyspark or no Java."""
+
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from excalibr import Reranker
+from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables
+
+pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'excalibr[spark]'")
+if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+    pytest.skip("there is no Java for Spark: install openjdk-17-jre-headless", allow_module_level=True)
+
+from excalibr import spark as on_spark  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+
+OPTIONS: dict[str, Any] = {"k": 5, "trade_off": 0.4, "seed": 3, **GENRE_COLUMNS}
+LOCAL = Reranker(k=5, trade_off=0.4, seed=3)
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SPARK_HOME", str(Path(pyspark.__file__).parent))
+        environment.setenv("PYSPARK_PYTHON", sys.executable)
+        environment.setenv("PYTHONPATH", path)
+        builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("excalibr")
+        settings = {
+            "spark.executorEnv.PYTHONPATH": path,
+            "spark.sql.shuffle.partitions": "4",
+            "spark.sql.adaptive.enabled": "false",
+            "spark.sql.execution.arrow.maxRecordsPerBatch": "7",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+        }
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        started = builder.getOrCreate()
+        started.sparkContext.setLogLevel("OFF")
+        yield started
+        started.stop()
+
+
+@pytest.fixture(scope="module")
+def tables() -> Invented:
+    return invented_tables(users=60, text_ids=True)
+
+
+def in_order(frame: Any, *columns: str) -> Any:
+    return frame.toArrow().sort_by([(column, "ascending") for column in ("user_id", *columns)])
+
+
+def frames(session: Any, tables: Invented, partitions: int = 3) -> tuple[Any, Any]:
+    """Candidates and history in any order, in so many partitions."""
+    mixed = tables.shuffled(partitions)
+    given = (session.createDataFrame(table).repartition(partitions) for table in (mixed.candidates, mixed.history))
+    candidates, history = given
+    return candidates, history
+
+
+@pytest.mark.parametrize("partitions", [1, 5])
+def test_spark_gives_what_a_local_reranker_gives_to_the_bit(session: Any, tables: Invented, partitions: int) -> None:
+    candidates, history = frames(session, tables, partitions)
+    slates = on_spark.rerank(candidates, tables.items, history=history, **OPTIONS)
+    local = LOCAL.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
+    assert in_order(slates, "rank").to_pydict() == local.to_pydict()
+    assert slates.columns == local.column_names
+
+
+def test_items_and_history_may_be_local_or_on_spark(session: Any, tables: Invented) -> None:
+    candidates, history = frames(session, tables)
+    items = session.createDataFrame(tables.items)
+    one = on_spark.rerank(candidates, items, history=tables.history.to_pandas(), day="2030-01-31", **OPTIONS)
+    other = on_spark.rerank(candidates, tables.items, history=history, day="2030-01-31", **OPTIONS)
+    assert in_order(one, "rank").equals(in_order(other, "rank"))
+
+
+def test_lotteries_and_reports_are_those_of_a_local_reranker(session: Any, tables: Invented) -> None:
+    candidates, history = frames(session, tables)
+    given = (tables.candidates, tables.items)
+    lotteries = on_spark.lotteries(candidates, tables.items, history=history, **OPTIONS)
+    assert in_order(lotteries, "ranking", "rank").to_pydict() == (
+        LOCAL.lotteries(*given, history=tables.history, **GENRE_COLUMNS).to_pydict()
+    )
+    report = on_spark.report(candidates, tables.items, history=history, **OPTIONS)
+    assert in_order(report).to_pydict() == LOCAL.report(*given, history=tables.history, **GENRE_COLUMNS).to_pydict()
+
+
+def test_an_executor_that_is_killed_loses_and_doubles_nothing(session: Any, tables: Invented) -> None:
+    candidates, history = frames(session, tables)
+    slates = on_spark.rerank(candidates, tables.items, history=history, **OPTIONS)
+    found: list[Any] = []
+    job = threading.Thread(target=lambda: found.append(in_order(slates, "rank")))
+    before = executors(session)
+    job.start()
+    tracker = session.sparkContext.statusTracker()
+    while job.is_alive() and not tracker.getActiveStageIds():
+        job.join(0.01)
+    os.kill(before[0], signal.SIGKILL)
+    job.join()
+    assert len(before) == 2
+    assert before[0] not in executors(session)
+    local = LOCAL.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
+    assert found[0].to_pydict() == local.to_pydict()
+
+
+def executors(session: Any) -> list[int]:
+    """The processes of this session's executors, and no others."""
+    wanted = session.sparkContext.applicationId.encode()
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                command = (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"CoarseGrainedExecutorBackend" in command and wanted in command:
+                found.append(int(folder.name))
+    return sorted(found)
+
+
+def test_a_mistyped_option_is_answered_before_anything_runs(session: Any, tables: Invented) -> None:
+    candidates, history = frames(session, tables)
+    with pytest.raises(ValueError, match="option: is 'trade_of'"):
+        on_spark.rerank(candidates, tables.items, history=history, trade_of=0.5)
+
+
+def test_attributes_pinned_and_shown_items_are_those_of_a_local_reranker(session: Any, tables: Invented) -> None:
+    decades = pa.array([("1980s", "1990s")[number % 2] for number in range(len(tables.items))])
+    items = tables.items.append_column("decade", decades)
+    shown = tables.candidates.take(list(range(0, 1500, 25))).select(["user_id", "item_id"])
+    pinned = tables.candidates.take(list(range(1, 1500, 25))).select(["user_id", "item_id"])
+    pinned = pinned.append_column("rank", pa.array([1] * 60))
+    asked: dict[str, Any] = {"category": ["genres", "decade"], "separator": "|", "attribute_weights": {"decade": 0.5}}
+    candidates, history = frames(session, tables)
+    beside = {"history": history, "shown": session.createDataFrame(shown), "pinned": pinned}
+    slates = on_spark.rerank(candidates, items, **beside, k=5, trade_off=0.4, seed=3, **asked)
+    local = Reranker(k=5, trade_off=0.4, seed=3, attribute_weights=asked.pop("attribute_weights"))
+    expected = local.rerank(tables.candidates, items, history=tables.history, shown=shown, pinned=pinned, **asked)
+    assert in_order(slates, "rank").to_pydict() == expected.to_pydict()
