@@ -1,9 +1,9 @@
-import contextlib
-import io
 import re
 from pathlib import Path
 
 import pytest
+
+from tests.pages import examples
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -11,20 +11,21 @@ PAGES = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "docs/beyond.md",
     "docs/index.md",
     "docs/reference.md",
     "docs/tables.md",
 ]
 
 
-def test_the_example_prints_what_the_readme_shows() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    example = re.search(r"```python\n(.*?)```\s*```text\n(.*?)```", text, re.DOTALL)
-    assert example is not None
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(example[1], {})
-    assert printed.getvalue() == example[2]
+@pytest.mark.parametrize("page", ["README.md", "docs/beyond.md"])
+def test_the_examples_print_what_the_page_shows(page: str) -> None:
+    if page == "docs/beyond.md":
+        pytest.importorskip("matplotlib").use("agg")
+    found = examples((ROOT / page).read_text(encoding="utf-8"))
+    assert any(example.shown is not None for example in found)
+    for example in found:
+        assert example.shown in (None, example.printed)
 
 
 @pytest.mark.parametrize("page", PAGES)

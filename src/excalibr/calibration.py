@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import ArrayLike
@@ -192,6 +193,7 @@ def calibrate_path(
     >>> [round(policy.deviation, 6) for policy in path]
     [1.0, 0.0]
     """
+    _leave_out(asked, _NOT_FOR_PATHS)
     problem, limits = _asked(
         scores, categories, target, trade_off=0.0, draws=draws, tolerance=tolerance, max_sorts=max_sorts, **asked
     )
@@ -242,8 +244,9 @@ def frontier(
     >>> curve.trade_offs.round(6).tolist()
     [0.0, 0.090909]
     """
-    if asked.pop("draws", "lottery") != "lottery":
-        raise InputError(explain("draws", "is given", "be left out: the frontier is that of lotteries"))
+    if asked.get("draws") == "lottery":
+        del asked["draws"]
+    _leave_out(asked, _NOT_FOR_FRONTIERS)
     problem, limits = _asked(scores, categories, target, trade_off=0.0, **asked)
     from excalibr.tradeoffs import Curve, trace
 
@@ -271,6 +274,34 @@ def _asked(
             stacklevel=3,
         )
     return problem, Limits(tolerance=tolerance, max_sorts=max_sorts)
+
+
+_NOT_FOR_PATHS = {
+    "trade_off": "the trade-offs are those of trade_offs",
+    "relevance_loss": "a budget takes the place of the trade-offs; calibrate and frontier(…).within(…) take one",
+    "max_deviation": "a budget takes the place of the trade-offs; calibrate and frontier(…).within(…) take one",
+    "method": "a path is solved by the exact method",
+}
+_NOT_FOR_FRONTIERS = {
+    "trade_offs": "the frontier has every trade-off; calibrate_path takes a list of them",
+    "trade_off": "the frontier has every trade-off; frontier(…).at(trade_off) is one policy of it",
+    "relevance_loss": "the frontier has every budget; frontier(…).within(relevance_loss=…) is one policy of it",
+    "max_deviation": "the frontier has every budget; frontier(…).within(max_deviation=…) is one policy of it",
+    "method": "a frontier is traced by the exact method",
+    "draws": "the frontier is that of lotteries",
+    "max_sorts": "a frontier is certified, and every solve of it goes to its end",
+}
+
+
+def _leave_out(asked: dict[str, Any], reasons: Mapping[str, str]) -> None:
+    """Refuse what a path or a frontier has no use for, and what nobody knows."""
+    for name, reason in reasons.items():
+        if asked.pop(name, None) is not None:
+            raise InputError(explain(name, "is given", f"be left out: {reason}"))
+    known = [name for name in signature(calibrate).parameters if name not in reasons]
+    for name in asked:
+        if name not in known:
+            raise unknown_name("argument", name, known)
 
 
 def _one_aim(trade_off: float | None, relevance_loss: float | None, max_deviation: float | None) -> float:
@@ -303,6 +334,7 @@ def _within_budget(
     draws: str, problem: Problem, limits: Limits, relevance_loss: float | None, max_deviation: float | None
 ) -> Policy:
     from excalibr.draws import Budget
+    from excalibr.solver import warn_if_short
     from excalibr.tradeoffs import Curve, most_relevant_within, nearest_within, relevance_floor
 
     curve = Curve(problem, limits)
@@ -313,6 +345,8 @@ def _within_budget(
         assert max_deviation is not None
         policy = most_relevant_within(curve, max_deviation)
         budget = Budget(cost_at_most=max_deviation)
+    if limits.max_sorts is not None:
+        warn_if_short(policy, limits)
     return policy if draws == "lottery" else _redraw(draws, policy, budget)
 
 

@@ -6,11 +6,11 @@ that they prove, come from the method that made it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from excalibr import seeds
 from excalibr._arrays import frozen, sums_by
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
-from excalibr.problem import Problem
+from excalibr.problem import Problem, relevance_order
+
+if TYPE_CHECKING:
+    from excalibr.explanation import Explanation
 
 __all__ = ["Policy"]
 
@@ -177,6 +180,47 @@ class Policy:
         values = (1.0 - trade_off) * self.draw_relevances - trade_off * self.draw_costs
         best: Integers = self.rankings[int(np.argmax(values))]
         return best
+
+    @cached_property
+    def before(self) -> Policy:
+        """Plain sorting: the relevance order of what may be shown, with pinned items in their slots."""
+        ranking = relevance_order(self.problem)[: self.problem.k]
+        return Policy(self.problem, ranking[None], np.ones(1), method="relevance order")
+
+    def explain(self, items: Sequence[object] | None = None, categories: Any = None) -> Explanation:
+        """Why the slate is as it is: each item's score less what its categories cost, old and new ranks, the balance.
+
+        Parameters
+        ----------
+        items
+            n labels, one for each candidate.
+        categories
+            r labels; by attribute, a mapping to such lists, where there are several.
+
+        Returns
+        -------
+        Explanation
+            With ``items``, ``categories``, ``before``, ``relevance_kept``, ``deviation_removed``; printed, a table.
+
+        Examples
+        --------
+        One place is left after Harbour: drama is dearer by 0.05, half the difference in score, which makes Orchard and
+        Wedding equal, and a lottery between them fair.
+
+        >>> import excalibr
+        >>> policy = excalibr.calibrate(
+        ...     [0.9, 0.6, 0.5], [[1, 0], [1, 0], [0, 1]], [0.75, 0.25], k=2, position_weights="uniform"
+        ... )
+        >>> why = policy.explain(["Harbour", "Orchard", "Wedding"], ["drama", "comedy"])
+        >>> drama, comedy = why.categories.price.tolist()
+        >>> round(drama - comedy, 6)
+        0.05
+        >>> sorted(zip(why.items.label.tolist(), why.items.probability.round(6).tolist()))
+        [('Harbour', 1.0), ('Orchard', 0.5), ('Wedding', 0.5)]
+        """
+        from excalibr.explanation import explain_policy  # only who asks why needs it
+
+        return explain_policy(self, items, categories)
 
     def __repr__(self) -> str:
         problem, count = self.problem, len(self.weights)

@@ -5,6 +5,7 @@ from excalibr.problem.memberships import CategoriesLike, Memberships
 from excalibr.problem.penalty import KL_SMOOTHING, Penalty
 from excalibr.problem.question import Limits, Problem
 from excalibr.problem.reading import ByCategory, Wishes
+from excalibr.problem.sorting import first_allowed, relevance_order, room_left
 from excalibr.problem.terms import Attribute, Band, Shown, Terms
 
 __all__ = [
@@ -21,6 +22,9 @@ __all__ = [
     "Shown",
     "Terms",
     "Wishes",
+    "first_allowed",
     "is_real",
     "is_whole",
+    "relevance_order",
+    "room_left",
 ]

@@ -311,7 +311,12 @@ def _seen(
 def _pages(candidates: Any) -> Iterable[Any]:
     if candidates is None:
         return []
-    nested = len(candidates) > 0 and any(np.ndim(page) for page in candidates)
+    if not np.iterable(candidates):
+        found = f"is {candidates!r}"
+        raise InputTypeError(
+            explain("shown.candidates", found, "be a list of indices, or of pages", "[3] for one item.")
+        )
+    nested = any(np.ndim(page) for page in candidates)
     return candidates if nested else [candidates]
 
 

@@ -20,7 +20,7 @@ from excalibr.solver.ends import at_end
 from excalibr.solver.engines import answer
 from excalibr.solver.sweep import Sweep
 
-__all__ = ["Sweep", "prepare", "program_of", "solve", "solve_path", "thinned"]
+__all__ = ["Sweep", "prepare", "program_of", "solve", "solve_path", "thinned", "warn_if_short"]
 
 
 def solve(problem: Problem, limits: Limits | None = None) -> Policy:
@@ -33,7 +33,7 @@ def solve(problem: Problem, limits: Limits | None = None) -> Policy:
     if problem.trade_off in (0.0, 1.0):
         policy = at_end(policy, limits, _solve)
     if policy.gap > limits.tolerance:
-        _warn_if_short(policy, limits)
+        warn_if_short(policy, limits)
     return policy
 
 
@@ -48,7 +48,7 @@ def solve_path(problems: Sequence[Problem], limits: Limits | None = None) -> lis
     places = sorted(range(len(problems)), key=lambda place: problems[place].trade_off)
     found = Sweep(problems[0], limits).solve_all([problems[place] for place in places])
     for policy in found:
-        _warn_if_short(policy, limits)
+        warn_if_short(policy, limits)
     policies = dict(zip(places, found, strict=True))
     return [policies[place] for place in range(len(problems))]
 
@@ -75,7 +75,8 @@ def _solve(problem: Problem, limits: Limits) -> Policy:
     return Policy(problem, found.rankings, found.weights, found.gap, found.prices)
 
 
-def _warn_if_short(policy: Policy, limits: Limits) -> None:
+def warn_if_short(policy: Policy, limits: Limits) -> None:
+    """Say that a policy's gap is not what was asked, if so."""
     allowed = limits.tolerance * max(1.0, float(np.ptp(policy.problem.gains)))
     if policy.gap <= allowed:
         return

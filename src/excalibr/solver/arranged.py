@@ -5,6 +5,8 @@ Hard limits become slopes that are made steeper until the optimum keeps them; wh
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from excalibr._types import Floats, Integers
@@ -109,8 +111,13 @@ def _joint_conflict(arrangement: Arrangement, limits: Limits) -> InfeasibleError
     gains, indptr, indices, values, penalty, weights = arrangement.program(1.0, 1.0)
     penalty[2:4, :r] = 0.0
     program = (np.zeros_like(gains), indptr, indices, values, penalty, weights)
-    found = answer(program, limits, groups=arrangement.watched)
+    found = answer(program, replace(limits, max_sorts=None), groups=arrangement.watched)
     missing = float(_excess(problem, arrangement.rankings(found.rankings), found.weights).sum())
+    if limits.max_sorts is not None and missing <= STEEPNESS_AND_SLACK[-1][1]:
+        return InfeasibleError(
+            f"floors and caps: no policy that keeps them was found within max_sorts={limits.max_sorts}, "
+            "and there is one. Hint: allow more sorts."
+        )
     terms = problem.terms
     assert terms is not None
     priced = [

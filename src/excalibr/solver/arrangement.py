@@ -13,9 +13,9 @@ import numpy as np
 
 from excalibr._arrays import sums_by
 from excalibr._types import Floats, Integers
-from excalibr.problem import Memberships, Penalty, Problem, Terms
+from excalibr.problem import Memberships, Penalty, Problem, Terms, room_left
 
-__all__ = ["Arrangement", "Arrays", "arrange", "room_left"]
+__all__ = ["Arrangement", "Arrays", "arrange"]
 
 Arrays: TypeAlias = tuple[Floats, Integers, Integers, Floats, Floats, Floats]
 """Gains, A by rows (indptr, indices, values), the penalty (6, rows) and the position weights."""
@@ -168,14 +168,6 @@ def _terms(problem: Problem) -> Terms:
         groups=_NONE,
         group_limits=_NONE,
     )
-
-
-def room_left(terms: Terms) -> Integers:
-    """How many of each group the open slots may still have."""
-    if not terms.group_limits.size:
-        return _NONE
-    pinned = terms.groups[terms.pinned_candidates]
-    return terms.group_limits - np.bincount(pinned + 1, minlength=len(terms.group_limits) + 1)[1:]
 
 
 def _most_shown(groups: Integers, count: int, slots: int) -> Integers:

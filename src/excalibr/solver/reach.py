@@ -7,8 +7,8 @@ from typing import TypeAlias
 import numpy as np
 
 from excalibr._types import Floats, Integers
-from excalibr.problem import Problem
-from excalibr.solver.arrangement import Arrangement, room_left
+from excalibr.problem import Problem, first_allowed, room_left
+from excalibr.solver.arrangement import Arrangement
 
 __all__ = ["extreme_relevances", "extreme_shares"]
 
@@ -45,19 +45,5 @@ def extreme_shares(arrangement: Arrangement, category: int) -> tuple[float, floa
 def _extremes(values: Floats, position_weights: Floats, groups: Groups = (_NONE, _NONE)) -> tuple[float, float]:
     """The smallest and the largest weighted sum of k of the values, each in a slot of its own."""
     rising, slots = np.argsort(values, kind="stable"), np.sort(position_weights)[::-1]
-    least, most = _first_allowed(rising, len(slots), *groups), _first_allowed(rising[::-1], len(slots), *groups)
+    least, most = first_allowed(rising, len(slots), *groups), first_allowed(rising[::-1], len(slots), *groups)
     return float(values[least] @ slots), float(values[most] @ slots)
-
-
-def _first_allowed(order: Integers, count: int, group_of: Integers, limits: Integers) -> Integers:
-    """The first candidates of an order, passing over those whose group is full."""
-    if not group_of.size:
-        return order[:count]
-    left, chosen = limits.copy(), []
-    for candidate in order:
-        group = group_of[candidate]
-        if group < 0 or left[group] > 0:
-            chosen.append(candidate)
-            if group >= 0:
-                left[group] -= 1
-    return np.array(chosen[:count], dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from excalibr.tradeoffs.budgets import most_relevant_within, nearest_within, relevance_floor
 from excalibr.tradeoffs.curve import Curve
-from excalibr.tradeoffs.frontier import Frontier, trace
+from excalibr.tradeoffs.frontier import Frontier
+from excalibr.tradeoffs.tracing import trace
 
 __all__ = ["Curve", "Frontier", "most_relevant_within", "nearest_within", "relevance_floor", "trace"]

@@ -41,9 +41,7 @@ def most_relevant_within(curve: Curve, max_deviation: float) -> Policy:
     """The most relevant policy whose cost is at most this."""
     allowed = read_deviation(max_deviation)
     if curve.best_calibrated.cost > allowed + 1e-9:
-        raise InfeasibleError(
-            f"max_deviation: is {allowed:g}, and no policy comes nearer than {curve.best_calibrated.cost:.6g}."
-        )
+        raise _out_of_reach(curve, allowed)
     if curve.most_relevant.cost <= allowed:
         return curve.most_relevant.policy
     if curve.best_calibrated.cost >= allowed:
@@ -74,6 +72,19 @@ def read_deviation(max_deviation: object) -> float:
     if not is_real(max_deviation) or not 0.0 <= float(max_deviation) < np.inf:  # type: ignore[arg-type]
         raise InputError(explain("max_deviation", f"is {max_deviation!r}", "be a finite number of at least 0"))
     return float(max_deviation)  # type: ignore[arg-type]
+
+
+def _out_of_reach(curve: Curve, allowed: float) -> InfeasibleError:
+    """No policy was found that comes so near: because there is none, or because sorts were limited."""
+    nearest = curve.best_calibrated
+    if curve.limits.max_sorts is None or nearest.cost - nearest.policy.gap > allowed:
+        return InfeasibleError(
+            f"max_deviation: is {allowed:g}, and no policy comes nearer than {nearest.cost - nearest.policy.gap:.6g}."
+        )
+    return InfeasibleError(
+        f"max_deviation: is {allowed:g}, and the nearest policy that was found within max_sorts is at "
+        f"{nearest.cost:.6g}. Hint: allow more sorts."
+    )
 
 
 @dataclass(frozen=True, slots=True)
