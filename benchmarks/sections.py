@@ -1,0 +1,265 @@
+"""The sections of the page: each takes the results and returns Markdown, or nothing where nothing was measured."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.peers import PEERS
+from benchmarks.plan import AT_MOST, LARGER, ROWS, SMALLER
+from benchmarks.results import Results, SetResult
+from benchmarks.run import headline_ratios
+from benchmarks.slowest import slowest
+from benchmarks.statistics import Estimate, exponent, ratio_of_means, ratio_of_sets, summarise
+from benchmarks.tables import estimate, milliseconds, number, table
+
+__all__ = [
+    "asked",
+    "corners",
+    "films",
+    "growth",
+    "kernel",
+    "many",
+    "peers",
+    "repeats",
+    "several",
+    "slow",
+    "starts",
+]
+
+TIMES = ("ms: median", "mean", "p99", "worst")
+WIDEST = 0.15
+
+AIMS = (
+    ("genre, n=150", 0.5, 1.5),
+    ("decade, n=150", 0.15, None),
+    ("popularity, n=150", 0.04, None),
+    ("genre, n=1000", 4.0, None),
+)
+"""Milliseconds of the kernel alone: median, and p99 where one is asked."""
+
+AIM_AROUND = 0.1
+"""Milliseconds that the public call may take beyond the kernel."""
+
+
+def asked(results: Results) -> str:
+    """The promised ratios."""
+    found = headline_ratios(results)
+    rows = []
+    for row in ROWS:
+        if row.name in found:
+            reached = found[row.name]
+            sets = {each.name: each for each in results.of_kind("asked")}
+            ours = 1e3 * summarise(sets[row.name].seconds["excalibr"]).mean
+            problems = str(len(sets[row.name].solves))
+            told = [
+                f"{row.promised:,.0f}×",
+                f"{estimate(reached)}×",
+                f"±{reached.width:.0%}",
+                _verdict(reached, row.promised),
+            ]
+            rows.append([row.name, PEERS[row.peer].label, problems, number(ours), *told])
+    rows += _size_row(results)
+    if not rows:
+        return ""
+    head = ["n, k, r", "against", "problems", "ours, ms", "asked, at least", "reached (95 %)", "interval", "verdict"]
+    widest = max((each.width for each in found.values()), default=0.0)
+    wide = [name for name, each in found.items() if each.width > WIDEST]
+    tail = f"The widest interval is ±{widest:.0%}." + (f" Wider than ±15 %: {'; '.join(wide)}." if wide else "")
+    return f"{table(head, rows)}\n\n{tail}"
+
+
+def _verdict(reached: Estimate, promised: float) -> str:
+    if reached.low >= promised:
+        return "reached"
+    return (
+        "missed" if reached.high < promised else ("reached, not beyond doubt" if reached.value >= promised else "short")
+    )
+
+
+def _size_row(results: Results) -> list[list[str]]:
+    sets = {each.name: each for each in results.of_kind("size")}
+    if SMALLER not in sets or LARGER not in sets:
+        return []
+    small, large = sets[SMALLER], sets[LARGER]
+    found = ratio_of_sets(large.seconds["excalibr"], small.seconds["excalibr"], large.strata)
+    verdict = "reached" if found.high <= AT_MOST else ("missed" if found.low > AT_MOST else "in doubt")
+    ours = number(1e3 * summarise(large.seconds["excalibr"]).mean)
+    told = [f"at most {AT_MOST:g}×", f"{estimate(found)}×", f"±{found.width:.0%}", verdict]
+    return [[LARGER, f"ours at {SMALLER}", str(len(large.solves)), ours, *told]]
+
+
+def repeats(results: Results) -> str:
+    """Whether the headline's ratios come out again."""
+    found = headline_ratios(results)
+    rows = []
+    for each in results.repeats:
+        interval = found[each.row]
+        inside = sum(interval.contains(value) for value in each.values)
+        span = f"{number(min(each.values))} to {number(max(each.values))}"
+        rows.append([each.row, estimate(interval), span, f"{inside} of {len(each.values)}"])
+    if not rows:
+        return ""
+    return table(["n, k, r", "this run (95 %)", "repeats, each a fresh process", "inside the interval"], rows)
+
+
+def peers(results: Results) -> str:
+    """All methods on uniform problems."""
+    return "\n\n".join(_comparison(each) for each in results.of_kind("peers"))
+
+
+def films(results: Results) -> str:
+    """The same on films."""
+    return "\n\n".join(_comparison(each) for each in results.of_kind("films"))
+
+
+def _comparison(found: SetResult) -> str:
+    head = ["method", *TIMES, "times ours (95 %)", "objective"]
+    rows = []
+    for method, seconds in found.seconds.items():
+        ratio = ratio_of_means(seconds, found.seconds["excalibr"], found.strata)
+        told = "1" if method == "excalibr" else estimate(ratio)
+        rows.append([PEERS[method].label, *_times(seconds), told, _objective(found, method)])
+    rows.sort(key=lambda row: -float(row[2].replace(",", "")))
+    return f"**{found.name}** ({found.origin}, {len(found.solves)} problems)\n\n{table(head, rows)}"
+
+
+def _times(seconds: list[list[float]]) -> list[str]:
+    found = summarise(seconds)
+    return [milliseconds(value) for value in (found.median, found.mean, found.p99, found.worst)]
+
+
+def _objective(found: SetResult, method: str) -> str:
+    """Whether a claim holds; for a method that claims nothing, how far below the optimum it is on average."""
+    peer = PEERS[method]
+    if method == "excalibr":
+        return f"optimum, gap ≤ {max(max(solve.gap / solve.scale for solve in found.solves), 1e-16):.0e}"
+    if peer.like is None or peer.like not in found.objectives:
+        return f"{number(float(np.nanmean(found.shortfalls(method))))} below the optimum"
+    apart = np.abs(found.shortfalls(method, peer.like))
+    failed, off = int(np.isnan(apart).sum()), float(np.nanmax(apart, initial=0.0))
+    what = "the optimum" if peer.like == "excalibr" else PEERS[peer.like].label
+    told = f"same as {what}, to {off:.0e}" if off <= peer.within else f"**off {what} by {off:.0e}**"
+    return f"{told}; gave up on {failed} of {len(apart)}" if failed else told
+
+
+def corners(results: Results) -> str:
+    """The adversarial problems."""
+    rows = []
+    for each in results.of_kind("corners"):
+        solve = each.solves[0]
+        gap = max(solve.gap / solve.scale for solve in each.solves)
+        sorts = number(float(np.median([solve.sorts for solve in each.solves])))
+        against, objective = "–", "proven by its gap"
+        if "highs-ds" in each.seconds:
+            ratio = ratio_of_means(each.seconds["highs-ds"], each.seconds["excalibr"], each.strata)
+            against, objective = f"{number(ratio.value)}×", _objective(each, "highs-ds")
+        engines = ", ".join(sorted({solve.engine for solve in each.solves}))
+        sizes = f"{solve.n}, {solve.k}, {solve.r}"
+        times = _times(each.seconds["excalibr"])
+        rows.append([each.name, sizes, times[0], times[3], sorts, engines, f"{gap:.0e}", against, objective])
+    head = ["problem", "n, k, r", "ms: median", "worst", "sorts", "engine", "gap", "HiGHS takes", "HiGHS's objective"]
+    return table(head, rows) if rows else ""
+
+
+def several(results: Results) -> str:
+    """A frontier, a path, one ranking and KL in units of one solve."""
+    chosen = ("path", "frontier", "single", "kl")
+    sets = [each for each in [*results.of_kind("peers"), *results.of_kind("films")] if "path" in each.seconds]
+    rows = []
+    for each in sets:
+        ratios = [ratio_of_means(each.seconds[name], each.seconds["excalibr"], each.strata) for name in chosen]
+        rows.append([each.name, *(estimate(ratio) for ratio in ratios)])
+    head = ["problems", *(PEERS[name].label for name in chosen)]
+    return f"In units of one call of `calibrate` on the same problems.\n\n{table(head, rows)}" if rows else ""
+
+
+def growth(results: Results) -> str:
+    """Exponents along each axis, and the points."""
+    others = {"n": "k=50, r=20", "k": "n=1000, r=20", "r": "n=500, k=100", "λ": "n=150, k=100, r=20"}
+    fits, parts = [], []
+    for axis, fixed in others.items():
+        points = [point for point in results.growth if point.axis == axis]
+        if not points:
+            continue
+        if axis != "λ":
+            values = [point.value for point in points]
+            time = exponent(values, [point.seconds for point in points])
+            sorts = exponent(values, [np.maximum(point.sorts, 1) for point in points])
+            span = f"{values[0]:,.0f} to {values[-1]:,.0f}"
+            fits.append([axis, span, fixed, _power(axis, time), _power(axis, sorts)])
+        times = [milliseconds(float(np.mean(point.seconds))) for point in points]
+        sorted_ = [number(float(np.mean(point.sorts))) for point in points]
+        head = [f"{axis} ({fixed})", *(f"{point.value:g}" for point in points)]
+        parts.append(table(head, [["ms, mean", *times], ["sorts, mean", *sorted_]]))
+    if not parts:
+        return ""
+    fitted = table(["along", "from", "with", "time grows as (95 %)", "sorts grow as (95 %)"], fits)
+    return "\n\n".join([fitted, *parts])
+
+
+def _power(axis: str, found: Estimate) -> str:
+    return f"{axis}^{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+
+
+def kernel(results: Results) -> str:
+    """The aims of the kernel, and what the public call adds."""
+    aims = {name: (median, p99) for name, median, p99 in AIMS}
+    rows = []
+    for each in results.of_kind("kernel"):
+        inside, outside = summarise(each.seconds["kernel"]), summarise(each.seconds["excalibr"])
+        around = 1e3 * (outside.median - inside.median)
+        median, p99 = aims.get(each.name, (None, None))
+        told = [milliseconds(value) for value in (inside.median, inside.mean, inside.p99, inside.worst)]
+        verdict = _within(1e3 * inside.median, median), _within(1e3 * inside.p99, p99), _within(around, AIM_AROUND)
+        sorts = number(float(np.median([solve.sorts for solve in each.solves])))
+        rows.append([each.name, str(len(each.solves)), sorts, *told, *verdict])
+    if not rows:
+        return ""
+    head = ["problems", "count", "sorts", *TIMES, "median, aim", "p99, aim", "public call adds, aim"]
+    return f"From {results.of_kind('kernel')[0].origin}; k = 100.\n\n{table(head, rows)}"
+
+
+def _within(value: float, aim: float | None) -> str:
+    if aim is None:
+        return "–"
+    return f"{number(value)} ≤ {aim:g}: {'yes' if value <= aim else '**no**'}"
+
+
+def slow(results: Results) -> str:
+    """The slowest solves of each set of films, and why."""
+    rows = []
+    for each in results.of_kind("kernel"):
+        for one in slowest(each):
+            solve = one.solve
+            sizes = f"{solve.n}, {solve.k}, {solve.r}"
+            numbers = [number(one.milliseconds), sizes, f"{solve.trade_off:g}", str(solve.sorts), solve.engine]
+            rows.append([each.name, *numbers, one.why])
+    return table(["problems", "ms", "n, k, r", "λ", "sorts", "engine", "why"], rows) if rows else ""
+
+
+def starts(results: Results) -> str:
+    """Fresh processes."""
+    rows = [
+        [each.what, f"{np.median(each.seconds):.2f}", f"{min(each.seconds):.2f} to {max(each.seconds):.2f}"]
+        for each in results.starts
+    ]
+    return table(["a fresh process until", "seconds, median", "of all"], rows) if rows else ""
+
+
+def many(results: Results) -> str:
+    """Threads and memory of a batch."""
+    if not results.throughput:
+        return ""
+    single = np.median(results.throughput[0].rates)
+    by_threads = [
+        [str(each.threads), f"{np.median(each.rates):,.0f}", f"{np.median(each.rates) / single:.2f}×"]
+        for each in results.throughput
+    ]
+    rates = table(["threads", "users a second, median", "times one thread"], by_threads)
+    by_users = [
+        [f"{each.users:,}", f"{each.peak:,.0f}", f"{1024 * (each.peak - each.idle) / each.users:,.1f}"]
+        for each in results.memory
+    ]
+    needed = table(["users at once", "peak MB of the process", "kB a user beyond one user's"], by_users)
+    users = f"{results.throughput[0].users:,} film-like users, n = 150, k = 100, r = 18, through `calibrate_batch`."
+    return "\n\n".join([users, rates, needed] if by_users else [users, rates])
