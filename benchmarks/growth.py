@@ -74,13 +74,14 @@ def _median_seconds(instance: Instance) -> float:
 
 def starts(scale: Scale) -> list[Start]:
     """Seconds until a fresh process has done something: nothing, the import, an answer from the cache, one compiled."""
-    measured = [
-        Start("Python itself", [_process("pass") for _ in range(scale.processes)]),
-        Start("import excalibr", [_process("import excalibr") for _ in range(scale.processes)]),
-        Start("first answer, kernel from the cache", [_process(FIRST_ANSWER) for _ in range(scale.processes)]),
-    ]
-    cold = [_cold_process() for _ in range(scale.cold_processes)]
-    return [*measured, Start("first answer, kernel compiled", cold)] if cold else measured
+    programs = {
+        "Python itself": "pass",
+        "import excalibr": "import excalibr",
+        "first answer, kernel from the cache": FIRST_ANSWER,
+    }
+    measured = [Start(what, [_process(code) for _ in range(scale.processes)]) for what, code in programs.items()]
+    measured.append(Start("first answer, kernel compiled", [_cold_process() for _ in range(scale.cold_processes)]))
+    return [each for each in measured if each.seconds]
 
 
 def throughput(scale: Scale) -> list[Throughput]:

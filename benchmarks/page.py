@@ -46,7 +46,8 @@ MEASURED = """\
   in its turn, and the median of the last five counts; a longer one is made once. Linear algebra has one thread.
 - *What is timed*: of ours the whole public call (checks, solve, rankings, certificate), and "the kernel alone" without
   checks and policy. Of the paper's stack building and solving the program, inside its own process, and the
-  decomposition; of HiGHS, at its default tolerances, building and solving. Their checks, and the way between processes, are not counted.
+  decomposition; of HiGHS, at its default tolerances, building and solving. Their checks, and the way between
+  processes, are not counted.
 - *Ratios* are of mean times. Intervals are of 95 %, by 2,000 bootstrap samples of problems (each trade-off for itself)
   and of rounds. Median, p99 and worst are over problems, each at the median of its rounds.
 - *The same problem*: a method that claims an optimum is held to it, problem by problem. Differences are relative to

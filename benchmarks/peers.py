@@ -137,7 +137,7 @@ def _program(instance: Instance, solver: str) -> Measured:
 
 @contextmanager
 def _usual_tolerance() -> Iterator[None]:
-    """HiGHS as people call it: ours is tighter, for an oracle, and its interior point method sometimes gives up at it."""
+    """HiGHS as people call it: our oracle's tolerance is tighter, and too tight for its interior point method."""
     tight = linear_programs.TOLERANCE
     linear_programs.TOLERANCE = USUAL_TOLERANCE
     try:

@@ -44,6 +44,9 @@ SMALLER, LARGER, AT_MOST = "1000, 100, 20", "5000, 100, 20", 8.0
 
 SLOW = ("glop", "glop-full", "highs-ds", "highs-ipm", "greedy-by-candidate", "mip-highs", "mip-scip")
 
+PEER_SIZES = ((150, 100, 20, 2), (150, 100, 10, 1), (150, 100, 2, 1))
+"""n, k, r and categories an item, for every peer."""
+
 PEERS_OF_A_SET = (
     *("glop", "excalibr", "glop-full", "highs-ds", "highs-ipm", "mip-highs", "mip-scip", "greedy-by-candidate"),
     *("greedy-at-once", "kernel", "path", "frontier", "kl", "single", "greedy", "greedy-simple", "top-k", "sorting"),
@@ -156,11 +159,10 @@ def _size_orders(scale: Scale) -> list[Order]:
 
 
 def _peer_orders(scale: Scale) -> list[Order]:
-    rows = [row for row in ROWS if row.k == 100 and row.peer == "glop"][: scale.peer_sets]
     slow = dict.fromkeys(SLOW, scale.slow_rounds)
     return [
-        Order("peers", uniform(row.n, row.k, row.r, row.per_item, scale.peers), PEERS_OF_A_SET, slow_rounds=slow)
-        for row in rows
+        Order("peers", uniform(*size, scale.peers), PEERS_OF_A_SET, slow_rounds=slow)
+        for size in PEER_SIZES[: scale.peer_sets]
     ]
 
 

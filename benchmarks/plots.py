@@ -39,6 +39,15 @@ def _pyplot() -> Any:
     return pyplot
 
 
+def _plain_logarithms(axis: Any, *, coarse: bool = False) -> None:
+    """Numbers as people write them, at 1, 2 and 5 of every power of ten, or at the powers alone."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis.set_major_locator(LogLocator(subs=(1.0,) if coarse else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1.0 else f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
 def _ratios(results: Results) -> Any:
     """Each promised row: the ratio with its interval, and what was asked."""
     found = headline_ratios(results)
@@ -46,6 +55,7 @@ def _ratios(results: Results) -> Any:
     if not rows:
         return None
     figure, axes = _pyplot().subplots(figsize=(7.2, 0.9 + 0.5 * len(rows)), layout="constrained")
+    axes.set_xscale("log")
     places = np.arange(len(rows))
     values = [found[row.name] for row in rows]
     spans = [[each.value - each.low for each in values], [each.high - each.value for each in values]]
@@ -55,7 +65,7 @@ def _ratios(results: Results) -> Any:
     axes.plot(
         [row.promised for row in rows], places, "|", color=ORANGE, markersize=18, markeredgewidth=2.5, label="asked"
     )
-    axes.set_xscale("log")
+    _plain_logarithms(axes.xaxis)
     axes.set_yticks(places, [f"{row.name}  ({'GLOP' if row.peer == 'glop' else 'HiGHS'})" for row in rows])
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.set_xlabel("times as long as calibrate (n, k, r on the left)")
@@ -81,11 +91,16 @@ def _growth(results: Results) -> Any:
 def _panel(panel: Any, axis: str, points: list[GrowthPoint]) -> None:
     values = [point.value for point in points]
     panel.plot(values, [1e3 * np.mean(point.seconds) for point in points], "o-", color=BLUE, markersize=4)
-    panel.set_yscale("log")
+    panel.set_xlabel(axis)
     if axis != "λ":
         panel.set_xscale("log")
-    panel.set_xlabel(axis)
-    panel.tick_params(axis="y", colors=BLUE, which="both", labelsize=8)
+        panel.set_yscale("log")
+        _plain_logarithms(panel.xaxis, coarse=axis == "n")
+        _plain_logarithms(panel.yaxis)
+    else:
+        panel.set_ylim(bottom=0)
+    panel.tick_params(axis="x", labelsize=8)
+    panel.tick_params(axis="y", colors=BLUE, labelsize=8)
     sorts = panel.twinx()
     sorts.plot(values, [np.mean(point.sorts) for point in points], "s--", color=ORANGE, markersize=3.5, alpha=0.9)
     sorts.set_ylim(bottom=0)
@@ -100,14 +115,16 @@ def _spread(results: Results) -> Any:
     if not sets:
         return None
     figure, axes = _pyplot().subplots(figsize=(7.2, 3.6), layout="constrained")
+    axes.set_xscale("log")
     for each in sets:
         times = np.sort(1e3 * np.median(each.seconds["kernel"], axis=1))
         axes.step(times, np.arange(1, len(times) + 1) / len(times), where="post", label=each.name)
+    _plain_logarithms(axes.xaxis)
     axes.axhline(0.99, color=GREY, linewidth=0.8, linestyle=":")
     axes.annotate(
         "99 %", (axes.get_xlim()[0], 0.99), fontsize=8, color=GREY, va="top", xytext=(3, -2), textcoords="offset points"
     )
-    axes.set_xscale("log")
+    axes.set_ylim(0.0, 1.02)
     axes.set_xlabel("milliseconds, the kernel alone")
     axes.set_ylabel("share of solves")
     axes.grid(which="both", alpha=0.2)

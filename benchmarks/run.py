@@ -21,6 +21,8 @@ __all__ = ["headline_ratios", "only_headline", "repeat", "run"]
 
 Progress = Callable[[str], None]
 
+ROOT = Path(__file__).parent.parent
+
 
 def run(scale: Scale, data: Path | None, progress: Progress) -> Results:
     """Measure everything."""
@@ -75,5 +77,5 @@ def _in_a_process(problems: int, rounds: int) -> Results:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "headline.json"
         command = [sys.executable, "-m", "benchmarks", "headline", "--problems", str(problems)]
-        subprocess.run([*command, "--rounds", str(rounds), "--json", str(path)], check=True)
+        subprocess.run([*command, "--rounds", str(rounds), "--json", str(path)], check=True, cwd=ROOT)
         return Results.load(path)

@@ -120,7 +120,7 @@ def _comparison(found: SetResult) -> str:
         told = "1" if method == "excalibr" else estimate(ratio)
         rows.append([PEERS[method].label, *_times(seconds), told, _objective(found, method)])
     rows.sort(key=lambda row: -float(row[2].replace(",", "")))
-    return f"**{found.name}** ({found.origin}, {len(found.solves)} problems)\n\n{table(head, rows)}"
+    return f"**{found.name}** ({found.origin}; problems: {len(found.solves)})\n\n{table(head, rows)}"
 
 
 def _times(seconds: list[list[float]]) -> list[str]:
@@ -216,7 +216,7 @@ def kernel(results: Results) -> str:
     if not rows:
         return ""
     head = ["problems", "count", "sorts", *TIMES, "median, aim", "p99, aim", "public call adds, aim"]
-    return f"From {results.of_kind('kernel')[0].origin}; k = 100.\n\n{table(head, rows)}"
+    return f"Where from: {results.of_kind('kernel')[0].origin}. k = 100.\n\n{table(head, rows)}"
 
 
 def _within(value: float, aim: float | None) -> str:

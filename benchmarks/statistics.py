@@ -122,7 +122,10 @@ def _resampled(problems: int, rounds: int, strata: Sequence[object] | None, seed
 
 def _means(table: Floats, picks: Integers, turns: Integers) -> Floats:
     """The mean of each resampled table."""
-    by_turn = np.array([table[chosen].mean(axis=0) for chosen in picks])
+    draws, problems = picks.shape
+    places = picks + problems * np.arange(draws)[:, None]
+    counts = np.bincount(places.ravel(), minlength=draws * problems).reshape(draws, problems)
+    by_turn = counts @ table / problems
     return np.asarray(np.take_along_axis(by_turn, turns, axis=1).mean(axis=1))
 
 
