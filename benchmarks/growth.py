@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -37,7 +36,8 @@ random = numpy.random.default_rng(1)
 excalibr.calibrate(random.random(150), numpy.eye(20)[random.integers(0, 20, 150)], numpy.full(20, 0.05), k=100)
 """
 
-PEAK = "import resource, json; print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))"
+PEAK = "import re; print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])"
+"""Prints a process's own peak in kB; that of ``resource`` begins with its parent's."""
 
 
 def growth(scale: Scale) -> list[GrowthPoint]:
@@ -105,7 +105,7 @@ def throughput(scale: Scale) -> list[Throughput]:
 
 def memory(scale: Scale) -> list[Memory]:
     """Peak megabytes of a process that calibrates so many users at once; nothing without ``calibrate_batch``."""
-    if not hasattr(excalibr, "calibrate_batch"):
+    if not hasattr(excalibr, "calibrate_batch") or not Path("/proc/self/status").exists():
         return []
     idle = _peak(1)
     return [Memory(users, _peak(users), idle) for users in scale.memory_users]
@@ -126,7 +126,7 @@ def batch_arrays(users: int) -> tuple[Any, Any, Any, Any]:
 def _peak(users: int) -> float:
     code = "from benchmarks.growth import batch_arrays; import excalibr\n"
     code += f"excalibr.calibrate_batch(*batch_arrays({users}), k=100)\n{PEAK}"
-    return float(json.loads(_run(code).splitlines()[-1]))
+    return float(_run(code).splitlines()[-1]) / 1024
 
 
 def _cold_process() -> float:

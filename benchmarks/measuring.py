@@ -87,7 +87,8 @@ class _Kept:
                     measured = _timed(peer, instance)
                     self.seconds[peer.name][place].append(measured.seconds)
                     self.objectives[peer.name][place] = measured.objective
-            gc.collect(0)
+            gc.collect(1)
+        gc.collect()
 
     def result(self) -> SetResult:
         problems = self.order.problems
