@@ -81,7 +81,8 @@ class _Kept:
         self.objectives: dict[str, list[float]] = {peer.name: [float("nan")] * count for peer in peers}
 
     def measure(self, turn: int) -> None:
-        for place, instance in enumerate(self.order.problems.instances):
+        for place, given in enumerate(self.order.problems.instances):
+            instance = given.copied()
             for peer in self.peers:
                 if self.order.in_round(peer, turn):
                     measured = _timed(peer, instance)

@@ -34,7 +34,6 @@ Made by `{command}` from one run of {minutes:.0f} min ({mode} mode, {rounds} rou
 hand. A machine's times do not carry over to another; ratios nearly do.
 
 {machine}
-
 {versions}
 """
 
@@ -68,7 +67,7 @@ make bench-compare OLD=old.json    # what got slower since
 def page(results: Results, pictures: list[str]) -> str:
     """The whole page as Markdown."""
     shown = {name.removeprefix("benchmarks-").removesuffix(".png"): name for name in pictures}
-    parts = [_introduction(results)]
+    parts = [_introduction(results), f"{sections.summary(results)}\n"]
     for title, write in SECTIONS:
         text = write(results)
         if text:

@@ -7,7 +7,7 @@ histories, as MovieLens has; ``adversarial`` ones are corners by name. Real ones
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,10 @@ class Instance:
     k: int
     trade_off: float
     position_weights: str | Floats = "log"
+
+    def copied(self) -> Instance:
+        """The same in other places of memory: where arrays lie is part of the noise."""
+        return replace(self, scores=self.scores.copy(), categories=self.categories.copy(), target=self.target.copy())
 
     def problem(self) -> Problem:
         """The checked problem, for the peers."""

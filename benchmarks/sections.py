@@ -24,7 +24,11 @@ __all__ = [
     "several",
     "slow",
     "starts",
+    "summary",
 ]
+
+SHORT = ("glop", "highs-ds", "mip-scip", "greedy-at-once", "greedy", "sorting")
+"""The peers that the page opens with."""
 
 TIMES = ("ms: median", "mean", "p99", "worst")
 WIDEST = 0.15
@@ -39,6 +43,27 @@ AIMS = (
 
 AIM_AROUND = 0.1
 """Milliseconds that the public call may take beyond the kernel."""
+
+
+def summary(results: Results) -> str:
+    """The first set of peers in one sentence each."""
+    sets = results.of_kind("peers")
+    if not sets:
+        return ""
+    found = sets[0]
+    ours = found.seconds["excalibr"]
+    lines = [
+        f"In short, at n, k, r = {found.name}, where `calibrate` takes {milliseconds(summarise(ours).mean)} ms:",
+        "",
+    ]
+    for method in SHORT:
+        if method in found.seconds:
+            ratio = ratio_of_means(found.seconds[method], ours, found.strata)
+            told = "takes" if ratio.contains(1.0) or ratio.value > 1.0 else "takes only"
+            lines.append(
+                f"- {PEERS[method].label}: {told} {estimate(ratio)} times as long; {_objective(found, method)}."
+            )
+    return "\n".join(lines)
 
 
 def asked(results: Results) -> str:
@@ -117,8 +142,7 @@ def _comparison(found: SetResult) -> str:
     rows = []
     for method, seconds in found.seconds.items():
         ratio = ratio_of_means(seconds, found.seconds["excalibr"], found.strata)
-        told = "1" if method == "excalibr" else estimate(ratio)
-        rows.append([PEERS[method].label, *_times(seconds), told, _objective(found, method)])
+        rows.append([PEERS[method].label, *_times(seconds), estimate(ratio), _objective(found, method)])
     rows.sort(key=lambda row: -float(row[2].replace(",", "")))
     return f"**{found.name}** ({found.origin}; problems: {len(found.solves)})\n\n{table(head, rows)}"
 
@@ -138,7 +162,8 @@ def _objective(found: SetResult, method: str) -> str:
     apart = np.abs(found.shortfalls(method, peer.like))
     failed, off = int(np.isnan(apart).sum()), float(np.nanmax(apart, initial=0.0))
     what = "the optimum" if peer.like == "excalibr" else PEERS[peer.like].label
-    told = f"same as {what}, to {off:.0e}" if off <= peer.within else f"**off {what} by {off:.0e}**"
+    near = f"to {off:.0e}" if off else "exactly"
+    told = f"same as {what}, {near}" if off <= peer.within else f"**off {what} by {off:.0e}**"
     return f"{told}; gave up on {failed} of {len(apart)}" if failed else told
 
 
@@ -152,12 +177,22 @@ def corners(results: Results) -> str:
         against, objective = "–", "proven by its gap"
         if "highs-ds" in each.seconds:
             ratio = ratio_of_means(each.seconds["highs-ds"], each.seconds["excalibr"], each.strata)
-            against, objective = f"{number(ratio.value)}×", _objective(each, "highs-ds")
+            against, objective = f"{estimate(ratio)}×", _objective(each, "highs-ds")
         engines = ", ".join(sorted({solve.engine for solve in each.solves}))
         sizes = f"{solve.n}, {solve.k}, {solve.r}"
         times = _times(each.seconds["excalibr"])
         rows.append([each.name, sizes, times[0], times[3], sorts, engines, f"{gap:.0e}", against, objective])
-    head = ["problem", "n, k, r", "ms: median", "worst", "sorts", "engine", "gap", "HiGHS takes", "HiGHS's objective"]
+    head = [
+        "problem",
+        "n, k, r",
+        "ms: median",
+        "worst",
+        "sorts",
+        "engine",
+        "gap",
+        "HiGHS takes (95 %)",
+        "HiGHS's objective",
+    ]
     return table(head, rows) if rows else ""
 
 
@@ -250,12 +285,12 @@ def many(results: Results) -> str:
     """Threads and memory of a batch."""
     if not results.throughput:
         return ""
-    single = np.median(results.throughput[0].rates)
+    single = results.throughput[0].rates
     by_threads = [
-        [str(each.threads), f"{np.median(each.rates):,.0f}", f"{np.median(each.rates) / single:.2f}×"]
+        [str(each.threads), f"{np.median(each.rates):,.0f}", f"{estimate(ratio_of_means([each.rates], [single]))}×"]
         for each in results.throughput
     ]
-    rates = table(["threads", "users a second, median", "times one thread"], by_threads)
+    rates = table(["threads", "users a second, median", "times one thread (95 %, over rounds)"], by_threads)
     by_users = [
         [f"{each.users:,}", f"{each.peak:,.0f}", f"{1024 * (each.peak - each.idle) / each.users:,.1f}"]
         for each in results.memory

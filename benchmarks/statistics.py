@@ -27,6 +27,8 @@ __all__ = [
 
 DRAWS = 2000
 LEVEL = 0.95
+FEW = 5
+"""With a stratum of fewer problems they are all resampled together: so few say nothing of how they vary."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,8 @@ def _table(seconds: ArrayLike) -> Floats:
 def _resampled(problems: int, rounds: int, strata: Sequence[object] | None, seed: int = 0) -> tuple[Integers, Integers]:
     """Draws of problems, each from its own stratum, and of rounds: (draws, problems) and (draws, rounds)."""
     random = np.random.default_rng(seed)
+    if strata is not None and np.unique([str(stratum) for stratum in strata], return_counts=True)[1].min() < FEW:
+        strata = None
     _, group = np.unique([str(stratum) for stratum in strata or [""] * problems], return_inverse=True)
     picks = np.empty((DRAWS, problems), dtype=np.int64)
     for stratum in range(int(group.max()) + 1):

@@ -44,9 +44,13 @@ def number(value: float) -> str:
 
 
 def estimate(found: Estimate) -> str:
-    """A value with its interval.
+    """A value with its interval, if it has one: a single measurement has not.
 
-    >>> estimate(Estimate(437.2, 387.0, 499.4))
-    '437 (387 to 499)'
+    >>> estimate(Estimate(437.2, 387.0, 499.4)), estimate(Estimate(3.0, 3.0, 3.0))
+    ('437 (387 to 499)', '3 (measured once)')
     """
+    if found.value == 1.0:
+        return "1"
+    if found.low == found.high:
+        return f"{number(found.value)} (measured once)"
     return f"{number(found.value)} ({number(found.low)} to {number(found.high)})"

@@ -38,6 +38,12 @@ def test_headline_says_asked_reached_and_interval() -> None:
     assert "| 5000, 100, 20 | ours at 1000, 100, 20 |" in text
 
 
+def test_the_page_opens_with_ratios_to_peers() -> None:
+    opening = page(results(), []).split("## ")[0]
+    assert "where `calibrate` takes" in opening
+    assert "- greedy, compiled: takes 2 (" in opening
+
+
 def test_a_miss_is_called_a_miss() -> None:
     assert "| missed |" in page(results(ours=3.0), [])
 

@@ -53,6 +53,10 @@ def test_strata_do_not_count_as_chance() -> None:
     assert ratio_of_means(theirs, ours).width > 0.1
 
 
+def test_strata_of_a_single_problem_are_resampled_together() -> None:
+    assert ratio_of_means([300.0, 300.0, 300.0], [1.0, 2.0, 6.0], [0.1, 0.5, 0.9]).width > 0.1
+
+
 def test_a_method_with_fewer_rounds_is_compared_in_those() -> None:
     ours = np.array([[1.0, 50.0], [3.0, 50.0]])
     assert ratio_of_means([[20.0], [20.0]], ours).value == pytest.approx(10.0)
