@@ -248,7 +248,7 @@ def kernel(results: Results) -> str:
         verdict = (
             _within(1e3 * inside.median, median),
             _within(1e3 * inside.p99, p99),
-            _within(around, AIM_AROUND if median else None),
+            _within(around, AIM_AROUND),
         )
         sorts = number(float(np.median([solve.sorts for solve in each.solves])))
         rows.append([each.name, str(len(each.solves)), sorts, *told, *verdict])
@@ -260,7 +260,7 @@ def kernel(results: Results) -> str:
 
 def _within(value: float, aim: float | None) -> str:
     if aim is None:
-        return number(value)
+        return "–"
     return f"{number(value)} ≤ {aim:g}: {'yes' if value <= aim else '**no**'}"
 
 

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.page import page, write_page
 from benchmarks.results import Results
 from benchmarks.run import headline_ratios
-from benchmarks.slowest import slowest
+from benchmarks.slowest import CAUSES, slowest
 from tests.benchmarks.invented import a_set, results
 
 
@@ -81,6 +81,7 @@ def test_slowest_solves_are_explained() -> None:
     found.solves[other] = replace(found.solves[other], engine="proximal, then simplex")
     found.seconds["kernel"][noisy] = [1e-3, 3.2e-3, 3.2e-3]
     told = slowest(found, share=4 / 30)
+    assert sorted(one.cause for one in told) == sorted(CAUSES)
     assert [round(one.milliseconds, 6) for one in told] == [4.0, 3.6, 3.2, 2.8]
     for one, word in zip(
         told, ("times the sorts (", "times as dear", "noise of the machine", "most take"), strict=True
