@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import sections
+from benchmarks import own_sections, sections
 from benchmarks.plots import draw
 from benchmarks.results import Results
 
@@ -18,11 +18,11 @@ SECTIONS: tuple[tuple[str, Callable[[Results], str]], ...] = (
     ("Films", sections.films),
     ("Corners", sections.corners),
     ("Several solves for the price of a few", sections.several),
-    ("Growth", sections.growth),
-    ("The kernel alone, and the call around it", sections.kernel),
-    ("The slowest 1 %", sections.slow),
-    ("Starting", sections.starts),
-    ("Many users", sections.many),
+    ("Growth", own_sections.growth),
+    ("The kernel alone, and the call around it", own_sections.kernel),
+    ("The slowest 1 %", own_sections.slow),
+    ("Starting", own_sections.starts),
+    ("Many users", own_sections.many),
 )
 
 PICTURES = {SECTIONS[0][0]: "ratios", SECTIONS[6][0]: "growth", SECTIONS[7][0]: "spread"}
