@@ -18,6 +18,9 @@ __all__ = ["Change", "changes", "drift", "report"]
 
 OURS = ("excalibr", "kernel", "path", "frontier", "kl", "single", "greedy", "greedy-simple", "top-k")
 
+FEWEST = 5
+"""Problems that a set must have for a change to be told from noise."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -30,8 +33,10 @@ class Change:
 
     @property
     def is_real(self) -> bool:
-        """Whether the ratio's interval leaves out 1."""
-        return not self.times.contains(1.0)
+        """Whether the two runs' own intervals, each √2 times narrower than the ratio's, would not overlap."""
+        found = self.times
+        low, high = (found.value * (end / found.value) ** np.sqrt(2.0) for end in (found.low, found.high))
+        return not low <= 1.0 <= high
 
 
 def changes(old: Results, new: Results) -> list[Change]:
@@ -67,11 +72,11 @@ def report(old: Results, new: Results) -> str:
 
 
 def _pairs(old: Results, new: Results) -> Iterator[tuple[SetResult, SetResult]]:
-    """The sets that both runs measured."""
+    """The sets that both runs measured, with enough problems to tell."""
     before = {(each.kind, each.name, each.origin): each for each in old.sets}
     for after in new.sets:
         earlier = before.get((after.kind, after.name, after.origin))
-        if earlier is not None:
+        if earlier is not None and min(len(earlier.solves), len(after.solves)) >= FEWEST:
             yield earlier, after
 
 

@@ -128,5 +128,5 @@ def _spread(results: Results) -> Any:
     axes.set_xlabel("milliseconds, the kernel alone")
     axes.set_ylabel("share of solves")
     axes.grid(which="both", alpha=0.2)
-    axes.legend(fontsize=8, frameon=False)
+    axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
