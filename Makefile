@@ -4,8 +4,11 @@
 #   make test                 the tests and the examples in the documentation
 #   make check                what CI does: format, lint, types, import contracts, then `make test`
 #   make fuzz DURATION=60     mixed problems against a literal LP, for so many seconds, with a fresh seed (or SEED=7)
-#   make bench                times against the paper's stack, as ratios measured in one run
 #   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)
+#   make bench                every peer on the same problems, as ratios measured in one run, into docs/benchmarks.md:
+#                             quick, or all with FULL=1 (an hour), on real films with DATA=a MovieLens folder
+#   make bench-repeat         the headline of the last `make bench` ten times again (FULL=1: of the full one)
+#   make bench-compare OLD=x  what got slower since the results in a JSON file, by more than noise
 #   make format               rewrite the sources in the house format
 #   make clean                remove caches, builds and the demo's picture; .venv stays
 #
@@ -17,6 +20,9 @@ WORKERS ?= 2
 DURATION ?= 60
 USERS ?= 200000
 SEED ?=
+FULL ?=
+DATA ?=
+OLD ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,11 +31,11 @@ comma := ,
 FOR_DEMO := cli,plot
 FOR_TEST := test,cli,plot$(if $(EXTRAS),$(comma)$(EXTRAS))
 FOR_CHECK := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
-FOR_BENCH := paper
+FOR_BENCH := paper,plot,data
 
 installed = $(VENV)/.installed-$(1)
 
-.PHONY: help demo test check fuzz bench bench-batch format clean
+.PHONY: help demo test check fuzz bench bench-repeat bench-compare bench-batch format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -51,7 +57,13 @@ fuzz: $(call installed,$(FOR_TEST))
 	@$(BIN)/python -m tests.fuzz --seconds $(DURATION) $(if $(SEED),--seed $(SEED))
 
 bench: $(call installed,$(FOR_BENCH))
-	@$(BIN)/python -m benchmarks.solver
+	@$(BIN)/python -m benchmarks run $(if $(FULL),--full) $(if $(DATA),--data $(DATA))
+
+bench-repeat: $(call installed,$(FOR_BENCH))
+	@$(BIN)/python -m benchmarks repeat benchmarks/results/$(if $(FULL),full,quick).json
+
+bench-compare: $(call installed,$(FOR_BENCH))
+	@$(BIN)/python -m benchmarks compare $(OLD)
 
 bench-batch: $(call installed,cli$(comma)data)
 	@$(BIN)/python -m benchmarks.batch --users $(USERS)

@@ -1,0 +1,120 @@
+"""The command: ``python -m benchmarks run | page | repeat | compare``; ``make bench`` and its sisters call it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks.comparing import report
+from benchmarks.page import write_page
+from benchmarks.plan import FULL, QUICK, Scale
+from benchmarks.results import Results
+from benchmarks.run import headline_ratios, only_headline, repeat, run
+from benchmarks.sections import asked as asked_section
+from benchmarks.sections import repeats as repeats_section
+
+STORE = Path(__file__).parent / "results"
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    asked = _parser().parse_args(arguments)
+    asked.command(asked)
+
+
+def _run(asked: argparse.Namespace) -> None:
+    scale = _scale(asked)
+    results = run(scale, asked.data, _progress())
+    path = asked.json or STORE / f"{scale.mode}.json"
+    if path.exists():
+        path.replace(path.with_suffix(".before.json"))
+    results.save(path)
+    write_page(results, asked.page)
+    print(asked_section(results))
+
+
+def _headline(asked: argparse.Namespace) -> None:
+    results = only_headline(_scale(asked), _progress())
+    if asked.json:
+        results.save(asked.json)
+    for row, found in headline_ratios(results).items():
+        print(f"{row}: {found.value:,.0f} ({found.low:,.0f} to {found.high:,.0f})")
+
+
+def _page(asked: argparse.Namespace) -> None:
+    write_page(Results.load(asked.results), asked.page)
+
+
+def _repeat(asked: argparse.Namespace) -> None:
+    results = repeat(Results.load(asked.results), asked.times, asked.rounds, _progress())
+    results.save(asked.results)
+    write_page(results, asked.page)
+    print(repeats_section(results))
+
+
+def _compare(asked: argparse.Namespace) -> None:
+    old = Results.load(asked.old)
+    print(report(old, Results.load(asked.new or STORE / f"{old.mode}.json")))
+
+
+def _scale(asked: argparse.Namespace) -> Scale:
+    """Quick or full, with what was asked to be otherwise."""
+    scale = FULL if asked.full else QUICK
+    changed = {"headline": asked.problems, "rounds": asked.rounds, "highs": asked.highs}
+    return replace(scale, **{name: value for name, value in changed.items() if value is not None})
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    for name, command, purpose in (
+        ("run", _run, "measure everything and write the page"),
+        ("headline", _headline, "measure the promised rows against the paper's stack alone"),
+    ):
+        measuring = commands.add_parser(name, help=purpose)
+        measuring.add_argument("--full", action="store_true", help="everything, in about an hour")
+        measuring.add_argument("--data", type=Path, help="a MovieLens folder or zip; generated films without one")
+        measuring.add_argument("--problems", type=int, help="problems of a row of the headline")
+        measuring.add_argument("--rounds", type=int, help="how often everything is measured")
+        measuring.add_argument("--highs", type=int, help="problems of the rows against HiGHS, at 20 s each")
+        measuring.add_argument("--json", type=Path, help="where the results go (benchmarks/results)")
+        measuring.set_defaults(command=command)
+        _with_page(measuring)
+    again = commands.add_parser("page", help="write the page from the results of an earlier run")
+    again.add_argument("results", type=Path)
+    again.set_defaults(command=_page)
+    repeating = commands.add_parser(
+        "repeat", help="the headline again, in fresh processes: is it inside its intervals?"
+    )
+    repeating.add_argument("results", type=Path, nargs="?", default=STORE / "quick.json")
+    repeating.add_argument("--times", type=int, default=10)
+    repeating.add_argument("--rounds", type=int, default=1, help="rounds of each repeat (1)")
+    repeating.set_defaults(command=_repeat)
+    comparing = commands.add_parser("compare", help="what got slower since an earlier run, beyond noise")
+    comparing.add_argument("old", type=Path)
+    comparing.add_argument("new", type=Path, nargs="?", help="the latest run of the same mode when left out")
+    comparing.set_defaults(command=_compare)
+    for each in (again, repeating):
+        _with_page(each)
+    return parser
+
+
+def _with_page(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write (docs/benchmarks.md)")
+
+
+def _progress() -> Callable[[str], None]:
+    started = perf_counter()
+
+    def tell(what: str) -> None:
+        print(f"{perf_counter() - started:6.0f} s  {what}", file=sys.stderr, flush=True)
+
+    return tell
+
+
+if __name__ == "__main__":
+    main()

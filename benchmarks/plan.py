@@ -1,0 +1,186 @@
+"""What a run measures: the promised rows, every peer on the same problems, films, corners, at two scales."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.films import film_sets
+from benchmarks.measuring import Order
+from benchmarks.problems import LARGE, TRADE_OFFS, ProblemSet, adversarial, film_like, uniform
+
+__all__ = ["FULL", "LARGER", "QUICK", "ROWS", "SMALLER", "Row", "Scale", "headline", "orders"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A size, the peer that it is measured against, and the ratio that is promised."""
+
+    n: int
+    k: int
+    r: int
+    per_item: int
+    peer: str
+    promised: float
+
+    @property
+    def name(self) -> str:
+        """The size as the tables write it."""
+        return f"{self.n}, {self.k}, {self.r}"
+
+
+ROWS = (
+    Row(150, 100, 20, 2, "glop", 400),
+    Row(150, 100, 10, 1, "glop", 800),
+    Row(150, 100, 2, 1, "glop", 2000),
+    Row(150, 10, 20, 2, "glop", 50),
+    Row(1000, 100, 20, 2, "highs-ds", 1000),
+    Row(500, 100, 100, 2, "highs-ds", 60),
+)
+
+SMALLER, LARGER, AT_MOST = "1000, 100, 20", "5000, 100, 20", 8.0
+"""The second may take so many times as long as the first."""
+
+SLOW = ("glop", "glop-full", "highs-ds", "highs-ipm", "greedy-by-candidate", "mip-highs", "mip-scip")
+
+PEER_SIZES = ((150, 100, 20, 2), (150, 100, 10, 1), (150, 100, 2, 1))
+"""n, k, r and categories an item, for every peer."""
+
+PEERS_OF_A_SET = (
+    *("glop", "excalibr", "glop-full", "highs-ds", "highs-ipm", "mip-highs", "mip-scip", "greedy-by-candidate"),
+    *("greedy-at-once", "kernel", "path", "frontier", "kl", "single", "greedy", "greedy-simple", "top-k", "sorting"),
+)
+PEERS_OF_FILMS = (
+    *("glop", "excalibr", "highs-ds", "kernel", "path", "frontier", "kl", "single", "greedy", "greedy-simple"),
+    *("greedy-at-once", "top-k", "sorting"),
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of everything: problems a set, rounds, sizes.
+
+    ``headline``, ``highs``, ``peers``, ``corners`` and ``growth`` count problems, ``films`` and ``kernel`` users, each
+    of whom is three problems; ``slow_rounds`` are the rounds of methods that take long.
+    """
+
+    mode: str
+    rounds: int
+    slow_rounds: int
+    headline: int
+    highs: int
+    peers: int
+    peer_sets: int
+    films: int
+    film_peer_sets: int
+    kernel: int
+    corners: int
+    growth: int
+    largest_r: int
+    processes: int
+    cold_processes: int
+    batch_users: int
+    memory_users: tuple[int, ...]
+
+
+QUICK = Scale(
+    mode="quick",
+    rounds=2,
+    slow_rounds=1,
+    headline=18,
+    highs=0,
+    peers=3,
+    peer_sets=1,
+    films=2,
+    film_peer_sets=1,
+    kernel=25,
+    corners=1,
+    growth=3,
+    largest_r=100,
+    processes=2,
+    cold_processes=0,
+    batch_users=1000,
+    memory_users=(500, 2000),
+)
+
+FULL = Scale(
+    mode="full",
+    rounds=5,
+    slow_rounds=2,
+    headline=120,
+    highs=15,
+    peers=30,
+    peer_sets=3,
+    films=20,
+    film_peer_sets=3,
+    kernel=200,
+    corners=9,
+    growth=9,
+    largest_r=400,
+    processes=5,
+    cold_processes=2,
+    batch_users=5000,
+    memory_users=(1000, 10_000, 50_000),
+)
+
+
+def orders(scale: Scale, data: Path | None) -> list[Order]:
+    """All sets of a run, each with its methods."""
+    films = film_sets(data, scale.kernel) if data else generated_films(scale.kernel)
+    return [*headline(scale), *_size_orders(scale), *_peer_orders(scale), *_film_orders(scale, films), *_corners(scale)]
+
+
+def headline(scale: Scale) -> list[Order]:
+    """The promised rows, the peer right before ours; those that HiGHS needs long for only where some are asked."""
+    made = []
+    for row in ROWS:
+        count = scale.headline if row.peer == "glop" else scale.highs
+        if count:
+            problems = uniform(row.n, row.k, row.r, row.per_item, count)
+            rounds = {} if row.peer == "glop" else {row.peer: 1}
+            made.append(Order("asked", problems, (row.peer, "excalibr"), slow_rounds=rounds))
+    return made
+
+
+def generated_films(users: int) -> list[ProblemSet]:
+    """In place of real ones: the same attributes, sizes and names."""
+    return [
+        film_like("genre, n=150", 150, 100, 18, 3, users),
+        film_like("genre, n=1000", 1000, 100, 18, 3, users),
+        film_like("decade, n=150", 150, 100, 9, 1, users),
+        film_like("popularity, n=150", 150, 100, 2, 1, users),
+    ]
+
+
+def _size_orders(scale: Scale) -> list[Order]:
+    sizes = ((1000, 100, 20), (5000, 100, 20))
+    return [Order("size", uniform(*size, 2, max(scale.headline // 2, 3)), ("excalibr",)) for size in sizes]
+
+
+def _peer_orders(scale: Scale) -> list[Order]:
+    slow = dict.fromkeys(SLOW, scale.slow_rounds)
+    return [
+        Order("peers", uniform(*size, scale.peers), PEERS_OF_A_SET, slow_rounds=slow)
+        for size in PEER_SIZES[: scale.peer_sets]
+    ]
+
+
+def _film_orders(scale: Scale, films: Sequence[ProblemSet]) -> list[Order]:
+    """Few users with the peers, where these are quick enough; many with the kernel alone."""
+    slow = dict.fromkeys(SLOW, scale.slow_rounds)
+    small = [each for each in films if each.name.endswith("n=150")][: scale.film_peer_sets]
+    some = scale.films * len(TRADE_OFFS)
+    with_peers = [
+        Order("films", ProblemSet(each.name, each.origin, each.instances[:some]), PEERS_OF_FILMS, slow_rounds=slow)
+        for each in small
+    ]
+    return [*with_peers, *(Order("kernel", each, ("excalibr", "kernel")) for each in films)]
+
+
+def _corners(scale: Scale) -> list[Order]:
+    ours = ("excalibr", "kernel")
+    return [
+        Order("corners", each, ours if each.name in LARGE else ("highs-ds", *ours), slow_rounds={"highs-ds": 1})
+        for each in adversarial(scale.corners, large=scale.largest_r >= 400)
+    ]

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import growth, measuring, plan
+from benchmarks.page import page
+from benchmarks.peers import PEERS, available
+from benchmarks.plan import QUICK, headline, orders
+from benchmarks.problems import CORNERS, ProblemSet, adversarial, film_like, uniform
+from benchmarks.run import run
+
+TINY = replace(
+    QUICK, headline=1, peers=1, films=1, kernel=1, corners=1, growth=1, processes=0, batch_users=3, memory_users=()
+)
+OURS = ("excalibr", "kernel", "path", "frontier", "kl", "single", "greedy", "greedy-at-once", "top-k", "sorting")
+
+
+def test_a_quick_run_measures_every_section(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PEERS_OF_A_SET", "PEERS_OF_FILMS"):
+        monkeypatch.setattr(plan, name, OURS)
+    monkeypatch.setattr(plan, "ROWS", (replace(plan.ROWS[3], peer="highs-ds"), replace(plan.ROWS[0], n=20, k=5)))
+    monkeypatch.setattr(plan, "PEER_SIZES", ((30, 10, 5, 2),))
+    monkeypatch.setattr(plan, "generated_films", lambda users: [film_like("genre, n=150", 150, 20, 18, 3, users)])
+    monkeypatch.setattr(plan, "adversarial", lambda count, large: adversarial(count)[7:8])
+    monkeypatch.setattr(measuring, "CALLS", 1)
+    for name, sizes in (("CANDIDATES", (60, 80)), ("SLOTS", (2, 5)), ("CATEGORIES", (2, 5)), ("WEIGHTS", (0.1, 0.9))):
+        monkeypatch.setattr(growth, name, sizes)
+    told: list[str] = []
+    found = run(replace(TINY, rounds=1, highs=1), None, told.append)
+    assert {each.kind for each in found.sets} == {"asked", "size", "peers", "films", "kernel", "corners"}
+    assert "## Growth" in page(found, [])
+    assert "**off" not in page(found, [])
+    assert told
+
+
+def test_every_peer_is_of_a_known_package_and_claims_a_known_method() -> None:
+    for peer in PEERS.values():
+        assert peer.like is None or peer.like in PEERS
+    assert {peer.name for peer in available(["excalibr", "sorting"])} == {"excalibr", "sorting"}
+
+
+def test_plain_greedy_agrees_with_the_compiled_one() -> None:
+    for instance in uniform(30, 10, 6, 2, 3).instances:
+        values = {
+            name: PEERS[name].call(instance).objective for name in ("greedy", "greedy-at-once", "greedy-by-candidate")
+        }
+        assert len({round(value, 9) for value in values.values()}) == 1
+
+
+def test_more_problems_of_a_row_begin_with_the_fewer() -> None:
+    few, many = uniform(20, 5, 4, 2, 3), uniform(20, 5, 4, 2, 9)
+    for one, other in zip(few.instances, many.instances, strict=False):
+        np.testing.assert_array_equal(one.scores, other.scores)
+        assert one.trade_off == other.trade_off
+
+
+@pytest.mark.parametrize("name", sorted(CORNERS))
+def test_corners_are_valid_problems(name: str) -> None:
+    instance = CORNERS[name](np.random.default_rng(1), 0.5)
+    assert instance.problem().n == len(instance.scores)
+
+
+def test_the_rows_that_take_long_are_of_the_full_run_only() -> None:
+    assert len(headline(QUICK)) == 4
+    assert len(headline(replace(QUICK, highs=1, headline=1))) == 6
+
+
+def test_films_come_from_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Path, int]] = []
+
+    def film_sets(folder: Path, users: int) -> list[ProblemSet]:
+        asked.append((folder, users))
+        return []
+
+    monkeypatch.setattr(plan, "film_sets", film_sets)
+    made = orders(TINY, tmp_path)
+    assert asked == [(tmp_path, TINY.kernel)]
+    assert "kernel" not in {order.kind for order in made}
