@@ -61,14 +61,14 @@ def _named(name: str, k: int) -> Floats:
     return _normalised(raw_weights(name, k))
 
 
-def raw_weights(name: str, k: int) -> Floats:
+def raw_weights(name: str, k: int, argument: str = "position_weights") -> Floats:
     """The weights of a name before they are brought to a sum of 1, so that pages of different length compare.
 
     >>> raw_weights("reciprocal", 2).tolist()
     [1.0, 0.5]
     """
     if name not in NAMES:
-        raise unknown_name("position_weights", name, NAMES)
+        raise unknown_name(argument, name, NAMES)
     slots = np.arange(1, k + 1, dtype=np.float64)
     match name:
         case "log":

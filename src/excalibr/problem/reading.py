@@ -229,6 +229,8 @@ def _groups(given: Any, by_category: _Reader, memberships: Memberships) -> tuple
     none = np.empty(0, dtype=np.int64)
     if given is None:
         return none, none
+    if isinstance(given, bool):
+        raise InputTypeError(explain("max_per_category", f"is {given}", "be a whole number, an array or a mapping"))
     if by_category.attributes and isinstance(given, Mapping) and len(given) > 1:
         raise InputError(
             explain(
@@ -360,7 +362,7 @@ def _shown_weights(given: str | ArrayLike, sizes: list[int]) -> Floats:
 def _raw_weights(argument: str, given: str | ArrayLike, count: int) -> Floats:
     """Position weights that were not brought to a sum of 1."""
     if isinstance(given, str):
-        return raw_weights(given, count)
+        return raw_weights(given, count, argument)
     array = numbers(argument, given)
     if array.shape != (count,):
         raise InputError(explain(argument, f"have shape {array.shape}", f"have shape ({count},), one an item"))

@@ -1,0 +1,79 @@
+"""Wrong wishes beyond the paper are refused with a message that names the argument, what it must be and a hint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from excalibr import Band, Shown, calibrate
+from excalibr.errors import ExcalibrError, InfeasibleError
+
+SCORES = [0.9, 0.8, 0.5, 0.4]
+ROWS = [[1, 0], [1, 0], [0, 1], [0, 1]]
+TARGET = [0.5, 0.5]
+NAMED = {"categories": {"a": ROWS}, "target": {"a": TARGET}}
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"divergence": "KL2"}, "divergence: is 'KL2', must be one of 'l1', 'kl'. Hint: did you mean 'kl'?"),
+    ({"category_weights": [1.0]}, r"category_weights: has shape \(1,\), must have shape \(2,\)"),
+    ({"category_weights": [1.0, -1.0]}, "category_weights: element 1 is -1.0, must be finite and at least 0"),
+    ({"category_weights": {5: 1.0}}, "category_weights: has the category 5, must have indices from 0 to 1"),
+    ({"attribute_weights": {"a": 1.0}}, "attribute_weights: .* must go with categories by name"),
+    ({"relative": "yes"}, "relative: is 'yes', must be True or False"),
+    ({"floors": [0.2, 1.2]}, "floors: element 1 is 1.2, must be shares from 0 to 1"),
+    ({"caps": [np.nan, 1.0]}, "caps: element 0 is nan, must be shares from 0 to 1"),
+    ({"floors": {0: 0.6}, "caps": {0: 0.5}}, "floors: of category 0 is 0.6, must be at most its cap, 0.5"),
+    ({"max_per_category": 0.5}, "max_per_category: element 0 is 0.5, must be whole numbers"),
+    ({"max_per_category": True}, "max_per_category: is True, must be a whole number"),
+    ({"pinned": {0: 9}}, "pinned: has the candidate 9, must be from 0 to 3"),
+    ({"pinned": {2: 0}}, "pinned: has the slot 2, must be from 0 to 1"),
+    ({"pinned": {0: 1, 1: 1}}, "pinned: .* must have each candidate in one slot"),
+    ({"pinned": [0]}, "pinned: is .*, must be a mapping from slots to candidates"),
+    ({"pinned": {0: 1}, "shown": Shown(candidates=[1])}, "pinned: has candidate 1, which was shown before"),
+    ({"shown": [1]}, "shown: is list, must be an excalibr.Shown"),
+    ({"shown": Shown(candidates=[7])}, r"shown.candidates: are \[7\], must be candidate indices from 0 to 3"),
+    ({"shown": Shown(candidates=[1], position_weights="lgo")}, "shown.position_weights: is 'lgo'"),
+    ({"shown": Shown(candidates=[0, 1, 2])}, "k: is 2, and only 1 of 4 candidates may be shown together"),
+    ({"normalise": "max"}, "normalise: is 'max', must be 'range'"),
+    ({"relevance_loss": 2.0}, "relevance_loss: is 2.0, must be a number from 0 to 1"),
+    ({"max_deviation": -0.1}, "max_deviation: is -0.1, must be a finite number of at least 0"),
+    ({"trade_off": 0.5, "max_deviation": 0.1}, "trade_off and max_deviation: are both given, must not go together"),
+    ({"target": Band([0.1], [0.2])}, r"target: is a band of shape \(1,\), must have shape \(2,\)"),
+    ({"target": {"a": TARGET}}, "target: is a mapping, must be an array where categories are an array"),
+    ({"categories": {"a": ROWS}}, "target: is not a mapping, must have the attributes of categories"),
+    ({**NAMED, "attribute_weights": {"b": 1.0}}, "attribute_weights: is 'b', must be 'a'"),
+    ({**NAMED, "attribute_weights": {"a": -1.0}}, r"attribute_weights\['a'\]: is -1.0, must be a finite number"),
+    ({**NAMED, "floors": [0.1, 0.1]}, "floors: is .*, must be a mapping by attribute"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), WRONG)
+def test_a_wrong_wish_is_refused_by_name(changes: dict[str, Any], message: str) -> None:
+    asked: dict[str, Any] = {"scores": SCORES, "categories": ROWS, "target": TARGET, "k": 2} | changes
+    with pytest.raises(ExcalibrError, match=message):
+        calibrate(**asked)
+
+
+def test_a_band_must_be_one() -> None:
+    with pytest.raises(ExcalibrError, match="of category 1 are 0.5 and 0.4, must have low ≤ high"):
+        Band([0.1, 0.5], [0.2, 0.4])
+
+
+def test_shares_in_several_categories_cannot_be_counted() -> None:
+    with pytest.raises(ExcalibrError, match="row 0 has only a share, must have one category an item"):
+        calibrate([1.0, 0.5], [[0.5, 0.5], [1.0, 0.0]], TARGET, k=1, max_per_category=1)
+
+
+def test_a_floor_out_of_reach_says_how_far_one_can_get() -> None:
+    with pytest.raises(
+        InfeasibleError, match="category 1 cannot reach 0.9; the most that any policy shows of it is 0.613"
+    ):
+        calibrate([0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], TARGET, k=2, floors={1: 0.9})
+
+
+def test_limits_that_conflict_are_named() -> None:
+    rows = np.eye(3)[[0, 0, 1, 1, 2, 2]]
+    with pytest.raises(InfeasibleError, match=r"these conflict: floor 0.55 of category 0, floor 0.55 of category 1"):
+        calibrate(np.arange(6.0), rows, [0.4, 0.3, 0.3], k=4, floors={0: 0.55, 1: 0.55})
