@@ -7,12 +7,12 @@ import numpy as np
 from excalibr._types import Floats, Integers
 from excalibr.baselines.single import centred_gains, falling_weights, one_ranking
 from excalibr.policy import Policy
-from excalibr.problem import Memberships, Problem
+from excalibr.problem import KL_SMOOTHING, Memberships, Problem
 
 __all__ = ["SMOOTHING", "greedy", "greedy_projected", "greedy_simple", "select"]
 
-SMOOTHING = 0.01
-"""Steck's α: a distribution p is compared with the target q as (1 − α)·p + α·q, which keeps KL finite where p_j = 0."""
+SMOOTHING = KL_SMOOTHING
+"""Steck's α, the same as the exact KL lottery's."""
 
 
 def greedy(problem: Problem) -> Policy:
