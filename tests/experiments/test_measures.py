@@ -24,6 +24,7 @@ def test_what_is_measured_is_what_the_metrics_say(k: int) -> None:
         for name in METRICS[:8]:
             assert by_name[name] == pytest.approx(getattr(expected, name), abs=1e-12), name
         assert by_name["rankings"] == len(policy.weights)
+        assert by_name["gap"] == policy.gap
 
 
 def test_the_one_draw_is_the_ranking_that_the_policy_samples() -> None:

@@ -45,7 +45,9 @@ def _banded(seed: int) -> BandedProblem:
 
 
 def _by_proximal_method(problem: Problem) -> Answer:
-    return Answer(*solve_program(*program_of(problem), TOLERANCE, UNLIMITED))
+    gains, indptr, indices, values, _, slots = program_of(problem)
+    table = problem.penalty.table()
+    return Answer(*solve_program(gains, indptr, indices, values, table, slots, TOLERANCE, UNLIMITED))
 
 
 def _by_column_generation(problem: Problem) -> Answer:

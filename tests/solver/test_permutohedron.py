@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from excalibr.solver.ordering import rank_best, value_at_rank
+from excalibr.solver.ordering import key_at_rank, rank_best
 from excalibr.solver.permutohedron import decompose, pool_blocks
 from excalibr.solver.reduction import reduce_lottery
 
@@ -41,8 +41,8 @@ def _rank_best(keys, count):  # type: ignore[no-untyped-def]
 
 
 @numba.njit
-def _value_at_rank(keys, rank):  # type: ignore[no-untyped-def]
-    return value_at_rank(keys, rank)
+def _key_at_rank(keys, rank):  # type: ignore[no-untyped-def]
+    return key_at_rank(keys, rank, np.empty(keys.size, dtype=np.int64))
 
 
 def _point_and_slots(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -115,4 +115,4 @@ def test_the_best_are_found_and_sorted_as_by_a_stable_sort(seed: int) -> None:
     order = _rank_best(keys, count)
     assert order[:count].tolist() == np.argsort(-keys, kind="stable")[:count].tolist()
     assert sorted(order.tolist()) == list(range(n))
-    assert _value_at_rank(keys, count) == np.sort(keys)[::-1][count - 1]
+    assert _key_at_rank(keys, count) == np.sort(keys)[::-1][count - 1]

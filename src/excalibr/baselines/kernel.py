@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
+from excalibr._jit import BOOLEAN, FLOAT, FLOATS, INTEGER, INTEGERS, entry, lean
 from excalibr._types import Floats, Integers
-from excalibr.solver.jit import BOOLEAN, FLOAT, FLOATS, INTEGER, INTEGERS, compiled, entry
 
 __all__ = ["TIE", "calibrated_order", "marginal_order"]
 
@@ -20,7 +20,7 @@ TIE = 1e-12
 NEGLIGIBLE = 1e-300  # a target below it counts as 0: a ratio to it could overflow
 
 
-@compiled
+@lean
 def take_best(remaining: Integers, values: Floats, count: int, slack: float) -> int:
     """Take the first of the ``count`` remaining candidates whose value is within ``slack`` of the largest."""
     largest = values[0]
@@ -35,7 +35,7 @@ def take_best(remaining: Integers, values: Floats, count: int, slack: float) -> 
     return taken
 
 
-@compiled
+@lean
 def largest_size(numbers: Floats) -> float:
     largest = 0.0
     for number in numbers:
@@ -43,7 +43,7 @@ def largest_size(numbers: Floats) -> float:
     return largest
 
 
-@compiled
+@lean
 def price_terms(
     changes: Floats,
     holders: Integers,
@@ -118,7 +118,7 @@ def calibrated_order(
     return order
 
 
-@compiled
+@lean
 def raise_overlaps(
     overlaps: Floats, chosen: int, row: Floats, indptr: Integers, indices: Integers, shares: Floats
 ) -> None:

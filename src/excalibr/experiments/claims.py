@@ -65,7 +65,7 @@ def _keeps_ndcg(results: Results) -> Iterator[Claim]:
     for attribute in ("genre", "decade"):
         curve = results.curves.get(attribute, "log", PAPER_SETTING, "excalibr")
         if curve is not None:
-            found[attribute] = _lowest_kl(curve, 0.97)
+            found[attribute] = curve.least(KL, 0.97)
     if found:
         yield Claim(
             "Genre and year keep nearly the full NDCG at a much lower KL.",
@@ -128,7 +128,7 @@ def _less_to_gain(results: Results) -> Iterator[Claim]:
         wide = results.curves.get(attribute, "log", PAPER_SETTING, "excalibr")
         equal = results.curves.get(attribute, "log", Setting(100, 100), "excalibr")
         if wide is not None and equal is not None:
-            found[attribute] = (_lowest_kl(equal, 0.97), _lowest_kl(wide, 0.97))
+            found[attribute] = (equal.least(KL, 0.97), wide.least(KL, 0.97))
     if found:
         yield Claim(
             "With n = k there is less to gain and the curve drops earlier.",
@@ -267,10 +267,3 @@ def _pair(
 ) -> tuple[Curve, Curve] | None:
     one, other = (curves.get(attribute, weighting, setting, arm) for arm in (first, second))
     return None if one is None or other is None else (one, other)
-
-
-def _lowest_kl(curve: Curve, kept: float) -> float:
-    """The least KL with so much of relevance only's NDCG, as a share of relevance only's KL."""
-    levels = np.linspace(0.0, curve.start[KL], 1001)
-    enough = curve.at(levels) >= kept * curve.start["ndcg"]
-    return float(levels[int(np.argmax(enough))] / curve.start[KL]) if enough.any() else 1.0

@@ -13,10 +13,10 @@ from excalibr.experiments.measures import METRICS
 from excalibr.experiments.plan import Part, Setting
 from excalibr.experiments.store import Block
 
-__all__ = ["COMPARED", "DRAW_KL", "KL", "Curve", "Curves", "between"]
+__all__ = ["COMPARED", "DRAW_KL", "DRAW_L1", "KL", "Curve", "Curves", "between"]
 
-KL, DRAW_KL = "kl_of_expectation", "kl_of_draw_mean"
-COMPARED = (KL, DRAW_KL, "ndcg", "mrr")
+KL, DRAW_KL, DRAW_L1 = "kl_of_expectation", "kl_of_draw_mean", "l1_of_draw_mean"
+COMPARED = (KL, DRAW_KL, DRAW_L1, "ndcg", "mrr")
 """What curves are compared in user by user."""
 
 
@@ -42,8 +42,8 @@ class Curve:
     rows
         (users,) which of all users it was run on.
     own
-        (users, T + 1, 4) each user's KL of the expectation and of a draw, NDCG and MRR, :data:`COMPARED`; the last
-        point is relevance only.
+        (users, T + 1, 5) each user's KL of the expectation, KL and L1 of a draw, NDCG and MRR, :data:`COMPARED`; the
+        last point is relevance only.
     """
 
     attribute: str
@@ -66,6 +66,12 @@ class Curve:
         Relevance only, which every sweep starts from, is a point of the curve.
         """
         return between(levels, np.append(self.means[x], self.start[x]), np.append(self.means[y], self.start[y]))
+
+    def least(self, x: str, kept: float) -> float:
+        """The least ``x`` with so much of relevance only's NDCG, as a share of relevance only's ``x``."""
+        levels = np.linspace(0.0, self.start[x], 1001)
+        enough = self.at(levels, x) >= kept * self.start["ndcg"]
+        return float(levels[int(np.argmax(enough))] / self.start[x]) if enough.any() else 1.0
 
     def at_trade_off(self, trade_off: float, metric: str) -> float:
         """The mean at the trade-off of the sweep that is nearest to this one."""

@@ -7,7 +7,7 @@ marker everywhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,7 @@ _NAMES = {
     "mrr": "MRR",
     "kl_of_expectation": "KL of the expectation",
     "kl_of_draw_mean": "KL of a draw, mean",
+    "l1_of_draw_mean": "L1 of a draw, mean",
 }
 
 
@@ -61,6 +62,8 @@ class Figure:
         (weighting, metric across, metric up) of each row.
     ours
         Whether it has our arms besides the paper's.
+    only
+        The arms, where it has just some of them.
     """
 
     name: str
@@ -68,16 +71,17 @@ class Figure:
     setting: Setting
     rows: tuple[tuple[str, str, str], ...]
     ours: bool
+    only: tuple[str, ...] = ()
 
     @property
     def caption(self) -> str:
         """Its title, and whether it has further methods."""
-        return self.title + (", with further methods" if self.ours else "")
+        return self.title + (", with further methods" if self.ours and not self.only else "")
 
     @property
     def arms(self) -> list[str]:
         """Names of the arms in it."""
-        return [name for name, arm in ARMS.items() if arm.of_paper or self.ours]
+        return list(self.only) or [name for name, arm in ARMS.items() if arm.of_paper or self.ours]
 
 
 def figures_of(curves: Curves) -> Iterator[Figure]:
@@ -87,7 +91,7 @@ def figures_of(curves: Curves) -> Iterator[Figure]:
     for figure in wanted:
         rows = tuple(row for row in figure.rows if row[0] in weightings)
         if figure.setting in settings and rows:
-            yield Figure(figure.name, figure.title, figure.setting, rows, figure.ours)
+            yield replace(figure, rows=rows)
 
 
 def write_figures(curves: Curves, folder: Path, *, only: Sequence[str] | None = None, svg: bool = True) -> list[Path]:
@@ -150,6 +154,10 @@ def _paper_figures() -> Iterator[Figure]:
 
 def _other_figures(curves: Curves) -> Iterator[Figure]:
     """A slate of few slots, of the expectation and of a draw; and any setting that the paper does not have."""
+    title = f"One list: NDCG against what it shows, {_words(SLATE_SETTING)}"
+    lists = tuple(("log", across, "ndcg") for across in ("l1_of_draw_mean", "kl_of_draw_mean"))
+    compared = ("relevance", "greedy", "excalibr", "single", "single-kl")
+    yield Figure("figure-list", title, SLATE_SETTING, lists, True, compared)
     rows = tuple(("log", across, "ndcg") for across in ("kl_of_expectation", "kl_of_draw_mean"))
     for ours in (False, True):
         end = "-with-ours" if ours else ""

@@ -29,10 +29,12 @@ METRICS = (
     "kl_of_one_draw",
     "l1_of_one_draw",
     "rankings",
+    "gap",
 )
 """What is measured. ``ndcg`` and ``mrr`` are expectations over the lottery. ``…_of_expectation`` is of the expected
 distribution; ``…_of_draw_mean`` and ``…_of_draw_worst`` are over the lottery's rankings by themselves;
-``…_of_one_draw`` is of the ranking that the user is shown, drawn once; ``rankings`` is the lottery's size."""
+``…_of_one_draw`` is of the ranking that the user is shown, drawn once; ``rankings`` is the lottery's size; ``gap`` is
+what was proven, nan where a method proves nothing."""
 
 
 def measure(policies: Sequence[Policy], held_out: HeldOut, draw: float) -> Floats:
@@ -62,7 +64,8 @@ def measure(policies: Sequence[Policy], held_out: HeldOut, draw: float) -> Float
     worst = [np.maximum.reduceat(values, starts) for values in (by_kl, by_l1)]
     drawn = [values[shown] for values in (ndcg, mrr, by_kl, by_l1)]
     of_expectation = [kl(expected, target), l1(expected, target)]
-    return np.stack([*means[:2], *of_expectation, *means[2:], *worst, *drawn, sizes], axis=1)
+    gaps = np.array([policy.gap for policy in policies])
+    return np.stack([*means[:2], *of_expectation, *means[2:], *worst, *drawn, sizes, gaps], axis=1)
 
 
 def _distributions(policy: Policy) -> Floats:

@@ -16,6 +16,7 @@ __all__ = ["PAGE_FIGURES", "write_page"]
 
 PAGE_FIGURES = (
     *("figure-1", "figure-1-with-ours", "figure-2", "figure-3", "figure-4", "figure-n200", "figure-k10-with-ours"),
+    "figure-list",
 )
 """Those that the page shows; the report has all."""
 
@@ -78,6 +79,9 @@ def _lines(results: Results, tables: Sequence[Table], command: str) -> Iterator[
     if by_name["further"].rows:
         yield from (f"## {by_name['further'].title}", "")
         yield from _table(by_name["further"])
+    if by_name["lists"].rows:
+        yield from (f"## {by_name['lists'].title}", "")
+        yield from _table(by_name["lists"])
     yield from ("## How far expectation and draw are from each other", "")
     yield from (*(f"- {line}" for line in expectation_and_draw(results)), "")
     yield from _table(_only(by_name["draws"], "log", (str(PAPER_SETTING), str(SLATE_SETTING)), "ExCalibR"))

@@ -15,7 +15,8 @@ import numpy as np
 from excalibr.experiments.arms import ARMS
 from excalibr.experiments.claims import check_claims
 from excalibr.experiments.comparison import margins
-from excalibr.experiments.curves import DRAW_KL, KL, Curve
+from excalibr.experiments.curves import DRAW_KL, DRAW_L1, KL, Curve
+from excalibr.experiments.plan import SLATE_SETTING
 from excalibr.experiments.run import Results
 from excalibr.experiments.runtimes import Runtimes
 from excalibr.experiments.store import Store
@@ -51,7 +52,7 @@ def tables_of(results: Results) -> list[Table]:
     if results.runtimes is not None:
         tables += [_seconds(results, results.runtimes), _split_seconds(results, results.runtimes)]
         tables += [_drops(results, results.runtimes)]
-    return [*tables, _further(results), _claims(results)]
+    return [*tables, _further(results), _lists(results), _claims(results)]
 
 
 def write_tables(results: Results, store: Store) -> list[Table]:
@@ -183,7 +184,14 @@ def _timed_note(results: Results, times: Runtimes) -> str:
     )
 
 
-_FURTHER = (("excalibr-kl", "excalibr", KL), ("single-kl", "greedy", DRAW_KL), ("single-kl", "excalibr", DRAW_KL))
+_FURTHER = (
+    ("excalibr-kl", "excalibr", KL),
+    ("single-kl", "greedy", DRAW_KL),
+    ("single-kl", "excalibr", DRAW_KL),
+    ("single", "greedy", DRAW_L1),
+    ("single", "excalibr", DRAW_L1),
+)
+_MEASURED = {KL: "KL of the expectation", DRAW_KL: "KL of a draw", DRAW_L1: "L1 of a draw"}
 
 
 def _further(results: Results) -> Table:
@@ -198,11 +206,37 @@ def _further(results: Results) -> Table:
                 counts = (str(found.above), str(found.below), str(len(known)))
                 what = f"{ARMS[first].label} less {ARMS[second].label}"
                 mean = _number(float(known.mean()), 4) if len(known) else "–"
-                at = "expectation" if across == KL else "draw"
-                rows.append((what, at, str(setting), attribute, mean, *counts))
-    head = ("NDCG of", "at equal KL of the", "n/k", "attribute", "mean", "clearly above", "clearly below", "levels")
+                rows.append((what, _MEASURED[across], str(setting), attribute, mean, *counts))
+    head = ("NDCG of", "at equal", "n/k", "attribute", "mean", "clearly above", "clearly below", "levels")
     note = "Log weights, on the users that both ran on; clearly is by more than twice the standard error."
     return Table("further", "What the further methods add", head, rows, note)
+
+
+_LISTS = (
+    (DRAW_L1, ("greedy", "excalibr", "single")),
+    (DRAW_KL, ("greedy", "excalibr", "single-kl")),
+)
+
+
+def _lists(results: Results) -> Table:
+    """What one list of few slots can do: its least deviation with so much of the NDCG, and how far from the best."""
+    shares = (0.99, 0.97, 0.95, 0.9)
+    rows = []
+    for attribute, (measure, arms) in product(results.curves.attributes, _LISTS):
+        for arm in arms:
+            curve = results.curves.get(attribute, "log", SLATE_SETTING, arm)
+            if curve is not None:
+                least = (f"{curve.least(measure, share) * curve.start[measure]:.4f}" for share in shares)
+                gap = float(curve.plain_means["gap"].mean())
+                numbers = (f"{curve.start[measure]:.4f}", *least, "–" if isnan(gap) else f"{gap:.1e}")
+                rows.append((attribute, _MEASURED[measure], ARMS[arm].label, *numbers))
+    head = ("attribute", "measured", "method", "relevance only", *(f"{share:.0%} of the NDCG" for share in shares))
+    note = (
+        f"n/k = {SLATE_SETTING}, log weights: the least mean deviation of a list (for the lottery, of a draw) with at "
+        "least so much of relevance only's NDCG, between neighbouring trade-offs. The gap is how far from the best "
+        "possible objective the policies can be at most, as proven, on average over users and trade-offs."
+    )
+    return Table("lists", "One list: the least deviation at equal NDCG", (*head, "proven gap"), rows, note)
 
 
 def _claims(results: Results) -> Table:

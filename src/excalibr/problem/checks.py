@@ -50,8 +50,9 @@ def read_target(target: ArrayLike, r: int, name: str = "target") -> Floats:
     array = numbers(name, target)
     if array.shape != (r,):
         raise InputError(explain(name, f"has shape {array.shape}", f"have shape ({r},), one for each category"))
-    total = float(array.sum())
-    if not (array.min() >= 0.0 and isfinite(total)):
+    values = array.tolist()  # for as few numbers as categories there are, quicker than numpy
+    total = sum(values)
+    if not (isfinite(total) and min(values) >= 0.0):
         require_all(name, array, is_share, "be finite and at least 0")
     if abs(total - 1.0) > SUM_TOLERANCE:
         raise InputError(explain(name, f"sums to {total:.6g}", "sum to 1", "divide it by its sum."))

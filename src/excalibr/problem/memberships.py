@@ -71,13 +71,18 @@ class Memberships:
 
 def read_memberships(categories: CategoriesLike, n: int, name: str = "categories") -> Memberships:
     """The categories of n candidates: non-negative shares, each row with a sum of 1."""
-    rows = _sparse_rows(categories, name) if _is_sparse(categories) else _dense_rows(categories, name)
+    rows, are_shares, off = (_sparse_rows if _is_sparse(categories) else _dense_rows)(categories, name)
     if rows.n_candidates != n:
         shape = (rows.n_candidates, rows.n_categories)
         raise InputError(explain(name, f"have shape {shape}", f"have shape ({n}, r), a row for each score"))
     if not rows.n_categories:
         raise InputError(explain(name, f"have shape ({n}, 0)", "have at least one category"))
-    return _normalised_rows(rows, name)
+    if not are_shares:
+        raise _bad_share(rows, name)
+    if off > SUM_TOLERANCE:
+        raise _bad_sum(rows, name)
+    values = rows.values / np.repeat(_row_sums(rows), np.diff(rows.indptr)) if off else rows.values
+    return Memberships(frozen(rows.indptr), frozen(rows.indices), frozen(values), rows.n_categories)
 
 
 def stack(parts: Sequence[Memberships]) -> Memberships:
@@ -90,14 +95,15 @@ def stack(parts: Sequence[Memberships]) -> Memberships:
     return Memberships(frozen(indptr), frozen(indices), frozen(matrix.data), int(matrix.shape[1]))
 
 
-def _dense_rows(categories: Any, name: str) -> Memberships:
+def _dense_rows(categories: Any, name: str) -> tuple[Memberships, bool, float]:
+    """The rows, whether all are shares, and how far from 1 their sums are."""
+    from excalibr.problem.packing import pack_rows  # compiled, which takes a moment to load
+
     array = numbers(name, categories)
     if array.ndim != 2:
         raise InputError(explain(name, f"have shape {array.shape}", "have shape (n, r)"))
-    n, r = array.shape
-    places = np.flatnonzero(array)
-    starts = np.searchsorted(places, np.arange(0, n * r + 1, r)) if r else np.zeros(n + 1, dtype=np.int64)
-    return Memberships(starts, places % max(r, 1), array.ravel()[places], r)
+    indptr, indices, values, are_shares, off = pack_rows(array)
+    return Memberships(indptr, indices, values, array.shape[1]), are_shares, off
 
 
 def _is_sparse(categories: object) -> bool:
@@ -106,8 +112,11 @@ def _is_sparse(categories: object) -> bool:
     return sparse is not None and bool(sparse.issparse(categories))
 
 
-def _sparse_rows(categories: Any, name: str) -> Memberships:
+def _sparse_rows(categories: Any, name: str) -> tuple[Memberships, bool, float]:
+    """The rows, whether all are shares, and how far from 1 their sums are."""
     from scipy.sparse import csr_array
+
+    from excalibr.problem.packing import look_over
 
     if categories.ndim != 2:
         raise InputError(explain(name, f"have shape {categories.shape}", "have shape (n, r)"))
@@ -115,31 +124,24 @@ def _sparse_rows(categories: Any, name: str) -> Memberships:
     matrix.data = numbers(name, matrix.data)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    return Memberships(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data, int(matrix.shape[1])
-    )
+    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    return Memberships(indptr, indices, matrix.data, int(matrix.shape[1])), *look_over(indptr, matrix.data)
 
 
-def _normalised_rows(rows: Memberships, name: str) -> Memberships:
-    values = rows.values
+def _bad_share(rows: Memberships, name: str) -> InputError:
+    at = int(np.argmin(is_share(rows.values)))
+    row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
+    where = f"row {row}, column {int(rows.indices[at])} is {rows.values[at]}"
+    return InputError(explain(name, where, "be finite and at least 0"))
+
+
+def _bad_sum(rows: Memberships, name: str) -> InputError:
     sums = _row_sums(rows)
-    least, most = sums.min(), sums.max()
-    if not (values.min(initial=0.0) >= 0.0 and most < np.inf):  # a NaN fails both
-        at = int(np.argmin(is_share(values)))
-        row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
-        where = f"row {row}, column {int(rows.indices[at])} is {values[at]}"
-        raise InputError(explain(name, where, "be finite and at least 0"))
-    if max(most - 1.0, 1.0 - least) > SUM_TOLERANCE:
-        row = int(np.argmax(np.abs(sums - 1.0) > SUM_TOLERANCE))
-        hint = "divide each row by its sum." if sums[row] else "give items without a category one of their own."
-        raise InputError(explain(name, f"row {row} sums to {sums[row]:.6g}", "sum to 1", hint))
-    if not least == most == 1.0:
-        values = values / np.repeat(sums, np.diff(rows.indptr))
-    return Memberships(frozen(rows.indptr), frozen(rows.indices), frozen(values), rows.n_categories)
+    row = int(np.argmax(np.abs(sums - 1.0) > SUM_TOLERANCE))
+    hint = "divide each row by its sum." if sums[row] else "give items without a category one of their own."
+    return InputError(explain(name, f"row {row} sums to {sums[row]:.6g}", "sum to 1", hint))
 
 
 def _row_sums(rows: Memberships) -> Floats:
     counts = rows.indptr[1:] - rows.indptr[:-1]
-    if counts.all():  # what reduceat needs, and three times as quick
-        return np.asarray(np.add.reduceat(rows.values, rows.indptr[:-1]))
     return sums_by(np.repeat(np.arange(rows.n_candidates), counts), rows.values, rows.n_candidates)

@@ -5,11 +5,11 @@ Everything is deterministic: ties go to the lower index, and the kicks come from
 
 from __future__ import annotations
 
+from excalibr._jit import lean
 from excalibr._types import Integers
 from excalibr.search.moves import best_insertion, best_replacement, best_swap, insert, replace, swap
 from excalibr.search.program import Terms
 from excalibr.search.state import State, evaluate
-from excalibr.solver.jit import compiled
 
 __all__ = ["improve", "kick"]
 
@@ -26,7 +26,7 @@ MODULUS = 2147483647
 """Park and Miller's generator: its products stay far below 2⁶³, so plain Python computes the same numbers."""
 
 
-@compiled
+@lean
 def improve(terms: Terms, state: State) -> None:
     """Make the loaded ranking a local optimum: afterwards no single move gains.
 
@@ -45,7 +45,7 @@ def improve(terms: Terms, state: State) -> None:
             rank = rank + 1 if rank + 1 < k else 0
 
 
-@compiled
+@lean
 def _take_best_move(terms: Terms, state: State, rank: int, inserting: bool, falling: bool) -> bool:
     """Make the best move of this rank, if one gains."""
     before = state.totals[1]
@@ -75,7 +75,7 @@ def _take_best_move(terms: Terms, state: State, rank: int, inserting: bool, fall
     return False
 
 
-@compiled
+@lean
 def kick(ranking: Integers, n: int, seed: int) -> int:
     """Put a candidate from outside at one rank and swap two others, at random; returns the next seed."""
     k = ranking.size
@@ -91,7 +91,7 @@ def kick(ranking: Integers, n: int, seed: int) -> int:
     return seed
 
 
-@compiled
+@lean
 def _outside(ranking: Integers, candidate: int, n: int) -> int:
     """The first candidate from this one on that is not in the ranking."""
     rank = 0
@@ -104,7 +104,7 @@ def _outside(ranking: Integers, candidate: int, n: int) -> int:
     return candidate
 
 
-@compiled
+@lean
 def _make(terms: Terms, state: State, kind: int, rank: int, target: int) -> None:
     if kind == REPLACE:
         replace(terms, state, rank, target)
@@ -114,7 +114,7 @@ def _make(terms: Terms, state: State, kind: int, rank: int, target: int) -> None
         insert(state, rank, target)
 
 
-@compiled
+@lean
 def _unmake(terms: Terms, state: State, kind: int, rank: int, target: int, leaving: int) -> None:
     if kind == REPLACE:
         replace(terms, state, rank, leaving)

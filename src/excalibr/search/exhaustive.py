@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.search.program import Terms, category_cost, charged
-from excalibr.solver.jit import compiled
 
 __all__ = ["best_of_all"]
 
@@ -47,7 +47,7 @@ def best_of_all(terms: Terms, best: Integers) -> float:
     return best_value
 
 
-@compiled
+@lean
 def _advance(terms: Terms, chosen: Integers, depth: int, used: Booleans, group_counts: Integers) -> bool:
     """Put the next allowed candidate at this rank, after the one that stands there; False when there is none left."""
     limited = terms.group_limits.size > 0
@@ -69,7 +69,7 @@ def _advance(terms: Terms, chosen: Integers, depth: int, used: Booleans, group_c
     return False
 
 
-@compiled
+@lean
 def _extend(terms: Terms, candidate: int, depth: int, shares: Floats, gains: Floats) -> None:
     weight = terms.weights[depth]
     gains[depth + 1] = gains[depth] + weight * terms.gains[candidate]
@@ -79,7 +79,7 @@ def _extend(terms: Terms, candidate: int, depth: int, shares: Floats, gains: Flo
         shares[depth + 1, terms.indices[entry]] += weight * terms.values[entry]
 
 
-@compiled
+@lean
 def _charge_of(terms: Terms, shares: Floats) -> float:
     cost = 0.0
     for category in range(shares.size):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from excalibr._jit import FLOAT, FLOATS, INTEGER, INTEGERS, RANKINGS, compiled, entry
 from excalibr._types import Floats, Integers
 from excalibr.search.descent import improve, kick
 from excalibr.search.exhaustive import best_of_all
 from excalibr.search.program import Terms, terms_of
 from excalibr.search.state import State, load, new_state
-from excalibr.solver.jit import FLOAT, FLOATS, INTEGER, INTEGERS, RANKINGS, compiled, entry
 from excalibr.solver.ordering import sort_descending
 
 __all__ = ["improve_rankings", "try_all_rankings"]

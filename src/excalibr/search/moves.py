@@ -6,15 +6,15 @@ the categories that a move touches are evaluated; ties go to the lower index.
 
 from __future__ import annotations
 
+from excalibr._jit import lean
 from excalibr._types import Floats, Integers
 from excalibr.search.program import Terms, category_cost, charged
 from excalibr.search.state import State
-from excalibr.solver.jit import compiled
 
 __all__ = ["best_insertion", "best_replacement", "best_swap", "exchange_cost", "insert", "is_full", "replace", "swap"]
 
 
-@compiled
+@lean
 def best_replacement(terms: Terms, state: State, rank: int, floor: float) -> tuple[float, int]:
     """The candidate outside that gains most at this rank, if more than ``floor``; otherwise (floor, −1)."""
     # Fields are read into names before a loop: reading them inside counts references at every step.
@@ -44,7 +44,7 @@ def best_replacement(terms: Terms, state: State, rank: int, floor: float) -> tup
     return best, chosen
 
 
-@compiled
+@lean
 def _take_out(
     leaving: int,
     weight: float,
@@ -67,7 +67,7 @@ def _take_out(
     return cost
 
 
-@compiled
+@lean
 def _entering_cost(
     candidate: int,
     weight: float,
@@ -94,7 +94,7 @@ def _entering_cost(
     return change
 
 
-@compiled
+@lean
 def best_swap(terms: Terms, state: State, rank: int, floor: float) -> tuple[float, int]:
     """The lower rank with which an exchange gains most, if more than ``floor``; otherwise (floor, −1)."""
     indptr, indices, values, gains = terms.indptr, terms.indices, terms.values, terms.gains
@@ -116,7 +116,7 @@ def best_swap(terms: Terms, state: State, rank: int, floor: float) -> tuple[floa
     return best, chosen
 
 
-@compiled
+@lean
 def best_insertion(terms: Terms, state: State, rank: int, step: int, floor: float) -> tuple[float, int]:
     """The rank, in one direction, to which moving this item gains most, if more than ``floor``; otherwise (floor, −1).
 
@@ -148,7 +148,7 @@ def best_insertion(terms: Terms, state: State, rank: int, step: int, floor: floa
     return best, chosen
 
 
-@compiled
+@lean
 def exchange_cost(
     leaving: int,
     entering: int,
@@ -182,7 +182,7 @@ def exchange_cost(
     return change
 
 
-@compiled
+@lean
 def replace(terms: Terms, state: State, rank: int, candidate: int) -> None:
     """Put a candidate from outside at this rank."""
     leaving = state.ranking[rank]
@@ -196,7 +196,7 @@ def replace(terms: Terms, state: State, rank: int, candidate: int) -> None:
             state.group_counts[terms.group_of[candidate]] += 1
 
 
-@compiled
+@lean
 def swap(state: State, rank: int, other: int) -> None:
     """Exchange the items of two ranks."""
     first, second = state.ranking[rank], state.ranking[other]
@@ -204,7 +204,7 @@ def swap(state: State, rank: int, other: int) -> None:
     state.rank_of[second], state.rank_of[first] = rank, other
 
 
-@compiled
+@lean
 def insert(state: State, rank: int, target: int) -> None:
     """Move the item of one rank to another; those between shift by one towards where it was."""
     step = 1 if target > rank else -1
@@ -213,14 +213,14 @@ def insert(state: State, rank: int, target: int) -> None:
         rank += step
 
 
-@compiled
+@lean
 def is_full(group_of: Integers, group_limits: Integers, group_counts: Integers, leaving: int, entering: int) -> bool:
     """Whether the group of a candidate that would enter has no room, even when the other one leaves."""
     group = group_of[entering]
     return bool(group >= 0 and group != group_of[leaving] and group_counts[group] >= group_limits[group])
 
 
-@compiled
+@lean
 def _cost_with(
     item: int, lift: float, indptr: Integers, indices: Integers, values: Floats, shares: Floats, pieces: Floats
 ) -> float:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Floats, Integers
-from excalibr.solver.jit import compiled
 from excalibr.solver.ordering import sort_descending
 from excalibr.solver.program import largest
 
@@ -159,7 +159,7 @@ def _distinct_pairs(indices: Integers, values: Floats, categories: int) -> tuple
     return pair_of, count
 
 
-@compiled
+@lean
 def category_cost(pieces: Floats, category: int, share: float) -> float:
     """What one category costs at this share."""
     if share < pieces[category, LOW]:
@@ -179,7 +179,7 @@ def category_cost(pieces: Floats, category: int, share: float) -> float:
     return slope * (edge * math.log(edge / seen) - edge + seen)  # type: ignore[no-any-return]
 
 
-@compiled
+@lean
 def category_slope(pieces: Floats, category: int, share: float) -> float:
     """The slope of that cost, a subgradient at the band's edges."""
     if share < pieces[category, LOW]:
@@ -199,7 +199,7 @@ def category_slope(pieces: Floats, category: int, share: float) -> float:
     return (1.0 - smoothing) * abs(slope) * (1.0 - edge / seen)  # type: ignore[no-any-return]
 
 
-@compiled
+@lean
 def charged(cost: float, charge: float, allowance: float) -> float:
     """What is charged for penalties of this sum."""
     return charge * (cost - allowance) if cost > allowance else 0.0

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Floats, Integers
 from excalibr.search.program import Terms, category_cost, category_slope, charged
-from excalibr.solver.jit import compiled
 
 __all__ = ["State", "evaluate", "load", "new_state"]
 
@@ -53,7 +53,7 @@ def new_state(n: int, k: int, r: int, groups: int, pairs: int) -> State:
     )
 
 
-@compiled
+@lean
 def load(terms: Terms, state: State, ranking: Integers) -> None:
     """Take up a ranking (by rank); one that has too many of a group gets the best allowed candidates in their place."""
     for candidate in range(state.rank_of.size):
@@ -70,7 +70,7 @@ def load(terms: Terms, state: State, ranking: Integers) -> None:
     evaluate(terms, state)
 
 
-@compiled
+@lean
 def evaluate(terms: Terms, state: State) -> None:
     """Everything that follows from the ranking, from nothing: cheap beside a scan of the moves, and it cannot drift."""
     gains, indptr, indices, values, pieces = terms.gains, terms.indptr, terms.indices, terms.values, terms.pieces
@@ -100,7 +100,7 @@ def evaluate(terms: Terms, state: State) -> None:
     state.totals[1] = gain - charged(cost, terms.charge, terms.allowance)
 
 
-@compiled
+@lean
 def _place(terms: Terms, state: State, rank: int, candidate: int) -> None:
     state.ranking[rank] = candidate
     state.rank_of[candidate] = rank
@@ -108,14 +108,14 @@ def _place(terms: Terms, state: State, rank: int, candidate: int) -> None:
         state.group_counts[terms.group_of[candidate]] += 1
 
 
-@compiled
+@lean
 def _has_room(group_of: Integers, group_limits: Integers, group_counts: Integers, candidate: int) -> bool:
     if group_limits.size == 0 or group_of[candidate] < 0:
         return True
     return bool(group_counts[group_of[candidate]] < group_limits[group_of[candidate]])
 
 
-@compiled
+@lean
 def _best_allowed(terms: Terms, state: State) -> int:
     """The candidate outside with the largest gain whose group has room; any outside one when no group has."""
     best = -1

@@ -10,41 +10,49 @@ from typing import NamedTuple
 
 import numpy as np
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Floats, Integers
-from excalibr.solver.jit import compiled, lean
+from excalibr.solver.merging import Lists, no_lists, rank_by_lists
 from excalibr.solver.ordering import rank_best, sort_descending
 
-__all__ = ["Groups", "best_ranking", "new_groups", "no_groups"]
+__all__ = ["Sorting", "best_ranking", "new_sorting", "plain_sorting"]
 
 
-class Groups(NamedTuple):
-    """The group of each candidate, −1 for none; how many of each may be shown; room to count. Empty: no groups."""
+class Sorting(NamedTuple):
+    """What a sort must keep and may use.
+
+    The group of each candidate, −1 for none; how many of each may be shown; room to count. All empty: no groups. The
+    lists to merge, where there are any.
+    """
 
     group_of: Integers
     limits: Integers
     taken: Integers
+    lists: Lists
 
 
 @compiled
-def new_groups(group_of: Integers, limits: Integers) -> Groups:
+def new_sorting(group_of: Integers, limits: Integers, lists: Lists) -> Sorting:
     """Groups with room to count. The limits must leave k candidates that can be shown together."""
-    return Groups(group_of, limits, np.empty(limits.size, dtype=np.int64))
+    return Sorting(group_of, limits, np.empty(limits.size, dtype=np.int64), lists)
 
 
 @compiled
-def no_groups() -> Groups:
-    """Every ranking is allowed."""
-    return new_groups(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+def plain_sorting() -> Sorting:
+    """Every ranking is allowed, and nothing is known of the candidates."""
+    return new_sorting(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), no_lists())
 
 
 @lean
-def best_ranking(groups: Groups, keys: Floats, count: int, order: Integers, spare: Integers) -> None:
+def best_ranking(sorting: Sorting, keys: Floats, count: int, order: Integers, spare: Integers) -> None:
     """Make ``order[:count]`` the best ranking by the keys; ``order`` must hold a permutation, and does afterwards."""
-    if groups.group_of.size == 0:
+    if sorting.group_of.size > 0:
+        sort_descending(keys, order, spare, keys.size)
+        _pass_over_full_groups(sorting.group_of, sorting.limits, sorting.taken, count, order, spare)
+    elif sorting.lists.members.size > 0:
+        rank_by_lists(sorting.lists, keys, order)
+    else:
         rank_best(keys, count, order, spare)
-        return
-    sort_descending(keys, order, spare, keys.size)
-    _pass_over_full_groups(groups.group_of, groups.limits, groups.taken, count, order, spare)
 
 
 @lean

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from excalibr._jit import FLOAT_ROWS, FLOATS, INTEGERS, RANKINGS, compiled, entry
 from excalibr._types import Floats, Integers
 from excalibr.problem import Problem
 from excalibr.solver.arrangement import Arrays, arrange
-from excalibr.solver.capped import Groups, best_ranking, new_groups
-from excalibr.solver.jit import FLOAT_ROWS, FLOATS, INTEGERS, RANKINGS, compiled, entry
+from excalibr.solver.capped import Sorting, best_ranking, new_sorting
+from excalibr.solver.merging import no_lists
 from excalibr.solver.ordering import sort_descending
 from excalibr.solver.penalty import cost_of_share, dual_of_price, highest_price, lowest_price
 from excalibr.solver.program import ABOVE, BASE, BELOW, HIGH, LOW, SMOOTHING, largest
@@ -70,22 +71,23 @@ def gap_of_lottery(
     weights: Floats,
     prices: Floats,
     order: Integers,
-    groups: Groups,
+    sorting: Sorting,
 ) -> float:
     """The same on plain arrays, for the kernel, which ends every solve with it.
 
     ``order`` is any permutation of the candidates. The nearer it is to sorted, the quicker; the result is the same.
     """
     centre = largest(gains)
-    objective = 0.0
-    shares = np.zeros(penalty.shape[1])
+    exposure = np.zeros(gains.size)
     for ranking in range(weights.size):
         for slot in range(position_weights.size):
-            candidate = rankings[ranking, slot]
-            exposure = weights[ranking] * position_weights[slot]
-            objective += exposure * (gains[candidate] - centre)
-            for place in range(indptr[candidate], indptr[candidate + 1]):
-                shares[indices[place]] += exposure * values[place]
+            exposure[rankings[ranking, slot]] += weights[ranking] * position_weights[slot]
+    objective = 0.0
+    shares = np.zeros(penalty.shape[1])
+    for candidate in range(gains.size):
+        objective += exposure[candidate] * (gains[candidate] - centre)
+        for place in range(indptr[candidate], indptr[candidate + 1]):
+            shares[indices[place]] += exposure[candidate] * values[place]
     bound = 0.0
     inside = np.empty(shares.size)
     for category in range(shares.size):
@@ -100,7 +102,7 @@ def gap_of_lottery(
         price = min(price, highest_price(high, above, smoothing, base))
         inside[category] = price
         bound += dual_of_price(price, low, high, below, above, smoothing, base)
-    bound += _best_value(gains, centre, indptr, indices, values, position_weights, inside, order, groups)
+    bound += _best_value(gains, centre, indptr, indices, values, position_weights, inside, order, sorting)
     return max(bound - objective, 0.0)
 
 
@@ -114,7 +116,7 @@ def _best_value(
     position_weights: Floats,
     prices: Floats,
     order: Integers,
-    groups: Groups,
+    sorting: Sorting,
 ) -> float:
     """The value of the ranking that sorts the price-adjusted scores into the heaviest slots."""
     adjusted = np.empty(gains.size)
@@ -126,7 +128,7 @@ def _best_value(
     slots = np.arange(k)
     spare = np.empty(gains.size, dtype=np.int64)
     sort_descending(position_weights, slots, spare, k)
-    best_ranking(groups, adjusted, k, order, spare)
+    best_ranking(sorting, adjusted, k, order, spare)
     value = 0.0
     for rank in range(k):
         value += position_weights[slots[rank]] * adjusted[order[rank]]
@@ -149,7 +151,7 @@ def _gap_of_lottery(
 ) -> float:
     """:func:`gap_of_lottery` for Python."""
     order = np.arange(gains.size)
-    groups = new_groups(group_of, group_limits)
+    sorting = new_sorting(group_of, group_limits, no_lists())
     return gap_of_lottery(
-        gains, indptr, indices, values, penalty, position_weights, rankings, weights, prices, order, groups
+        gains, indptr, indices, values, penalty, position_weights, rankings, weights, prices, order, sorting
     )

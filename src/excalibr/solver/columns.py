@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Floats, Integers
-from excalibr.solver.capped import Groups, best_ranking
-from excalibr.solver.jit import compiled, lean
+from excalibr.solver.capped import Sorting, best_ranking
 from excalibr.solver.master import (
     PIVOTS_SINCE,
     RANKINGS_FOUND,
@@ -46,7 +46,7 @@ BOUND, SMOOTHING = 0, 1
 @compiled
 def close_gap(
     program: Program,
-    groups: Groups,
+    sorting: Sorting,
     master: Master,
     centred: Floats,
     factor: float,
@@ -72,7 +72,7 @@ def close_gap(
         _between(program.below, program.above, prices, master.prices, 0.0, prices)
     if master.counts[RANKINGS_FOUND] == master.relevance.size:
         make_room(master)
-    newest = _first_ranking(program, groups, master, search, centred, factor, prices, order)
+    newest = _first_ranking(program, sorting, master, search, centred, factor, prices, order)
     if newest == 0:
         alive = resume(program, master, factor, False)
     sorts = 1
@@ -91,7 +91,7 @@ def close_gap(
         newest = -1
         for attempt in range(2):  # between the best prices and the master's, then at the master's own
             if newest < 0 and sorts < limit:
-                newest = _next_ranking(program, groups, master, search, centred, factor, prices, order, attempt == 0)
+                newest = _next_ranking(program, sorting, master, search, centred, factor, prices, order, attempt == 0)
                 sorts += 1
         if newest < 0 and thorough:
             alive = master.counts[PIVOTS_SINCE] > 0 and renew(program, master) and doubts < MAX_DOUBTS
@@ -120,7 +120,7 @@ def _new_search(n: int, r: int) -> Search:
 @lean
 def _first_ranking(
     program: Program,
-    groups: Groups,
+    sorting: Sorting,
     master: Master,
     search: Search,
     centred: Floats,
@@ -129,14 +129,14 @@ def _first_ranking(
     order: Integers,
 ) -> int:
     """Sort at the first prices and add that ranking."""
-    search.pace[BOUND] = _bound_at(program, groups, prices, search.adjusted, order, search.spare)
+    search.pace[BOUND] = _bound_at(program, sorting, prices, search.adjusted, order, search.spare)
     return add_ranking(program, master, centred, factor, order)
 
 
 @lean
 def _next_ranking(
     program: Program,
-    groups: Groups,
+    sorting: Sorting,
     master: Master,
     search: Search,
     centred: Floats,
@@ -148,7 +148,7 @@ def _next_ranking(
     """Sort at the next trial prices, learn from the bound there, and add the ranking if it earns something, else -1."""
     trial, pace = search.trial, search.pace
     _between(program.below, program.above, prices, master.prices, pace[SMOOTHING] if smooth else 0.0, trial)
-    bound = _bound_at(program, groups, trial, search.adjusted, order, search.spare)
+    bound = _bound_at(program, sorting, trial, search.adjusted, order, search.spare)
     place = add_ranking(program, master, centred, factor, order)
     if smooth:
         pace[SMOOTHING] = _next_smoothing(
@@ -162,11 +162,11 @@ def _next_ranking(
 
 @lean
 def _bound_at(
-    program: Program, groups: Groups, prices: Floats, adjusted: Floats, order: Integers, spare: Integers
+    program: Program, sorting: Sorting, prices: Floats, adjusted: Floats, order: Integers, spare: Integers
 ) -> float:
     """What no policy can exceed, by these prices; makes ``order[:k]`` the best ranking at them."""
     _adjust(program.gains, program.indptr, program.indices, program.values, prices, adjusted)
-    best_ranking(groups, adjusted, program.slots.size, order, spare)
+    best_ranking(sorting, adjusted, program.slots.size, order, spare)
     return _value_at(program.low, program.high, program.slots, prices, adjusted, order)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Floats, Integers
-from excalibr.solver.capped import Groups, best_ranking
+from excalibr.solver.capped import Sorting, best_ranking
 from excalibr.solver.interior import mix_rankings, new_parts
-from excalibr.solver.jit import compiled
 from excalibr.solver.program import Program, adjust, copy_into, penalty_cost, price_value, ranking_effect
 
 __all__ = ["close_curved_gap"]
@@ -26,7 +26,7 @@ WORTH_ADDING = 1e-13
 @compiled
 def close_curved_gap(
     program: Program,
-    groups: Groups,
+    sorting: Sorting,
     first_rankings: Integers,
     prices: Floats,
     tolerance: float,
@@ -51,7 +51,7 @@ def close_curved_gap(
     count = 0
     for place in range(first_rankings.shape[0]):
         count = _add(program, first_rankings[place], rankings, values, shares, count)
-    bound = _sort(program, groups, trial, adjusted, order, spare)
+    bound = _sort(program, sorting, trial, adjusted, order, spare)
     count = _add(program, order, rankings, values, shares, count)
     limit = min(max_sorts, SORTS_A_CATEGORY * (r + 10))
     sorts = 1
@@ -60,7 +60,7 @@ def close_curved_gap(
         objective = _value(program, values, shares, weights, count)
         if bound - objective <= tolerance or sorts >= limit:
             break
-        latest = _sort(program, groups, trial, adjusted, order, spare)
+        latest = _sort(program, sorting, trial, adjusted, order, spare)
         sorts += 1
         if latest < bound:
             bound = latest
@@ -77,20 +77,20 @@ def close_curved_gap(
     return rankings[:count], weights[:count].copy(), sorts, bound - objective <= tolerance
 
 
-@compiled
+@lean
 def _sort(
-    program: Program, groups: Groups, prices: Floats, adjusted: Floats, order: Integers, spare: Integers
+    program: Program, sorting: Sorting, prices: Floats, adjusted: Floats, order: Integers, spare: Integers
 ) -> float:
     """Make ``order[:k]`` the best ranking at the prices; returns the bound that it proves."""
     adjust(program, prices, adjusted)
-    best_ranking(groups, adjusted, program.slots.size, order, spare)
+    best_ranking(sorting, adjusted, program.slots.size, order, spare)
     bound = price_value(program, prices)
     for rank in range(program.slots.size):
         bound += program.slots[rank] * adjusted[order[rank]]
     return bound
 
 
-@compiled
+@lean
 def _add(program: Program, ranking: Integers, rankings: Integers, values: Floats, shares: Floats, count: int) -> int:
     """Put one more ranking into the pool."""
     copy_into(ranking, rankings[count], program.slots.size)
@@ -98,7 +98,7 @@ def _add(program: Program, ranking: Integers, rankings: Integers, values: Floats
     return count + 1
 
 
-@compiled
+@lean
 def _is_new(values: Floats, shares: Floats, place: int) -> bool:
     """Whether the ranking at a place does anything that none before it does."""
     for other in range(place):
@@ -126,7 +126,7 @@ def _value(program: Program, values: Floats, shares: Floats, weights: Floats, co
     return value - penalty_cost(program, mixed)
 
 
-@compiled
+@lean
 def _forget_idle(rankings: Integers, values: Floats, shares: Floats, weights: Floats, count: int) -> int:
     """Drop the rankings that have no weight to speak of; returns how many stay."""
     kept = 0

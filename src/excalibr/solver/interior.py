@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Floats, Integers
-from excalibr.solver.jit import compiled
 from excalibr.solver.newton import factorise, substitute
 from excalibr.solver.penalty import share_at_price, softness_at_price
 from excalibr.solver.program import Program
@@ -122,7 +122,7 @@ def mix_rankings(
         prices[parts.category[part]] += parts.side[part] * v[part]
 
 
-@compiled
+@lean
 def _slack(parts: Parts, values: Floats, shares: Floats, ranking: int, v: Floats, level: float) -> float:
     """η + y·shares − value of one ranking; kept positive where rounding would not."""
     slack = level - values[ranking]
@@ -131,7 +131,7 @@ def _slack(parts: Parts, values: Floats, shares: Floats, ranking: int, v: Floats
     return float(max(slack, 1e-17))
 
 
-@compiled
+@lean
 def _begin(
     parts: Parts,
     values: Floats,
@@ -160,7 +160,7 @@ def _begin(
         work[1, part] = room / count / (parts.most[part] - v[part])
 
 
-@compiled
+@lean
 def _slack_at_zero(parts: Parts, values: Floats, shares: Floats, ranking: int, v: Floats) -> float:
     slack = -values[ranking]
     for part in range(v.size):
@@ -168,7 +168,7 @@ def _slack_at_zero(parts: Parts, values: Floats, shares: Floats, ranking: int, v
     return float(slack)
 
 
-@compiled
+@lean
 def _complementarity(parts: Parts, v: Floats, weights: Floats, slack: Floats, count: int, work: Floats) -> float:
     """The mean product of slack and multiplier."""
     total = 0.0
@@ -179,7 +179,7 @@ def _complementarity(parts: Parts, v: Floats, weights: Floats, slack: Floats, co
     return total / (count + 2 * v.size)
 
 
-@compiled
+@lean
 def _fill_system(
     program: Program,
     parts: Parts,
@@ -227,7 +227,7 @@ def _fill_system(
     return max(amiss, abs(1.0 - total))
 
 
-@compiled
+@lean
 def _solve(system: Floats, factor: Floats, right: Floats, residual: Floats, step: Floats) -> None:
     """Solve system · step = right from the upper triangle: a regular neighbour is factorised, and its error mended."""
     size = right.size
@@ -248,7 +248,7 @@ def _solve(system: Floats, factor: Floats, right: Floats, residual: Floats, step
                 residual[row] -= system[min(row, column), max(row, column)] * step[column]
 
 
-@compiled
+@lean
 def _add_ranking(parts: Parts, shares: Floats, ranking: int, stiffness: float, system: Floats) -> None:
     """Add stiffness · a aᵀ with a = (the ranking's shares by part, 1)."""
     m = parts.category.size
@@ -261,7 +261,7 @@ def _add_ranking(parts: Parts, shares: Floats, ranking: int, stiffness: float, s
     system[m, m] += stiffness
 
 
-@compiled
+@lean
 def _directions(
     parts: Parts,
     shares: Floats,
@@ -296,7 +296,7 @@ def _directions(
     return furthest
 
 
-@compiled
+@lean
 def _reach(value: float, move: float) -> float:
     """How far a positive value may move and stay positive."""
     return NEARLY_ALL_THE_WAY * value / -move if move < 0.0 else 1.0

@@ -10,12 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from excalibr._types import Floats, Integers
-from excalibr.solver.capped import new_groups, no_groups
-from excalibr.solver.certificate import gap_of_lottery
-from excalibr.solver.columns import close_gap, lottery_of_basis
-from excalibr.solver.corrective import close_curved_gap
-from excalibr.solver.jit import (
+from excalibr._jit import (
     FLOAT,
     FLOAT_ROWS,
     FLOAT_TABLES,
@@ -30,8 +25,14 @@ from excalibr.solver.jit import (
     compiled,
     entry,
 )
+from excalibr._types import Floats, Integers
+from excalibr.solver.capped import new_sorting, plain_sorting
+from excalibr.solver.certificate import gap_of_lottery
+from excalibr.solver.columns import close_gap, lottery_of_basis
+from excalibr.solver.corrective import close_curved_gap
 from excalibr.solver.lottery import lottery_of_face, tidy_lottery
 from excalibr.solver.master import Master, add_ranking, new_master
+from excalibr.solver.merging import new_lists, no_lists
 from excalibr.solver.ordering import sort_afresh
 from excalibr.solver.program import Program, copy_into, largest, scaled_program
 from excalibr.solver.proximal import CONVERGED, SORTS_SPENT, STALLED, find_prices
@@ -98,7 +99,7 @@ def solve_program(
         weights,
         prices,
         state.ranked,
-        no_groups(),
+        plain_sorting(),
     )
     if status == CONVERGED and gap > allowed:
         status = STALLED  # rounding got between the exposure and its rankings
@@ -147,7 +148,6 @@ def close_program(
     prices = np.zeros((count, r))
     gaps = np.empty(count)
     reports = np.empty((count, 3), dtype=np.int64)
-    groups = new_groups(group_of, group_limits)
     master = new_master(pool_rankings, pool_shares, pool_relevance, pool_basis, pool_piece, pool_counts)
     centred = _centred(scores)
     gains = np.empty(scores.size)
@@ -155,6 +155,8 @@ def close_program(
     slot_order = np.arange(position_weights.size)
     sort_afresh(centred, order, np.empty(scores.size, dtype=np.int64), scores.size)
     spread = -centred[order[scores.size - 1]]
+    plain = new_sorting(group_of, group_limits, no_lists())
+    sorting = new_sorting(group_of, group_limits, new_lists(indptr, indices, order, r, position_weights.size))
     for t in range(count):
         penalty = penalties[t]
         best = prices[t]
@@ -169,7 +171,7 @@ def close_program(
         allowed = tolerance * max(1.0, factors[t] * spread)
         given = t == 0 and first_prices.size > 0
         sorts = close_gap(
-            *(program, groups, master, centred, factor, best, given, t > 0),
+            *(program, sorting, master, centred, factor, best, given, t > 0),
             *(SAFETY * allowed / unit, max_sorts, order),
         )
         for category in range(r):
@@ -177,7 +179,7 @@ def close_program(
         kept = _keep_lottery(program, master, slot_order, lottery, likely)
         gaps[t] = gap_of_lottery(
             *(gains, indptr, indices, values, penalty, position_weights),
-            *(lottery, likely[:kept], best, order, groups),
+            *(lottery, likely[:kept], best, order, plain),
         )
         reports[t, RANKINGS_KEPT] = kept
         reports[t, SORTS] = sorts
@@ -262,7 +264,7 @@ def close_curved_program(
     """
     slot_order = np.arange(position_weights.size)
     program, unit = scaled_program(gains, indptr, indices, values, penalty, position_weights, slot_order)
-    groups = new_groups(group_of, group_limits)
+    sorting = new_sorting(group_of, group_limits, no_lists())
     by_rank = _by_rank(first_rankings, slot_order)
     prices = np.zeros(penalty.shape[1])
     for category in range(first_prices.size):
@@ -272,13 +274,13 @@ def close_curved_program(
     sort_afresh(program.gains, order, np.empty(gains.size, dtype=np.int64), gains.size)
     allowed = tolerance * max(1.0, -program.gains[order[gains.size - 1]] * unit)
     rankings, weights, sorts, _ = close_curved_gap(
-        program, groups, by_rank, prices, SAFETY * allowed / unit, max_sorts, order
+        program, sorting, by_rank, prices, SAFETY * allowed / unit, max_sorts, order
     )
     rankings, weights = tidy_lottery(program, rankings, weights, slot_order)
     for category in range(prices.size):
         prices[category] *= unit
     gap = gap_of_lottery(
-        gains, indptr, indices, values, penalty, position_weights, rankings, weights, prices, order, groups
+        gains, indptr, indices, values, penalty, position_weights, rankings, weights, prices, order, sorting
     )
     status = CONVERGED if gap <= allowed else (SORTS_SPENT if sorts >= max_sorts else STALLED)
     return rankings, weights, prices, gap, status, sorts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Floats, Integers
-from excalibr.solver.jit import compiled
 from excalibr.solver.ordering import sort_descending
 from excalibr.solver.permutohedron import decompose
 from excalibr.solver.program import Program, copy_into, ranking_effect
@@ -58,7 +58,7 @@ def tidy_lottery(
     return chosen, probabilities
 
 
-@compiled
+@lean
 def _weighty(weights: Floats, order: Integers) -> int:
     """How many rankings have a weight that counts."""
     count = 0

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from excalibr._arrays import frozen
+from excalibr._jit import FLOAT, FLOAT_ROWS, FLOATS, INTEGER, INTEGERS, compiled, entry, lean, record
 from excalibr._types import Floats, Integers
 from excalibr.solver import engines
-from excalibr.solver.jit import FLOAT, FLOAT_ROWS, FLOATS, INTEGER, INTEGERS, compiled, entry, record
 from excalibr.solver.kernel import RANKINGS_KEPT, STALLED, close_program, solve_program
 from excalibr.solver.ordering import sort_afresh
 
@@ -235,7 +235,7 @@ def _relevance_order(users: Users, user: int) -> Integers:
     return ranking
 
 
-@compiled
+@lean
 def _expose(users: Users, user: int, ranking: Integers, chance: float, shares: Floats) -> float:
     """Add what a ranking shows of each category, with this chance, to ``shares``; returns its weighted score."""
     share = _weights_of(users, user)
@@ -255,7 +255,7 @@ def _weights_of(users: Users, user: int) -> Floats:
     return users.position_weights[users.weight_starts[user] : users.weight_starts[user] + users.slots[user]]
 
 
-@compiled
+@lean
 def _distance(shares: Floats, target: Floats) -> float:
     """Σ|p − q|."""
     total = 0.0
@@ -264,7 +264,7 @@ def _distance(shares: Floats, target: Floats) -> float:
     return total
 
 
-@compiled
+@lean
 def _total(slots: Integers, first: int, last: int) -> int:
     """Sum of the slots of a range of users."""
     total = 0

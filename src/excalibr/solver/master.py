@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.solver.jit import compiled, lean
-from excalibr.solver.ordering import value_at_rank
+from excalibr.solver.ordering import key_at_rank
 from excalibr.solver.program import Program
 
 __all__ = [
@@ -262,7 +262,7 @@ def make_room(master: Master) -> None:
         for category in range(master.piece.size):
             earns -= master.prices[category] * master.shares[category, ranking]
         master.earns[ranking] = earns
-    least = value_at_rank(master.earns[:found], found // 2)
+    least = key_at_rank(master.earns[:found], found // 2, np.empty(found, dtype=np.int64))
     kept = 0
     for ranking in range(found):
         if master.basic[ranking] or (master.earns[ranking] >= least and kept < master.relevance.size // 2):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from excalibr._jit import lean
 from excalibr._types import Floats, Integers
-from excalibr.solver.jit import compiled
 from excalibr.solver.program import Program
 
 __all__ = ["box_step", "curvature", "factorise", "substitute"]
@@ -18,7 +18,7 @@ __all__ = ["box_step", "curvature", "factorise", "substitute"]
 CLAMP_ROUNDS = 10
 
 
-@compiled
+@lean
 def curvature(
     program: Program,
     order: Integers,
@@ -48,7 +48,7 @@ def curvature(
                     hessian[row, column] -= factor * total[column]
 
 
-@compiled
+@lean
 def _add_row(program: Program, candidate: int, scale: float, hessian: Floats, total: Floats) -> None:
     """Add a_i to the total and scale · a_i a_iᵀ to the upper triangle (a row's categories rise)."""
     last = program.indptr[candidate + 1]
@@ -60,7 +60,7 @@ def _add_row(program: Program, candidate: int, scale: float, hessian: Floats, to
             hessian[row, program.indices[second_entry]] += scale * value * program.values[second_entry]
 
 
-@compiled
+@lean
 def box_step(
     hessian: Floats,
     damping: float,
@@ -101,7 +101,7 @@ def box_step(
     return slope
 
 
-@compiled
+@lean
 def _gather(
     hessian: Floats,
     damping: float,
@@ -129,7 +129,7 @@ def _gather(
         right[place] = -moved
 
 
-@compiled
+@lean
 def factorise(factor: Floats, count: int) -> None:
     """Cholesky in place, upper triangle, row by row outward so that the inner loop runs along memory."""
     for pivot in range(count):
@@ -145,7 +145,7 @@ def factorise(factor: Floats, count: int) -> None:
                     factor[row, column] -= multiple * factor[pivot, column]
 
 
-@compiled
+@lean
 def substitute(factor: Floats, right: Floats, count: int) -> None:
     """Solve Uᵀ U x = right in place."""
     for row in range(count):
@@ -160,7 +160,7 @@ def substitute(factor: Floats, right: Floats, count: int) -> None:
         right[row] = value / factor[row, row]
 
 
-@compiled
+@lean
 def _clamp(
     prices: Floats, floors: Floats, ceilings: Floats, free: Integers, count: int, right: Floats, step: Floats
 ) -> int:

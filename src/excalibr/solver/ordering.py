@@ -6,10 +6,10 @@ when too much has changed. The result never depends on the order that it started
 
 from __future__ import annotations
 
+from excalibr._jit import lean
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.solver.jit import compiled, lean
 
-__all__ = ["rank_best", "select_above", "sort_afresh", "sort_descending", "value_at_rank"]
+__all__ = ["key_at_rank", "mend", "merge_runs", "rank_best", "select_above", "sort_afresh", "sort_descending"]
 
 WORTH_SELECTING = 5
 """With more candidates than this for each one wanted, the best are selected first and only they are sorted."""
@@ -23,7 +23,7 @@ MOVES_A_CANDIDATE = 8
 @lean
 def sort_descending(keys: Floats, order: Integers, spare: Integers, count: int) -> None:
     """Sort ``order[:count]`` by ``keys``, largest first, ties by the lower index."""
-    if not _mend(keys, order, 0, count, MOVES_A_CANDIDATE * count):
+    if not mend(keys, order, 0, count, MOVES_A_CANDIDATE * count):
         sort_afresh(keys, order, spare, count)
 
 
@@ -31,11 +31,11 @@ def sort_descending(keys: Floats, order: Integers, spare: Integers, count: int) 
 def sort_afresh(keys: Floats, order: Integers, spare: Integers, count: int) -> None:
     """The same for an order that is no better than chance: short runs by insertion, then merged two by two."""
     for first in range(0, count, RUN):
-        _mend(keys, order, first, min(first + RUN, count), RUN * RUN)
+        mend(keys, order, first, min(first + RUN, count), RUN * RUN)
     width = RUN
     while width < count:
         for left in range(0, count, 2 * width):
-            _merge(keys, order, spare, left, min(left + width, count), min(left + 2 * width, count))
+            merge_runs(keys, order, spare, left, min(left + width, count), min(left + 2 * width, count))
         for place in range(count):
             order[place] = spare[place]
         width *= 2
@@ -72,7 +72,7 @@ def rank_best(keys: Floats, count: int, order: Integers, spare: Integers) -> Non
     if keys.size <= WORTH_SELECTING * count:
         sort_descending(keys, order, spare, keys.size)
         return
-    threshold = _key_at_rank(keys, count, spare)
+    threshold = key_at_rank(keys, count, spare)
     above = 0
     tied = 0
     for candidate in range(keys.size):
@@ -101,40 +101,12 @@ def _chosen_first(chosen: Integers, order: Integers) -> None:
             front += 1
 
 
-@compiled
-def value_at_rank(keys: Floats, rank: int) -> float:
-    """The key that ``rank`` candidates reach or exceed (rank 1 is the largest key), by quickselect."""
-    pool = keys.copy()
-    place = rank - 1
-    left = 0
-    right = pool.size - 1
-    while left < right:
-        pivot = pool[(left + right) // 2]
-        low = left
-        high = right
-        while low <= high:
-            while pool[low] > pivot:
-                low += 1
-            while pool[high] < pivot:
-                high -= 1
-            if low <= high:
-                kept = pool[low]
-                pool[low] = pool[high]
-                pool[high] = kept
-                low += 1
-                high -= 1
-        if place <= high:
-            right = high
-        elif place >= low:
-            left = low
-        else:
-            break
-    return pool[place]  # type: ignore[no-any-return]
-
-
 @lean
-def _key_at_rank(keys: Floats, rank: int, places: Integers) -> float:
-    """The same without an array of its own: ``places``, as long as the keys, is overwritten."""
+def key_at_rank(keys: Floats, rank: int, places: Integers) -> float:
+    """The key that ``rank`` candidates reach or exceed (rank 1 is the largest key), by quickselect.
+
+    ``places``, as long as the keys, is overwritten.
+    """
     for candidate in range(keys.size):
         places[candidate] = candidate
     place = rank - 1
@@ -165,12 +137,7 @@ def _key_at_rank(keys: Floats, rank: int, places: Integers) -> float:
 
 
 @lean
-def _before(keys: Floats, first: int, second: int) -> bool:
-    return keys[first] > keys[second] or (keys[first] == keys[second] and first < second)
-
-
-@lean
-def _mend(keys: Floats, order: Integers, first: int, last: int, budget: int) -> bool:
+def mend(keys: Floats, order: Integers, first: int, last: int, budget: int) -> bool:
     """Insertion sort of order[first:last]; False when it took more moves than the budget and was given up half-way."""
     for place in range(first + 1, last):
         candidate = order[place]
@@ -190,13 +157,26 @@ def _mend(keys: Floats, order: Integers, first: int, last: int, budget: int) -> 
 
 
 @lean
-def _merge(keys: Floats, order: Integers, spare: Integers, left: int, middle: int, right: int) -> None:
+def merge_runs(keys: Floats, source: Integers, target: Integers, left: int, middle: int, right: int) -> None:
+    """Merge source[left:middle] and source[middle:right], both sorted, into target[left:right]."""
     first = left
     second = middle
-    for place in range(left, right):
-        if second >= right or (first < middle and _before(keys, order[first], order[second])):
-            spare[place] = order[first]
+    place = left
+    while first < middle and second < right:
+        candidate = source[first]
+        rival = source[second]
+        if keys[candidate] > keys[rival] or (keys[candidate] == keys[rival] and candidate < rival):
+            target[place] = candidate
             first += 1
         else:
-            spare[place] = order[second]
+            target[place] = rival
             second += 1
+        place += 1
+    while first < middle:
+        target[place] = source[first]
+        first += 1
+        place += 1
+    while second < right:
+        target[place] = source[second]
+        second += 1
+        place += 1

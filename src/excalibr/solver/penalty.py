@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 
-from excalibr.solver.jit import compiled
+from excalibr._jit import lean
 
 __all__ = ["cost_of_share", "dual_of_price", "highest_price", "lowest_price", "share_at_price", "softness_at_price"]
 
 
-@compiled
+@lean
 def cost_of_share(
     share: float, low: float, high: float, below: float, above: float, smoothing: float, base: float
 ) -> float:
@@ -37,7 +37,7 @@ def cost_of_share(
     return weight * (wanted * math.log(wanted / seen) - wanted + seen)
 
 
-@compiled
+@lean
 def dual_of_price(
     price: float, low: float, high: float, below: float, above: float, smoothing: float, base: float
 ) -> float:
@@ -52,7 +52,7 @@ def dual_of_price(
     return price * share - weight * wanted * (math.log(thinning) - 1.0 + 1.0 / thinning)
 
 
-@compiled
+@lean
 def share_at_price(
     price: float, low: float, high: float, below: float, above: float, smoothing: float, base: float
 ) -> float:
@@ -65,7 +65,7 @@ def share_at_price(
     return ((base + edge) / thinning - base - smoothing * edge) / (1.0 - smoothing)
 
 
-@compiled
+@lean
 def softness_at_price(
     price: float, low: float, high: float, below: float, above: float, smoothing: float, base: float
 ) -> float:
@@ -78,7 +78,7 @@ def softness_at_price(
     return (base + edge) / (thinning * thinning * weight * (1.0 - smoothing) * (1.0 - smoothing))
 
 
-@compiled
+@lean
 def lowest_price(low: float, below: float, smoothing: float, base: float) -> float:
     """The slope of φ where nothing is shown (t = 0): no lower price can be the best."""
     if smoothing == 0.0:
@@ -88,7 +88,7 @@ def lowest_price(low: float, below: float, smoothing: float, base: float) -> flo
     return below * (1.0 - smoothing) * (1.0 - (base + low) / (base + smoothing * low))
 
 
-@compiled
+@lean
 def highest_price(high: float, above: float, smoothing: float, base: float) -> float:
     """The slope of φ where nothing else is shown (t = 1): no higher price can be the best."""
     if smoothing == 0.0:

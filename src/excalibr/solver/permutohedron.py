@@ -7,8 +7,8 @@ g neighbouring ranks, and only inside a block can rankings differ.
 
 from __future__ import annotations
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Floats, Integers
-from excalibr.solver.jit import compiled
 
 __all__ = ["decompose", "pool_blocks"]
 
@@ -19,7 +19,7 @@ NEGLIGIBLE = 1e-13
 """Rankings with a smaller probability are left out."""
 
 
-@compiled
+@lean
 def pool_blocks(
     lifted: Floats,
     slots: Floats,
@@ -53,7 +53,7 @@ def pool_blocks(
     return blocks
 
 
-@compiled
+@lean
 def _fill_exposure(
     lifted: Floats, slots: Floats, order: Integers, blocks: int, starts: Integers, means: Floats, exposure: Floats
 ) -> None:
@@ -102,7 +102,7 @@ def decompose(
         edge_count = _insert_edge(edges, edge_count, edge, cut)
 
 
-@compiled
+@lean
 def _trim(starts: Integers, blocks: int, k: int) -> int:
     """How many blocks have a rank that is seen."""
     seen = 0
@@ -111,12 +111,12 @@ def _trim(starts: Integers, blocks: int, k: int) -> int:
     return seen
 
 
-@compiled
+@lean
 def _weight(slots: Floats, rank: int) -> float:
     return slots[rank] if rank < slots.size else 0.0
 
 
-@compiled
+@lean
 def _sort_block(values: Floats, places: Integers, first: int, last: int) -> None:
     """Insertion sort of the ranks first:last by value, largest first, ties by the lower index."""
     for rank in range(first + 1, last):
@@ -131,7 +131,7 @@ def _sort_block(values: Floats, places: Integers, first: int, last: int) -> None
         places[target] = candidate
 
 
-@compiled
+@lean
 def _split_tight(values: Floats, slots: Floats, places: Integers, edges: Integers, edge_count: int) -> int:
     """Sort every block by value and cut it where its first ranks already hold all of their weights."""
     block = 0
@@ -149,7 +149,7 @@ def _split_tight(values: Floats, slots: Floats, places: Integers, edges: Integer
     return edge_count
 
 
-@compiled
+@lean
 def _insert_edge(edges: Integers, edge_count: int, block: int, cut: int) -> int:
     for place in range(edge_count, block, -1):
         edges[place + 1] = edges[place]
@@ -157,7 +157,7 @@ def _insert_edge(edges: Integers, edge_count: int, block: int, cut: int) -> int:
     return edge_count + 1
 
 
-@compiled
+@lean
 def _longest_step(
     values: Floats,
     slots: Floats,
@@ -182,7 +182,7 @@ def _longest_step(
     return best, stopping, cut
 
 
-@compiled
+@lean
 def _block_step(
     values: Floats, slots: Floats, places: Integers, spare: Integers, moved: Floats, first: int, last: int
 ) -> tuple[float, int]:
@@ -208,7 +208,7 @@ def _block_step(
     return step, cut
 
 
-@compiled
+@lean
 def _first_step(values: Floats, slots: Floats, places: Integers, first: int, last: int) -> float:
     """A step that is long enough: there some candidate leaves the range of the block's weights."""
     step = 1e300
@@ -224,7 +224,7 @@ def _first_step(values: Floats, slots: Floats, places: Integers, first: int, las
     return max(step, 0.0)
 
 
-@compiled
+@lean
 def _worst_prefix(moved: Floats, slots: Floats, spare: Integers, first: int, last: int) -> tuple[int, float]:
     """Where the first ranks exceed their weights the most, as the rank after them, and by how much."""
     worst = -1e300
@@ -238,7 +238,7 @@ def _worst_prefix(moved: Floats, slots: Floats, spare: Integers, first: int, las
     return cut, worst
 
 
-@compiled
+@lean
 def _tight_step(
     values: Floats, slots: Floats, places: Integers, moved: Floats, spare: Integers, first: int, last: int, cut: int
 ) -> float:
@@ -258,7 +258,7 @@ def _tight_step(
     return room / slope if slope > 0.0 and chosen == cut - first else 0.0
 
 
-@compiled
+@lean
 def _walk(values: Floats, slots: Floats, places: Integers, last: int, step: float) -> None:
     """Move every candidate of the blocks to the far end of the step."""
     for rank in range(last):

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Floats, Integers
-from excalibr.solver.jit import compiled
 from excalibr.solver.ordering import rank_best, sort_descending
 from excalibr.solver.penalty import cost_of_share, dual_of_price, highest_price, lowest_price
 
@@ -93,7 +93,7 @@ def scaled_program(
     return Program(scaled_gains, indptr, indices, values, *straight, *bend, floors, ceilings, slots), unit
 
 
-@compiled
+@lean
 def _unit(spread: float, penalty: Floats) -> float:
     """The spread of the gains or the gentlest slope, whichever is larger; hard limits are far steeper than either."""
     gentlest = np.inf
@@ -105,7 +105,7 @@ def _unit(spread: float, penalty: Floats) -> float:
     return unit if unit > 0.0 else 1.0
 
 
-@compiled
+@lean
 def largest(numbers: Floats) -> float:
     """The largest of some numbers."""
     top = numbers[0]
@@ -114,14 +114,14 @@ def largest(numbers: Floats) -> float:
     return top  # type: ignore[no-any-return]
 
 
-@compiled
+@lean
 def copy_into(source: Any, target: Any, count: int) -> None:
     """target[:count] = source[:count], without the checks that make a slice assignment slow to compile."""
     for place in range(count):
         target[place] = source[place]
 
 
-@compiled
+@lean
 def adjust(program: Program, prices: Floats, adjusted: Floats) -> None:
     """z = c − A·y: what each candidate is worth once its categories are paid for."""
     for candidate in range(program.gains.size):
@@ -131,7 +131,7 @@ def adjust(program: Program, prices: Floats, adjusted: Floats) -> None:
         adjusted[candidate] = value
 
 
-@compiled
+@lean
 def penalty_cost(program: Program, shares: Floats) -> float:
     """What the category shares cost."""
     cost = 0.0
@@ -148,7 +148,7 @@ def penalty_cost(program: Program, shares: Floats) -> float:
     return cost
 
 
-@compiled
+@lean
 def dual_value(program: Program, prices: Floats, adjusted: Floats, order: Integers, spare: Integers) -> float:
     """What no policy can exceed: the penalty's part at the prices plus σ(z), the best ranking at the adjusted scores.
 
@@ -162,7 +162,7 @@ def dual_value(program: Program, prices: Floats, adjusted: Floats, order: Intege
     return value
 
 
-@compiled
+@lean
 def price_value(program: Program, prices: Floats) -> float:
     """Σ_j φ*_j(y_j): the penalty's part of the bound."""
     value = 0.0
@@ -179,7 +179,7 @@ def price_value(program: Program, prices: Floats) -> float:
     return value
 
 
-@compiled
+@lean
 def ranking_effect(program: Program, ranking: Integers, shares: Floats) -> float:
     """Fill the category shares of one ranking (by rank) and return its value c·x."""
     value = 0.0

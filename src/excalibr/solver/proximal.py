@@ -8,10 +8,10 @@ every step.
 
 from __future__ import annotations
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Floats
-from excalibr.solver.jit import compiled
 from excalibr.solver.newton import box_step, curvature
-from excalibr.solver.ordering import select_above, sort_descending, value_at_rank
+from excalibr.solver.ordering import key_at_rank, select_above, sort_descending
 from excalibr.solver.penalty import share_at_price, softness_at_price
 from excalibr.solver.permutohedron import pool_blocks
 from excalibr.solver.program import Program, adjust, copy_into, dual_value, largest, penalty_cost
@@ -75,7 +75,7 @@ def find_prices(
     return STALLED, sorts
 
 
-@compiled
+@lean
 def _growth(steps: int) -> float:
     """How much to loosen the hold on the exposure: the easier the last problem was, the more."""
     if steps <= 3:
@@ -85,7 +85,7 @@ def _growth(steps: int) -> float:
     return 2.0 if steps < MAX_NEWTON else 0.3
 
 
-@compiled
+@lean
 def _newton(
     program: Program, state: State, step: Step, rho: float, prices: Floats, rest: float, budget: int
 ) -> tuple[int, int]:
@@ -108,7 +108,7 @@ def _newton(
     return steps, sorts
 
 
-@compiled
+@lean
 def _line_search(
     program: Program, state: State, step: Step, rho: float, prices: Floats, slope: float, max_trials: int
 ) -> int:
@@ -147,7 +147,7 @@ def _line_search(
     return trials
 
 
-@compiled
+@lean
 def _direction(step: Step, rho: float, prices: Floats, unrest: float) -> float:
     """A step along which the function falls; returns its slope. Clamping can spoil it, and more damping mends it."""
     slope = 0.0
@@ -170,7 +170,7 @@ def _direction(step: Step, rho: float, prices: Floats, unrest: float) -> float:
     return slope
 
 
-@compiled
+@lean
 def _set_gradient(program: Program, state: State, step: Step, prices: Floats) -> float:
     """The gradient, and the box in which the penalty's dual is smooth; returns how much of it is not yet zero.
 
@@ -206,7 +206,7 @@ def _set_gradient(program: Program, state: State, step: Step, prices: Floats) ->
     return unrest
 
 
-@compiled
+@lean
 def _move_edges(program: Program, step: Step, prices: Floats) -> None:
     """Where a penalty is curved, the share that its price asks for moves with the price."""
     for category in range(prices.size):
@@ -222,7 +222,7 @@ def _move_edges(program: Program, step: Step, prices: Floats) -> None:
             )
 
 
-@compiled
+@lean
 def _add_softness(program: Program, step: Step, prices: Floats) -> None:
     """The curved penalties' part of the curvature."""
     for category in range(prices.size):
@@ -238,7 +238,7 @@ def _add_softness(program: Program, step: Step, prices: Floats) -> None:
             )
 
 
-@compiled
+@lean
 def _evaluate(program: Program, state: State, rho: float, prices: Floats) -> None:
     """x(y) and its shares."""
     adjust(program, prices, state.adjusted)
@@ -248,7 +248,7 @@ def _evaluate(program: Program, state: State, rho: float, prices: Floats) -> Non
     _count_shares(program, state)
 
 
-@compiled
+@lean
 def _project(program: Program, state: State) -> None:
     """Sort and pool the candidates above the threshold, which falls until nobody left out can matter.
 
@@ -272,12 +272,12 @@ def _project(program: Program, state: State) -> None:
             if active == n or state.means[blocks - 1] >= threshold:
                 break
         wanted = 2 * max(active, k) + SPARE_CANDIDATES
-        state.threshold[0] = value_at_rank(state.lifted, wanted) if wanted < n else -LARGE
+        state.threshold[0] = key_at_rank(state.lifted, wanted, state.spare) if wanted < n else -LARGE
     if active < n and active > 4 * (2 * k + SPARE_CANDIDATES):
         state.threshold[0] = LARGE
 
 
-@compiled
+@lean
 def _count_shares(program: Program, state: State) -> None:
     """p = Aᵀx over the candidates that have exposure."""
     for category in range(state.shares.size):
@@ -290,13 +290,13 @@ def _count_shares(program: Program, state: State) -> None:
                 state.shares[program.indices[place]] += program.values[place] * exposure
 
 
-@compiled
+@lean
 def _looks_at_everyone(program: Program) -> bool:
     """With few candidates to spare, choosing whom to look at costs more than it saves."""
     return program.gains.size <= 4 * program.slots.size + 2 * SPARE_CANDIDATES
 
 
-@compiled
+@lean
 def _record(program: Program, state: State, best: Best, prices: Floats) -> float:
     """Keep the exposure and the prices if they are the best so far; returns the gap between the two."""
     active = state.counts[ACTIVE]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from excalibr._jit import compiled, lean
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.solver.jit import compiled
 
 __all__ = ["reduce_lottery"]
 
@@ -45,7 +45,7 @@ def reduce_lottery(effects: Floats, weights: Floats, count: int) -> None:
             _give_away(tableau, basis, basic, weights, ranking)
 
 
-@compiled
+@lean
 def _largest_entry(tableau: Floats, basis: Integers, basic: Booleans) -> tuple[int, int]:
     """The largest entry of a row without a basic ranking (complete pivoting keeps errors small), or -1."""
     largest = SAME_EFFECT
@@ -61,7 +61,7 @@ def _largest_entry(tableau: Floats, basis: Integers, basic: Booleans) -> tuple[i
     return best_row, best_ranking
 
 
-@compiled
+@lean
 def _pivot(tableau: Floats, row: int, ranking: int) -> None:
     """Gauss–Jordan: make the ranking's column the unit vector of the row."""
     scale = 1.0 / tableau[row, ranking]
@@ -74,7 +74,7 @@ def _pivot(tableau: Floats, row: int, ranking: int) -> None:
                 tableau[other, column] -= factor * tableau[row, column]
 
 
-@compiled
+@lean
 def _give_away(tableau: Floats, basis: Integers, basic: Booleans, weights: Floats, ranking: int) -> None:
     """Move the ranking's weight to its mix, as far as no basic weight falls below 0."""
     amount = weights[ranking]

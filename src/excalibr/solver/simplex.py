@@ -7,8 +7,8 @@ the few that looked best are tried.
 
 from __future__ import annotations
 
+from excalibr._jit import lean
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.solver.jit import lean
 from excalibr.solver.master import (
     ABOVE,
     BELOW,

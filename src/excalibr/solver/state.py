@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from excalibr._jit import compiled
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.solver.jit import compiled
 
 __all__ = ["Best", "State", "Step", "new_best", "new_state", "new_step"]
 
