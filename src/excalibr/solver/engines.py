@@ -23,8 +23,8 @@ __all__ = [
     "Pool",
     "answer",
     "close",
-    "few_categories",
     "new_pool",
+    "prefers_simplex",
     "sorts_allowed",
 ]
 
@@ -33,9 +33,10 @@ Groups: TypeAlias = tuple[Integers, Integers]
 
 UNLIMITED = 2**62
 FEW_CATEGORIES = 12
-FEW_FOR_MANY_SLOTS = 20
+FEW_FOR_GENTLE_SLOPES = 20
+GENTLE = 0.75
 """Up to so many categories the simplex is quicker than the proximal method; the second where most candidates are shown
-(n ≤ 2k)."""
+(n ≤ 2k) and the penalty's slope is at most this part of the spread of the gains."""
 
 ROOM = 64
 ROOM_A_CATEGORY = 6
@@ -81,9 +82,14 @@ def new_pool(k: int, rows: int, rankings: int = 0) -> Pool:
     )
 
 
-def few_categories(n: int, k: int) -> int:
-    """Up to how many categories the simplex is the quicker engine."""
-    return FEW_FOR_MANY_SLOTS if n <= 2 * k else FEW_CATEGORIES
+def prefers_simplex(gains: Floats, penalty: Floats, k: int) -> bool:
+    """Whether the simplex is the quicker engine for a straight penalty; compiled too, for ranges of users."""
+    rows = penalty.shape[1]
+    if rows <= FEW_CATEGORIES:
+        return True
+    if rows > FEW_FOR_GENTLE_SLOPES or gains.size > 2 * k:
+        return False
+    return bool(penalty[3].max() <= GENTLE * (gains.max() - gains.min()))
 
 
 def sorts_allowed(limits: Limits) -> int:
@@ -93,8 +99,7 @@ def sorts_allowed(limits: Limits) -> int:
 
 def answer(program: Arrays, limits: Limits, *, curved: bool = False, groups: Groups = _NO_GROUPS) -> Answer:
     """The quicker engine's answer; where that stalls, another goes on from it."""
-    n, k, rows = len(program[0]), len(program[5]), program[4].shape[1]
-    if not curved and (rows <= few_categories(n, k) or groups[0].size):
+    if not curved and (groups[0].size or prefers_simplex(program[0], program[4], len(program[5]))):
         return _closed(program, limits, None, groups)
     budget = sorts_allowed(limits)
     if groups[0].size:

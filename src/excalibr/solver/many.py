@@ -23,7 +23,7 @@ LEFT_OUT, SOLVED, BY_RELEVANCE = 0, 1, 2
 """What is asked for a user: nothing, the optimum, or the order of the scores."""
 
 _new_pool = compiled(engines.new_pool)
-_few_categories = compiled(engines.few_categories)
+_prefers_simplex = compiled(engines.prefers_simplex)
 
 
 class Users(NamedTuple):
@@ -143,7 +143,7 @@ def _solve_one(
     r, k = own.penalty.shape[1], own.position_weights.size
     rankings, weights, prices = np.empty((0, 0), dtype=np.int64), np.empty(0), np.empty(0)
     gap, status, sorts = np.inf, STALLED, 0
-    if r > _few_categories(own.gains.size, k):
+    if not _prefers_simplex(own.gains, own.penalty, k):
         rankings, weights, prices, gap, status, sorts = solve(
             *(own.gains, own.indptr, own.indices, own.values, own.penalty, own.position_weights, tolerance, max_sorts)
         )
