@@ -1,6 +1,7 @@
 """Timing in interleaved rounds: all sets, problems and methods in every round, so that a machine's drift cancels.
 
-A quick call is made six times in its turn and the median of the last five counts; a slow one is made once.
+A slow call is made once in its turn. A quick one is made over and over for some milliseconds and the median counts; its
+first call, which finds the caches full of what other methods left there, is kept apart.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from excalibr.errors import ExcalibrWarning
 __all__ = ["Order", "measure", "quietly"]
 
 QUICK = 0.02
-CALLS = 5
+BURST = 0.015
+FEWEST, MOST = 5, 50
+"""A call that takes no longer than the first is repeated for so many seconds, between five and fifty times."""
 
 Progress = Callable[[str], None]
 
@@ -78,6 +81,7 @@ class _Kept:
         self.order, self.peers = order, peers
         count = len(order.problems.instances)
         self.seconds: dict[str, list[list[float]]] = {peer.name: [[] for _ in range(count)] for peer in peers}
+        self.first: dict[str, list[list[float]]] = {peer.name: [[] for _ in range(count)] for peer in peers}
         self.objectives: dict[str, list[float]] = {peer.name: [float("nan")] * count for peer in peers}
 
     def measure(self, turn: int) -> None:
@@ -85,9 +89,10 @@ class _Kept:
             instance = given.copied()
             for peer in self.peers:
                 if self.order.in_round(peer, turn):
-                    measured = _timed(peer, instance)
-                    self.seconds[peer.name][place].append(measured.seconds)
-                    self.objectives[peer.name][place] = measured.objective
+                    first, seconds = _timed(peer, instance)
+                    self.seconds[peer.name][place].append(seconds)
+                    self.first[peer.name][place].append(first.seconds)
+                    self.objectives[peer.name][place] = first.objective
             gc.collect(1)
         gc.collect()
 
@@ -95,15 +100,17 @@ class _Kept:
         problems = self.order.problems
         with quietly():
             solves = [inspect(instance) for instance in problems.instances]
-        return SetResult(problems.name, self.order.kind, problems.origin, solves, self.seconds, self.objectives)
+        measured = (self.seconds, self.objectives, self.first)
+        return SetResult(problems.name, self.order.kind, problems.origin, solves, *measured)
 
 
-def _timed(peer: Peer, instance: Instance) -> Measured:
+def _timed(peer: Peer, instance: Instance) -> tuple[Measured, float]:
+    """The first call, and the seconds that count."""
     first = peer.measured(instance)
     if first.seconds > QUICK:
-        return first
-    seconds = [peer.measured(instance).seconds for _ in range(CALLS)]  # the first one had the other methods' caches
-    return Measured(float(np.median(seconds)), first.objective)
+        return first, first.seconds
+    calls = min(max(int(BURST / first.seconds), FEWEST), MOST)
+    return first, float(np.median([peer.measured(instance).seconds for _ in range(calls)]))
 
 
 def _warm_up(names: set[str]) -> None:

@@ -31,7 +31,7 @@ class Solve:
 
 @dataclass(frozen=True)
 class SetResult:
-    """A set of problems: of each method seconds (problems, rounds) and objectives (problems,)."""
+    """A set of problems: of each method seconds (problems, rounds), objectives (problems,) and seconds of first calls."""
 
     name: str
     kind: str
@@ -39,6 +39,7 @@ class SetResult:
     solves: list[Solve]
     seconds: dict[str, list[list[float]]]
     objectives: dict[str, list[float]]
+    first: dict[str, list[list[float]]] = field(default_factory=dict)
 
     @property
     def strata(self) -> list[float]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from excalibr import seeds
-from excalibr._arrays import frozen, sums_by
+from excalibr._arrays import frozen
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.problem import Problem, relevance_order
@@ -76,8 +76,11 @@ class Policy:
     @cached_property
     def exposure(self) -> Floats:
         """x, (n,): the expected position weight that each candidate gets."""
-        shown = self.weights[:, None] * self.problem.position_weights
-        return frozen(sums_by(self.rankings.ravel(), shown.ravel(), self.problem.n))
+        from excalibr.problem.packing import exposure_of  # compiled, which takes a moment to load
+
+        rankings = np.ascontiguousarray(self.rankings, dtype=np.int64)
+        weights = np.ascontiguousarray(self.weights, dtype=np.float64)
+        return frozen(exposure_of(rankings, weights, self.problem.position_weights, self.problem.n))
 
     @cached_property
     def shares(self) -> Floats:

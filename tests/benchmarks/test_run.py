@@ -26,7 +26,8 @@ def test_a_quick_run_measures_every_section(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(plan, "PEER_SIZES", ((30, 10, 5, 2),))
     monkeypatch.setattr(plan, "generated_films", lambda users: [film_like("genre, n=150", 150, 20, 18, 3, users)])
     monkeypatch.setattr(plan, "adversarial", lambda count, large: adversarial(count)[7:8])
-    monkeypatch.setattr(measuring, "CALLS", 1)
+    monkeypatch.setattr(measuring, "FEWEST", 1)
+    monkeypatch.setattr(measuring, "MOST", 1)
     for name, sizes in (("CANDIDATES", (60, 80)), ("SLOTS", (2, 5)), ("CATEGORIES", (2, 5)), ("WEIGHTS", (0.1, 0.9))):
         monkeypatch.setattr(growth, name, sizes)
     told: list[str] = []

@@ -42,8 +42,11 @@ class Memberships:
 
     def shares(self, exposure: Floats) -> Floats:
         """p = Aᵀx, the category distribution of an exposure (n,)."""
-        spread = np.repeat(exposure, np.diff(self.indptr)) * self.values
-        return sums_by(self.indices, spread, self.n_categories)
+        from excalibr.problem.packing import shares_of
+
+        exposure = np.ascontiguousarray(exposure, dtype=np.float64)
+        shares: Floats = shares_of(self.indptr, self.indices, self.values, self.n_categories, exposure)
+        return shares
 
     def costs(self, prices: Floats) -> Floats:
         """A·y, what each candidate pays at the category prices (r,)."""

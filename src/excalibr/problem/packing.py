@@ -1,13 +1,16 @@
-"""Rows of memberships packed and looked over in one pass of compiled code: numpy needs ten, most of a small call."""
+"""Compiled sums over rankings and rows of memberships, and rows packed and looked over in one pass.
+
+They are the small steps around every solve. Numpy needs ten passes for each, which would be most of a small call.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from excalibr._jit import FLOAT_ROWS, FLOATS, INTEGERS, entry, lean
+from excalibr._jit import FLOAT_ROWS, FLOATS, INTEGER, INTEGERS, RANKINGS, entry, lean
 from excalibr._types import Floats, Integers
 
-__all__ = ["look_over", "pack_rows"]
+__all__ = ["exposure_of", "look_over", "pack_rows", "shares_of"]
 
 
 @entry(FLOAT_ROWS)
@@ -39,6 +42,26 @@ def pack_rows(array: Floats) -> tuple[Integers, Integers, Floats, bool, float]:
 def look_over(indptr: Integers, values: Floats) -> tuple[bool, float]:
     """Whether all values are finite and at least 0, and how far from 1 a row's sum is at most."""
     return _look_over(indptr, values)
+
+
+@entry(RANKINGS, FLOATS, FLOATS, INTEGER)
+def exposure_of(rankings: Integers, weights: Floats, position_weights: Floats, n: int) -> Floats:
+    """(n,) the expected position weight of each candidate under a lottery."""
+    exposure = np.zeros(n)
+    for ranking in range(weights.size):
+        for slot in range(position_weights.size):
+            exposure[rankings[ranking, slot]] += weights[ranking] * position_weights[slot]
+    return exposure
+
+
+@entry(INTEGERS, INTEGERS, FLOATS, INTEGER, FLOATS)
+def shares_of(indptr: Integers, indices: Integers, values: Floats, n_categories: int, exposure: Floats) -> Floats:
+    """(r,) p = Aᵀx."""
+    shares = np.zeros(n_categories)
+    for row in range(indptr.size - 1):
+        for place in range(indptr[row], indptr[row + 1]):
+            shares[indices[place]] += values[place] * exposure[row]
+    return shares
 
 
 @lean

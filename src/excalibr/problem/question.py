@@ -7,7 +7,7 @@ This is the only room where inputs are checked. Symbols: n candidates, k slots, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -159,7 +159,8 @@ class Problem:
 
     def with_trade_off(self, trade_off: float) -> Problem:
         """The same problem at another trade-off."""
-        return replace(self, trade_off=read_trade_off(trade_off))
+        trade_off = read_trade_off(trade_off)
+        return Problem(self.scores, self.memberships, self.target, self.position_weights, trade_off, self.terms)
 
 
 def _normalised(scores: Floats, normalise: str | None) -> Floats:

@@ -6,6 +6,7 @@ show moves the penalty; shown items leave; a floor or a cap is one more row, so 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -83,6 +84,12 @@ class Arrangement:
         hard[0] = np.minimum(hard[0], hard[1])
         hard[2], hard[3] = steepness * np.isfinite(floors), steepness * np.isfinite(caps)
         return np.hstack((table, hard))
+
+    def penalties(self, trade_offs: Sequence[float]) -> Floats:
+        """(T, 6, rows) the penalties at several trade-offs, without hard limits; λ multiplies the slopes alone."""
+        tables = np.repeat(self.penalty(1.0, 0.0)[None], len(trade_offs), axis=0)
+        tables[:, 2:4] *= np.array(trade_offs)[:, None, None]
+        return tables
 
     def prices(self, by_row: Floats, trade_off: float) -> Floats:
         """(r,) what a unit of each category costs, for its deviation and its limit together, as policies report it."""

@@ -68,10 +68,11 @@ class Sweep:
         if not self._together or not problems:
             return [solve_arranged(problem, limits) for problem in problems]
         arrangement = self._arrangement
+        trade_offs = [problem.trade_off for problem in problems]
         answers = close(
             arrangement.program(0.0),
-            np.array([arrangement.penalty(problem.trade_off, 0.0) for problem in problems]),
-            np.array([1.0 - problem.trade_off for problem in problems]),
+            arrangement.penalties(trade_offs),
+            1.0 - np.array(trade_offs),
             limits,
             self._pool,
             groups=arrangement.watched,

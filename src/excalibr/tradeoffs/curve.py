@@ -63,6 +63,11 @@ class Curve:
         problems = [self.problem.with_trade_off(trade_off) for trade_off in trade_offs]
         return [_point(policy) for policy in self._sweep.solve_all(problems, limits)]
 
+    def gap_at(self, trade_off: float, point: Point, prices: Floats) -> float:
+        """How far below any policy a point can be at λ, by the bound that these prices prove."""
+        policy = point.policy
+        return proven_gap(self.problem.with_trade_off(trade_off), policy.rankings, policy.weights, prices)
+
     @cached_property
     def most_relevant(self) -> Point:
         """The end at λ = 0: of the most relevant policies the best calibrated."""

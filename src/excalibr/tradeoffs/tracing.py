@@ -1,14 +1,15 @@
 """Traces the frontier: enough optimal points that the polyline through them is as near to the curve as was asked.
 
-The curve lies between the chords of known points and the lines that touch it there. Where the two are too far apart the
-stretch is split, into as many parts as its distance asks for, and all new points are solved in one sweep.
+The curve lies between the chords of known points and the lines that touch it there. Where the two are too far apart, a
+sort at prices between those of the two points may still show that the curve is near the chord; otherwise the stretch is
+split at the chord's own λ. All new points of a round are solved in one sweep.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import atan, ceil, hypot, sqrt, tan
+from math import hypot
 
 import numpy as np
 
@@ -25,35 +26,40 @@ EXACT = 1e-9
 PART_FOR_SOLVES = 0.02
 """How exactly points are solved, as a part of the tolerance."""
 
-MOST_PARTS = 3
-HOPE = 0.3
 VERTICAL = 1e18
+UNKNOWN = -1.0
+WORTH_A_BOUND = 4.0
+"""Where touching lines are further apart than so many times what is wanted, no bound would save the stretch."""
 
 
 def trace(curve: Curve, tolerance: float = 1e-4, max_vertices: int | None = None) -> Frontier:
     """A polyline within ``tolerance`` of the curve; every vertex of it for 0."""
     wanted = _checked(tolerance, max_vertices, curve)
     solved_to = max(curve.limits.tolerance, PART_FOR_SOLVES * wanted)
+    near = max(wanted - solved_to, EXACT)
     stops = [_Stop(curve.most_relevant, 0.0, 0.0), _Stop(curve.best_calibrated, 1.0, 1.0)]
     while True:
-        apart = [_furthest(curve, left, right) for left, right in pairwise(stops)]
-        parts = _parts(apart, max(wanted, EXACT), len(stops), max_vertices)
-        if not parts:
+        apart = [_apart(curve, left, right, near) for left, right in pairwise(stops)]
+        places = _too_far(apart, near, len(stops), max_vertices)
+        if not places:
             return _frontier(curve, stops, max(apart, default=0.0) + solved_to)
-        asked = {place: _trade_offs(stops[place], stops[place + 1], count) for place, count in parts.items()}
-        found = iter(curve.at_all([each for trade_offs in asked.values() for each in trade_offs], solved_to))
-        points = {place: [next(found) for _ in trade_offs] for place, trade_offs in asked.items()}
-        for place in sorted(points, reverse=True):
-            stops[place + 1 : place + 1] = _between(curve, stops[place], stops[place + 1], points[place], solved_to)
+        chords = [chord(stops[place].point, stops[place + 1].point) for place in places]
+        points = curve.at_all(chords, solved_to)
+        for place, point in zip(reversed(places), reversed(points), strict=True):
+            _split(curve, stops, place, point, max(EXACT, solved_to))
 
 
 @dataclass(slots=True)
 class _Stop:
-    """An optimal point, and the smallest and the largest λ at which it is known to be optimal."""
+    """An optimal point, and the smallest and the largest λ at which it is known to be optimal.
+
+    ``apart`` is how far the curve can be from the chord to the next stop.
+    """
 
     point: Point
     low: float
     high: float
+    apart: float = UNKNOWN
 
 
 def _checked(tolerance: float, max_vertices: int | None, curve: Curve) -> float:
@@ -67,44 +73,47 @@ def _checked(tolerance: float, max_vertices: int | None, curve: Curve) -> float:
     return float(tolerance)
 
 
-def _parts(apart: list[float], wanted: float, count: int, max_vertices: int | None) -> dict[int, int]:
-    """Into how many parts to split which stretches: the distance falls with the square of their number, or faster."""
-    parts = {
-        place: min(max(2, ceil(sqrt(HOPE * distance / wanted))), MOST_PARTS)
-        for place, distance in enumerate(apart)
-        if distance > wanted
-    }
+def _too_far(apart: list[float], near: float, count: int, max_vertices: int | None) -> list[int]:
+    """The stretches to split, in order; the widest ones where only so many vertices are wanted."""
+    places = [place for place, distance in enumerate(apart) if distance > near]
     if max_vertices is None:
-        return parts
-    widest = sorted(parts, key=lambda place: -apart[place])[: max(max_vertices - count, 0)]
-    return dict.fromkeys(sorted(widest), 2)
+        return places
+    return sorted(sorted(places, key=lambda place: -apart[place])[: max(max_vertices - count, 0)])
 
 
-def _trade_offs(left: _Stop, right: _Stop, parts: int) -> list[float]:
-    """Where to solve, rising: the chord's own λ for two parts, lines at even angles for more."""
-    if parts == 2:
-        return [chord(left.point, right.point)]
-    width, fall = left.point.relevance - right.point.relevance, left.point.cost - right.point.cost
-    first, last = atan(_slope(left.high, width, fall)), atan(_slope(right.low, width, fall))
-    slopes = [tan(first + (last - first) * part / parts) * width / fall for part in range(1, parts)]
-    return [slope / (1.0 + slope) for slope in slopes]
+def _split(curve: Curve, stops: list[_Stop], place: int, point: Point, same: float) -> None:
+    """Put the optimum at a chord's λ between its ends; one that is an end, or on the chord, shows where these are."""
+    left, right = stops[place], stops[place + 1]
+    left.apart = UNKNOWN
+    if _distance(curve, left.point, point) <= same:
+        left.high = max(left.high, point.trade_off)
+    elif _distance(curve, point, right.point) <= same:
+        right.low = min(right.low, point.trade_off)
+    elif _above_chord(curve, left, point) <= same:
+        left.high = right.low = point.trade_off
+    else:
+        stops.insert(place + 1, _Stop(point, point.trade_off, point.trade_off))
 
 
-def _between(curve: Curve, left: _Stop, right: _Stop, points: list[Point], solved_to: float) -> list[_Stop]:
-    """The new stops between two; a point that is an old one, or on their chord, tells at which λ they are optimal."""
-    new: list[_Stop] = []
-    same = max(EXACT, solved_to)
-    for point in points:
-        last = new[-1] if new else left
-        if _distance(curve, last.point, point) <= same:
-            last.high = max(last.high, point.trade_off)
-        elif _distance(curve, point, right.point) <= same:
-            right.low = min(right.low, point.trade_off)
-        elif len(points) == 1 and _above_chord(curve, left, point) <= same:
-            left.high = right.low = point.trade_off
-        else:
-            new.append(_Stop(point, point.trade_off, point.trade_off))
-    return new
+def _apart(curve: Curve, left: _Stop, right: _Stop, wanted: float) -> float:
+    """How far the curve can be from the chord, as the touching lines show it or, where that is not enough, a bound."""
+    if left.apart == UNKNOWN:
+        left.apart = _furthest(curve, left, right)
+        if wanted < left.apart <= WORTH_A_BOUND * wanted:
+            left.apart = min(left.apart, _bounded(curve, left, right))
+    return left.apart
+
+
+def _bounded(curve: Curve, left: _Stop, right: _Stop) -> float:
+    """The distance between the chord and the parallel to it that prices between those of the two points prove."""
+    prices, others = left.point.policy.category_prices, right.point.policy.category_prices
+    between = right.point.trade_off - left.point.trade_off
+    if prices is None or others is None or between <= 0.0:
+        return float("inf")
+    trade_off = chord(left.point, right.point)
+    share = (trade_off - left.point.trade_off) / between
+    gained = curve.gap_at(trade_off, left.point, (1.0 - share) * prices + share * others)
+    return _distance_above(curve, trade_off, gained)
 
 
 def _furthest(curve: Curve, left: _Stop, right: _Stop) -> float:
@@ -133,7 +142,12 @@ def _distance(curve: Curve, left: Point, right: Point) -> float:
 def _above_chord(curve: Curve, left: _Stop, point: Point) -> float:
     """How far an optimum at the chord's λ lies above the chord, with relevance in units of the scores' spread."""
     gained = point.value(point.trade_off) - left.point.value(point.trade_off)
-    return max(gained, 0.0) / hypot((1.0 - point.trade_off) * curve.relevance_unit, point.trade_off)
+    return _distance_above(curve, point.trade_off, max(gained, 0.0))
+
+
+def _distance_above(curve: Curve, trade_off: float, gained: float) -> float:
+    """How far apart two lines at this λ are whose objectives differ by so much."""
+    return gained / hypot((1.0 - trade_off) * curve.relevance_unit, trade_off)
 
 
 def _frontier(curve: Curve, stops: list[_Stop], error: float) -> Frontier:

@@ -99,7 +99,8 @@ def _read(path: Path, columns: Sequence[str] | None) -> Iterator[Any]:
     match format_of(path, "file"):
         case "parquet":
             with pa.parquet.ParquetFile(path) as file:
-                yield from file.iter_batches(BATCH_ROWS, columns=columns)
+                for group in range(file.num_row_groups):  # one by one: Arrow would hold on to several
+                    yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns)
         case "csv":
             options = pa.csv.ConvertOptions(include_columns=columns)
             with pa.csv.open_csv(path, convert_options=options) as reader:
