@@ -31,7 +31,7 @@ class Solve:
 
 @dataclass(frozen=True)
 class SetResult:
-    """A set of problems: of each method seconds (problems, rounds), objectives (problems,) and seconds of first calls."""
+    """A set of problems: of each method seconds (problems, rounds), objectives (problems,), seconds of first calls."""
 
     name: str
     kind: str
