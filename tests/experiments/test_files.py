@@ -56,6 +56,7 @@ def test_every_table_is_there_as_markdown_and_csv(shown: tuple[Results, Path]) -
         "runtimes-split",
         "runtimes-drop",
         "further",
+        "lists",
         "claims",
     } == set(names)
     for name in names:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import frozen, numbers
+from excalibr._arrays import frozen, numbers, sums_by
 from excalibr._sparse import SparseRows, read_rows
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.calibration import DEFAULT_TRADE_OFF
@@ -283,13 +283,8 @@ def _rows(categories: Any) -> SparseRows:
 def _memberships(rows: SparseRows, *, each_sums_to: int) -> tuple[Memberships, Booleans]:
     """The rows brought to their sum, and which of them cannot be: not finite, negative, or another sum."""
     starts, values = rows.indptr.astype(np.int64), np.asarray(rows.data, dtype=np.float64)
-    counts = np.diff(starts)
-    sums = np.zeros(rows.shape[0])
-    filled = counts > 0
-    if filled.any():
-        sums[filled] = np.add.reduceat(values, starts[:-1][filled])
-    owner = np.repeat(np.arange(rows.shape[0]), counts)
-    sums /= each_sums_to
+    owner = np.repeat(np.arange(rows.shape[0]), np.diff(starts))
+    sums = sums_by(owner, values, rows.shape[0]) / each_sums_to
     bad = ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
     bad[owner[~((values >= 0) & np.isfinite(values))]] = True
     values = values / np.where(bad, 1.0, sums)[owner]

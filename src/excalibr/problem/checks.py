@@ -50,9 +50,8 @@ def read_target(target: ArrayLike, r: int, name: str = "target") -> Floats:
     array = numbers(name, target)
     if array.shape != (r,):
         raise InputError(explain(name, f"has shape {array.shape}", f"have shape ({r},), one for each category"))
-    values = array.tolist()  # for as few numbers as categories there are, quicker than numpy
-    total = sum(values)
-    if not (isfinite(total) and min(values) >= 0.0):
+    total = float(np.add.reduce(array))
+    if not (isfinite(total) and min(array.tolist()) >= 0.0):  # of few numbers, Python finds the least more quickly
         require_all(name, array, is_share, "be finite and at least 0")
     if abs(total - 1.0) > SUM_TOLERANCE:
         raise InputError(explain(name, f"sums to {total:.6g}", "sum to 1", "divide it by its sum."))

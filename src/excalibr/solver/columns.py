@@ -30,6 +30,9 @@ from excalibr.solver.simplex import optimise
 __all__ = ["close_gap", "lottery_of_basis"]
 
 FIRST_SMOOTHING = 0.5
+SMOOTHING_IF_GIVEN = 0.85
+"""The weight of the best prices at first; larger where the first prices are near the optimum's already."""
+
 WORTH_ADDING = 1e-11
 MAX_DOUBTS = 5
 SMOOTHER = 0.1
@@ -66,7 +69,7 @@ def close_gap(
     """
     r = program.low.size
     limit = min(max_sorts, SORTS_A_CATEGORY * (r + 10))
-    search = _new_search(order.size, r)
+    search = _new_search(order.size, r, SMOOTHING_IF_GIVEN if given else FIRST_SMOOTHING)
     alive = master.counts[RANKINGS_FOUND] == 0 or resume(program, master, factor, fresh)
     if master.counts[RANKINGS_FOUND] > 0 and not given:
         _between(program.below, program.above, prices, master.prices, 0.0, prices)
@@ -111,9 +114,9 @@ class Search(NamedTuple):
 
 
 @compiled
-def _new_search(n: int, r: int) -> Search:
+def _new_search(n: int, r: int, smoothing: float) -> Search:
     search = Search(np.empty(n), np.empty(r), np.empty(n, dtype=np.int64), np.empty(2))
-    search.pace[SMOOTHING] = FIRST_SMOOTHING
+    search.pace[SMOOTHING] = smoothing
     return search
 
 

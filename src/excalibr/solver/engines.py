@@ -43,6 +43,7 @@ ROOM_A_CATEGORY = 6
 
 _NO_RANKINGS = np.empty((0, 0), dtype=np.int64)
 _NO_PRICES = np.empty(0)
+_NO_STARTS = np.empty((0, 0))
 _NO_GROUPS = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 _ONCE = np.ones(1)
 
@@ -119,13 +120,17 @@ def close(
     pool: Pool,
     first: Answer | None = None,
     groups: Groups = _NO_GROUPS,
+    prices: Floats | None = None,
 ) -> Sequence[Answer]:
     """The simplex for one program at several trade-offs, in this order, from the pool and a first answer.
 
-    Trade-off t has the gains ``factors[t]`` · those of the program, and the penalty ``penalties[t]`` (6, rows).
+    Trade-off t has the gains ``factors[t]`` · those of the program, and the penalty ``penalties[t]`` (6, rows);
+    ``prices[t]`` are near those of its optimum, where that is known.
     """
+    if first is not None:
+        prices = first.prices[None]
     gains, indptr, indices, values, _, position_weights = program
-    rankings, weights, prices, gaps, reports = close_program(
+    rankings, weights, found, gaps, reports = close_program(
         gains,
         indptr,
         indices,
@@ -138,7 +143,7 @@ def close(
         groups[0],
         groups[1],
         first.rankings if first else _NO_RANKINGS,
-        first.prices if first else _NO_PRICES,
+        _NO_STARTS if prices is None else prices,
         pool.rankings,
         pool.shares,
         pool.relevance,
@@ -147,7 +152,7 @@ def close(
         pool.counts,
     )
     return [
-        Answer(rankings[place, :count], weights[place, :count], prices[place], gap, status, sorts)
+        Answer(rankings[place, :count], weights[place, :count], found[place], gap, status, sorts)
         for place, (gap, (count, status, sorts)) in enumerate(zip(gaps.tolist(), reports.tolist(), strict=True))
     ]
 

@@ -24,6 +24,7 @@ from excalibr._jit import (
     RANKINGS,
     compiled,
     entry,
+    lean,
 )
 from excalibr._types import Floats, Integers
 from excalibr.solver.capped import new_sorting, plain_sorting
@@ -108,7 +109,7 @@ def solve_program(
 
 @entry(
     *(FLOATS, INTEGERS, INTEGERS, FLOATS, FLOAT_TABLES, FLOATS, FLOATS, FLOAT, INTEGER),
-    *(INTEGERS, INTEGERS, RANKINGS, FLOATS),
+    *(INTEGERS, INTEGERS, RANKINGS, FLOAT_ROWS),
     *(OWN_RANKINGS, OWN_FLOAT_ROWS, OWN_FLOATS, OWN_INTEGERS, OWN_INTEGERS, OWN_INTEGERS),
 )
 def close_program(
@@ -136,7 +137,7 @@ def close_program(
 
     Trade-off t has the gains ``factors[t]`` · ``scores`` and the penalty ``penalties[t]``, straight ones only, with the
     same bands at every trade-off. The pool is what :func:`excalibr.solver.engines.new_pool` made, or what an earlier
-    call left in it; ``first_rankings`` and ``first_prices`` are a start for the first trade-off, if there are any.
+    call left in it; ``first_rankings`` and ``first_prices`` (T, r) are where to start, either may be empty.
     ``group_of`` (n,) and ``group_limits`` (G,) allow so many of each group in a ranking, if there are any. Returns
     rankings (T, r + 1, k), weights (T, r + 1), prices (T, r), the gaps that these prove (T,), and of each trade-off the
     number of rankings, the status and the sorts (T, 3).
@@ -167,9 +168,11 @@ def close_program(
         program, unit = scaled_program(gains, indptr, indices, values, penalty, position_weights, slot_order)
         factor = factors[t] / unit
         if t == 0:
-            _take_first(program, master, centred, factor, first_rankings, slot_order, first_prices, unit, best)
+            _take_rankings(program, master, centred, factor, first_rankings, slot_order)
+        given = first_prices.shape[0] > 0
+        if given:
+            _take_prices(first_prices[t], unit, program.below, program.above, best)
         allowed = tolerance * max(1.0, factors[t] * spread)
-        given = t == 0 and first_prices.size > 0
         sorts = close_gap(
             *(program, sorting, master, centred, factor, best, given, t > 0),
             *(SAFETY * allowed / unit, max_sorts, order),
@@ -210,26 +213,22 @@ def _keep_lottery(program: Program, master: Master, slot_order: Integers, rankin
 
 
 @compiled
-def _take_first(
-    program: Program,
-    master: Master,
-    centred: Floats,
-    factor: float,
-    rankings: Integers,
-    slot_order: Integers,
-    first_prices: Floats,
-    unit: float,
-    prices: Floats,
+def _take_rankings(
+    program: Program, master: Master, centred: Floats, factor: float, rankings: Integers, slot_order: Integers
 ) -> None:
-    """Put the rankings of a first answer into the pool, and its prices in the program's unit, inside their box."""
+    """Put the rankings of a first answer into the pool."""
     by_rank = np.empty(slot_order.size, dtype=np.int64)
     for ranking in range(rankings.shape[0]):
         for rank in range(slot_order.size):
             by_rank[rank] = rankings[ranking, slot_order[rank]]
         add_ranking(program, master, centred, factor, by_rank)
-    for category in range(first_prices.size):
-        price = first_prices[category] / unit
-        prices[category] = min(max(price, -program.below[category]), program.above[category])
+
+
+@lean
+def _take_prices(first: Floats, unit: float, below: Floats, above: Floats, prices: Floats) -> None:
+    """First prices in the program's unit, inside their box."""
+    for category in range(prices.size):
+        prices[category] = min(max(first[category] / unit, -below[category]), above[category])
 
 
 @compiled

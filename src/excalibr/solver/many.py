@@ -142,18 +142,19 @@ def _solve_one(
     """The choice of :func:`excalibr.solver.engines.answer`: the quicker engine, the simplex where that one stalls."""
     r, k = own.penalty.shape[1], own.position_weights.size
     rankings, weights, prices = np.empty((0, 0), dtype=np.int64), np.empty(0), np.empty(0)
-    gap, status, sorts = np.inf, STALLED, 0
+    starts, gap, status, sorts = np.empty((0, 0)), np.inf, STALLED, 0
     if not _prefers_simplex(own.gains, own.penalty, k):
         rankings, weights, prices, gap, status, sorts = solve(
             *(own.gains, own.indptr, own.indices, own.values, own.penalty, own.position_weights, tolerance, max_sorts)
         )
+        starts = prices.reshape((1, r))
     if status != STALLED or sorts >= max_sorts:
         return rankings, weights, prices, gap
     none = np.empty(0, dtype=np.int64)
     pool = _new_pool(k, r, weights.size)
     found = close(
         *(own.gains, own.indptr, own.indices, own.values, own.penalty.reshape((1, 6, r)), own.position_weights),
-        *(np.ones(1), tolerance, max_sorts - sorts, none, none, rankings, prices),
+        *(np.ones(1), tolerance, max_sorts - sorts, none, none, rankings, starts),
         *(pool.rankings, pool.shares, pool.relevance, pool.basis, pool.piece, pool.counts),
     )
     if found[3][0] >= gap:

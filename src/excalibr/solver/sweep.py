@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from excalibr._types import Floats
 from excalibr.policy import Policy
 from excalibr.problem import Limits, Problem
 from excalibr.solver.arranged import policy_of, solve_arranged
@@ -52,10 +53,15 @@ class Sweep:
         """The optimum at one trade-off."""
         return self.solve_all([self._arrangement.problem.with_trade_off(trade_off)])[0]
 
-    def solve_all(self, problems: Sequence[Problem], limits: Limits | None = None) -> list[Policy]:
-        """The optima of the same problem at several trade-offs, found in this order, in one call of the kernel."""
+    def solve_all(
+        self, problems: Sequence[Problem], limits: Limits | None = None, prices: Floats | None = None
+    ) -> list[Policy]:
+        """The optima of the same problem at several trade-offs, found in this order, in one call of the kernel.
+
+        ``prices`` (T, r) are near those of the optima, where that is known.
+        """
         limits = limits or self._limits
-        policies = self._solve(list(problems), limits)
+        policies = self._solve(list(problems), limits, prices)
         for place, policy in enumerate(policies):
             if policy.problem.trade_off in (0.0, 1.0):
                 policies[place] = at_end(policy, limits, self._solve_one)
@@ -64,7 +70,7 @@ class Sweep:
     def _solve_one(self, problem: Problem, limits: Limits) -> Policy:
         return self._solve([problem], limits)[0]
 
-    def _solve(self, problems: list[Problem], limits: Limits) -> list[Policy]:
+    def _solve(self, problems: list[Problem], limits: Limits, prices: Floats | None = None) -> list[Policy]:
         if not self._together or not problems:
             return [solve_arranged(problem, limits) for problem in problems]
         arrangement = self._arrangement
@@ -76,6 +82,7 @@ class Sweep:
             limits,
             self._pool,
             groups=arrangement.watched,
+            prices=prices,
         )
         return [
             solve_arranged(problem, limits) if found.status == STALLED else self._policy(problem, found)

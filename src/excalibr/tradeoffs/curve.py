@@ -56,12 +56,17 @@ class Curve:
         """The optimum at λ."""
         return self.at_all([trade_off])[0]
 
-    def at_all(self, trade_offs: Sequence[float], tolerance: float | None = None) -> list[Point]:
-        """The optima at several λ, quickest in rising order; to another tolerance than the curve's, if one is given."""
+    def at_all(
+        self, trade_offs: Sequence[float], tolerance: float | None = None, prices: Floats | None = None
+    ) -> list[Point]:
+        """The optima at several λ, quickest in rising order; to another tolerance than the curve's, if one is given.
+
+        ``prices`` (T, r) are near those of the optima, where that is known.
+        """
         self.solves += len(trade_offs)
         limits = self.limits if tolerance is None else replace(self.limits, tolerance=tolerance)
         problems = [self.problem.with_trade_off(trade_off) for trade_off in trade_offs]
-        return [_point(policy) for policy in self._sweep.solve_all(problems, limits)]
+        return [_point(policy) for policy in self._sweep.solve_all(problems, limits, prices)]
 
     def gap_at(self, trade_off: float, point: Point, prices: Floats) -> float:
         """How far below any policy a point can be at λ, by the bound that these prices prove."""

@@ -13,6 +13,7 @@ from math import hypot
 
 import numpy as np
 
+from excalibr._types import Floats
 from excalibr.errors import InputError, explain
 from excalibr.problem import is_real, is_whole
 from excalibr.tradeoffs.curve import Curve, Point, chord
@@ -44,7 +45,7 @@ def trace(curve: Curve, tolerance: float = 1e-4, max_vertices: int | None = None
         if not places:
             return _frontier(curve, stops, max(apart, default=0.0) + solved_to)
         chords = [chord(stops[place].point, stops[place + 1].point) for place in places]
-        points = curve.at_all(chords, solved_to)
+        points = curve.at_all(chords, solved_to, _starts(stops, places, chords))
         for place, point in zip(reversed(places), reversed(points), strict=True):
             _split(curve, stops, place, point, max(EXACT, solved_to))
 
@@ -106,14 +107,28 @@ def _apart(curve: Curve, left: _Stop, right: _Stop, wanted: float) -> float:
 
 def _bounded(curve: Curve, left: _Stop, right: _Stop) -> float:
     """The distance between the chord and the parallel to it that prices between those of the two points prove."""
+    trade_off = chord(left.point, right.point)
+    prices = _prices_between(left, right, trade_off)
+    if prices is None:
+        return float("inf")
+    return _distance_above(curve, trade_off, curve.gap_at(trade_off, left.point, prices))
+
+
+def _starts(stops: list[_Stop], places: list[int], trade_offs: list[float]) -> Floats | None:
+    """(T, r) prices between those of each stretch's ends, near those of the optimum that is looked for."""
+    pairs = zip(places, trade_offs, strict=True)
+    found = [_prices_between(stops[place], stops[place + 1], trade_off) for place, trade_off in pairs]
+    return None if any(prices is None for prices in found) else np.array(found)
+
+
+def _prices_between(left: _Stop, right: _Stop, trade_off: float) -> Floats | None:
+    """Prices between those of two points, in the proportion of the λ."""
     prices, others = left.point.policy.category_prices, right.point.policy.category_prices
     between = right.point.trade_off - left.point.trade_off
     if prices is None or others is None or between <= 0.0:
-        return float("inf")
-    trade_off = chord(left.point, right.point)
+        return None
     share = (trade_off - left.point.trade_off) / between
-    gained = curve.gap_at(trade_off, left.point, (1.0 - share) * prices + share * others)
-    return _distance_above(curve, trade_off, gained)
+    return np.asarray((1.0 - share) * prices + share * others)
 
 
 def _furthest(curve: Curve, left: _Stop, right: _Stop) -> float:
