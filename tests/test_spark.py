@@ -6,14 +6,17 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from excalibr import Reranker
-from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables
+from tests.cli.reranking import run, write
+from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables, one_by_one
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'excalibr[spark]'")
 if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
@@ -80,6 +83,20 @@ def test_spark_gives_what_a_local_reranker_gives_to_the_bit(session: Any, tables
     local = LOCAL.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
     assert in_order(slates, "rank").to_pydict() == local.to_pydict()
     assert slates.columns == local.column_names
+
+
+def test_one_by_one_threads_the_command_line_and_spark_agree(session: Any, tables: Invented, tmp_path: Path) -> None:
+    alone = one_by_one(tables, k=5, trade_off=0.4, seed=3)
+    by_threads = [
+        replace(LOCAL, threads=threads).rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
+        for threads in (1, 2)
+    ]
+    assert run(write(tmp_path, tables)).exit_code == 0
+    candidates, history = frames(session, tables)
+    by_spark = in_order(on_spark.rerank(candidates, tables.items, history=history, **OPTIONS), "rank")
+    for slates in (*by_threads, pq.read_table(tmp_path / "slates.parquet"), by_spark):
+        assert slates.to_pydict() == by_threads[0].to_pydict()
+    assert by_spark.column("item_id").to_pylist() == [item for user in sorted(alone) for item in alone[user]]
 
 
 def test_items_and_history_may_be_local_or_on_spark(session: Any, tables: Invented) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from excalibr import calibrate, targets
+
 GENRES = ("art", "buddy", "crime", "drama", "epic")
 
 
@@ -38,6 +40,19 @@ def invented_tables(
     genres = ["|".join(random.choice(GENRES, random.integers(1, 4), replace=False)) for _ in range(items)]
     history = {"user_id": np.repeat(names, 6), "item_id": random.integers(0, items, 6 * users)}
     return Invented(pa.table(candidates), pa.table({"item_id": np.arange(items), "genres": genres}), pa.table(history))
+
+
+def one_by_one(tables: Invented, k: int, trade_off: float, seed: int) -> dict[Any, list[int]]:
+    """Each user's slate by ``calibrate`` and ``sample`` alone."""
+    candidates, history = tables.candidates.to_pandas(), tables.history.to_pandas()
+    shares = tables.items.to_pandas()["genres"].str.get_dummies("|").to_numpy(float)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    slates = {}
+    for user, own in candidates.sort_values("item_id").groupby("user_id"):
+        wanted = targets.history(shares, np.sort(history["item_id"][history["user_id"] == user]))
+        policy = calibrate(own["score"].to_numpy(), shares[own["item_id"]], wanted, k=k, trade_off=trade_off)
+        slates[user] = own["item_id"].to_numpy()[policy.sample(seed=seed, key=user)].tolist()
+    return slates
 
 
 GENRE_COLUMNS: dict[str, Any] = {"category": "genres", "separator": "|"}

@@ -1,0 +1,37 @@
+"""The command ``excalibr rerank`` on small tables: files to read, arguments, and what must come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from typer.testing import CliRunner, Result
+
+from excalibr import Reranker
+from excalibr.cli.application import application
+from tests.tables.invented import GENRE_COLUMNS, Invented
+
+GENRES = ["--category", "genres", "--separator", "|"]
+ASKED = ["-k", "5", "--trade-off", "0.4", "--seed", "3", *GENRES]
+
+
+def write(folder: Path, tables: Invented, rows: int = 60) -> list[str]:
+    """Parquet files with small row groups, in which most users straddle two; and the arguments that read them."""
+    for name in ("candidates", "items", "history"):
+        pq.write_table(getattr(tables, name), folder / f"{name}.parquet", row_group_size=rows)
+    return arguments(folder)
+
+
+def arguments(folder: Path, candidates: str = "candidates.parquet", out: str = "slates.parquet") -> list[str]:
+    beside = ["--items", str(folder / "items.parquet"), "--history", str(folder / "history.parquet")]
+    return ["rerank", str(folder / candidates), *beside, *ASKED, "-o", str(folder / out)]
+
+
+def run(given: list[str], **options: Any) -> Result:
+    return CliRunner().invoke(application, given, **options)
+
+
+def expected(tables: Invented, reranker: Reranker | None = None) -> Any:
+    reranker = reranker or Reranker(k=5, trade_off=0.4, seed=3)
+    return reranker.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)

@@ -1,0 +1,179 @@
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from excalibr.cli.rerank import job as jobs
+from excalibr.cli.rerank import streams
+from excalibr.cli.rerank.parts import Run
+from excalibr.errors import InputError
+from tests.cli.reranking import arguments, expected, run, write
+from tests.tables.invented import Invented, invented_tables
+
+pytestmark = pytest.mark.usefixtures("small_chunks")
+
+PROGRAM = """
+import sys
+from excalibr.cli import main
+from excalibr.cli.rerank import job, sources
+job.CHUNK_ROWS = sources.BATCH_ROWS = 60
+sys.argv = ["excalibr", *{arguments!r}]
+main()
+"""
+
+
+class Stop(Exception):
+    """What a kill looks like from inside; files are then not tidied up either."""
+
+
+def stop(*_: object) -> None:
+    raise Stop
+
+
+def test_a_run_that_was_stopped_anywhere_ends_with_the_same_bytes(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every rename is a moment at which what is on disk changes; the run is stopped before and after each of them."""
+    given = [*write(tmp_path, tables), "--report", str(tmp_path / "report.parquet")]
+    assert run(given).exit_code == 0
+    whole = (tmp_path / "slates.parquet").read_bytes(), (tmp_path / "report.parquet").read_bytes()
+    rename, moments = Path.replace, 0
+    while True:
+        for name in ("slates.parquet", "report.parquet"):
+            (tmp_path / name).unlink(missing_ok=True)
+        shutil.rmtree(tmp_path / "slates.parquet.parts", ignore_errors=True)
+        left = [moments]
+
+        def stopped(path: Path, target: Path, left: list[int] = left) -> Path:
+            if left[0] == 0:
+                raise Stop
+            left[0] -= 1
+            done = rename(path, target)
+            if left[0] == 0:
+                raise Stop
+            left[0] -= 1
+            return done
+
+        with monkeypatch.context() as killed:
+            killed.setattr(Path, "replace", stopped)
+            killed.setattr(Path, "unlink", lambda *_, **__: None)
+            ended = run(given)
+        if ended.exit_code == 0:
+            break
+        assert isinstance(ended.exception, Stop)
+        assert run([*given, "--resume"]).exit_code == 0
+        assert ((tmp_path / "slates.parquet").read_bytes(), (tmp_path / "report.parquet").read_bytes()) == whole
+        moments += 1
+    assert moments > 20
+
+
+def test_a_killed_process_goes_on_with_resume(tmp_path: Path) -> None:
+    tables = invented_tables(users=600)
+    given = write(tmp_path, tables)
+    program = PROGRAM.format(arguments=given)
+    process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
+    parts = tmp_path / "slates.parquet.parts"
+    deadline = time.monotonic() + 300
+    while not (parts / "part-000005.json").exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (tmp_path / "slates.parquet").exists()
+    done = len(list(parts.glob("*.json")))
+    resumed = PROGRAM.format(arguments=[*given, "--resume"])
+    subprocess.run([sys.executable, "-c", resumed], check=True, capture_output=True)
+    assert done > 5
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_a_run_that_was_stopped_after_sorting_goes_on(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "BUCKET_ROWS", 100)
+    monkeypatch.setattr(streams, "SAMPLED", 5)
+    given = write(tmp_path, tables.shuffled(2))
+    make, made = jobs._make_part, []
+
+    def made_twice(*arguments: Any) -> Any:
+        made.append(make(*arguments))
+        return made[-1] if len(made) < 3 else stop()
+
+    with monkeypatch.context() as killed:
+        killed.setattr(jobs, "_make_part", made_twice)
+        assert isinstance(run(given).exception, Stop)
+    assert run([*given, "--resume"]).exit_code == 0
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_a_run_that_was_stopped_while_it_tidied_up_ends_with_the_same_content(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, tables)
+    given = arguments(tmp_path, out="slates.csv")
+
+    def stopped(run: Run) -> None:
+        next(run.folder.glob("part-000002.slates.arrow")).unlink()
+        stop()
+
+    with monkeypatch.context() as killed:
+        killed.setattr(Run, "clear", stopped)
+        assert isinstance(run(given).exception, Stop)
+    assert run([*given, "--resume"]).exit_code == 0
+    assert pa.csv.read_csv(tmp_path / "slates.csv").equals(expected(tables))
+    assert not (tmp_path / "slates.csv.parts").exists()
+
+
+def test_parts_that_are_done_are_not_solved_again(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = write(tmp_path, tables)
+    with monkeypatch.context() as killed:
+        killed.setattr(Run, "finish", stop)
+        assert isinstance(run(given).exception, Stop)
+    monkeypatch.setattr(jobs, "_make_part", lambda *_: pytest.fail("solved again"))
+    assert run([*given, "--resume"]).exit_code == 0
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_a_finished_run_has_nothing_to_resume(tmp_path: Path, tables: Invented) -> None:
+    given = write(tmp_path, tables)
+    assert run(given).exit_code == 0
+    before = (tmp_path / "slates.parquet").stat().st_mtime_ns
+    result = run([*given, "--resume"])
+    assert (result.exit_code, result.output) == (0, "The outputs are complete: nothing is left to do.\n")
+    assert (tmp_path / "slates.parquet").stat().st_mtime_ns == before
+
+
+def test_a_run_with_other_options_is_not_resumed(tmp_path: Path, tables: Invented) -> None:
+    given = write(tmp_path, tables)
+    parts = tmp_path / "slates.parquet.parts"
+    parts.mkdir()
+    (parts / "run.json").write_text(json.dumps({"stamp": "another"}))
+    result = run([*given, "--resume"])
+    assert isinstance(result.exception, InputError)
+    assert "is of a run with other inputs or options" in str(result.exception)
+    assert run(given).exit_code == 0
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_an_interrupt_leaves_no_output_and_says_how_to_go_on(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jobs, "_make_part", interrupted)
+    result = run(write(tmp_path, tables))
+    assert (result.exit_code, result.output) == (130, "excalibr: interrupted. Go on with --resume.\n")
+    assert not (tmp_path / "slates.parquet").exists()
