@@ -66,7 +66,14 @@ class Curve:
         self.solves += len(trade_offs)
         limits = self.limits if tolerance is None else replace(self.limits, tolerance=tolerance)
         problems = [self.problem.with_trade_off(trade_off) for trade_off in trade_offs]
-        return [_point(policy) for policy in self._sweep.solve_all(problems, limits, prices)]
+        policies = self._sweep.solve_all(problems, limits, prices)
+        if not policies:
+            return []
+        costs = self.problem.divergence.costs(np.array([policy.shares for policy in policies])).sum(axis=1)
+        return [
+            Point(policy.relevance, cost, policy.problem.trade_off, policy)
+            for policy, cost in zip(policies, costs.tolist(), strict=True)
+        ]
 
     def gap_at(self, trade_off: float, point: Point, prices: Floats) -> float:
         """How far below any policy a point can be at λ, by the bound that these prices prove."""
@@ -115,7 +122,3 @@ def mix(left: Point, right: Point, share: float, trade_off: float, prices: Float
     rankings, weights = rankings[order], weights[order]
     gap = float("nan") if prices is None else proven_gap(problem, rankings, weights, prices)
     return Policy(problem, rankings, weights, gap, prices)
-
-
-def _point(policy: Policy) -> Point:
-    return Point(policy.relevance, policy.cost, policy.problem.trade_off, policy)

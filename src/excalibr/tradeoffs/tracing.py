@@ -24,7 +24,7 @@ __all__ = ["trace"]
 EXACT = 1e-9
 """The distance within which points are the same, and on a chord, when every vertex is asked for."""
 
-PART_FOR_SOLVES = 0.02
+PART_FOR_SOLVES = 0.25
 """How exactly points are solved, as a part of the tolerance."""
 
 VERTICAL = 1e18
@@ -37,17 +37,17 @@ def trace(curve: Curve, tolerance: float = 1e-4, max_vertices: int | None = None
     """A polyline within ``tolerance`` of the curve; every vertex of it for 0."""
     wanted = _checked(tolerance, max_vertices, curve)
     solved_to = max(curve.limits.tolerance, PART_FOR_SOLVES * wanted)
-    near = max(wanted - solved_to, EXACT)
+    near = max(wanted, EXACT + solved_to)
     stops = [_Stop(curve.most_relevant, 0.0, 0.0), _Stop(curve.best_calibrated, 1.0, 1.0)]
     while True:
-        apart = [_apart(curve, left, right, near) for left, right in pairwise(stops)]
+        apart = [_apart(curve, left, right, near, solved_to) for left, right in pairwise(stops)]
         places = _too_far(apart, near, len(stops), max_vertices)
         if not places:
-            return _frontier(curve, stops, max(apart, default=0.0) + solved_to)
+            return _frontier(curve, stops, max(apart, default=0.0))
         chords = [chord(stops[place].point, stops[place + 1].point) for place in places]
         points = curve.at_all(chords, solved_to, _starts(stops, places, chords))
         for place, point in zip(reversed(places), reversed(points), strict=True):
-            _split(curve, stops, place, point, max(EXACT, solved_to))
+            _split(curve, stops, place, point, near)
 
 
 @dataclass(slots=True)
@@ -82,25 +82,27 @@ def _too_far(apart: list[float], near: float, count: int, max_vertices: int | No
     return sorted(sorted(places, key=lambda place: -apart[place])[: max(max_vertices - count, 0)])
 
 
-def _split(curve: Curve, stops: list[_Stop], place: int, point: Point, same: float) -> None:
-    """Put the optimum at a chord's λ between its ends; one that is an end, or on the chord, shows where these are."""
+def _split(curve: Curve, stops: list[_Stop], place: int, point: Point, near: float) -> None:
+    """Put the optimum at a chord's λ between its ends, unless it shows that the curve is near the chord."""
     left, right = stops[place], stops[place + 1]
     left.apart = UNKNOWN
-    if _distance(curve, left.point, point) <= same:
+    gained = max(point.value(point.trade_off) - left.point.value(point.trade_off), 0.0) + point.policy.gap
+    above = _distance_above(curve, point.trade_off, gained)
+    if above <= near:
+        left.apart = above
+    elif _distance(curve, left.point, point) <= EXACT:
         left.high = max(left.high, point.trade_off)
-    elif _distance(curve, point, right.point) <= same:
+    elif _distance(curve, point, right.point) <= EXACT:
         right.low = min(right.low, point.trade_off)
-    elif _above_chord(curve, left, point) <= same:
-        left.high = right.low = point.trade_off
     else:
         stops.insert(place + 1, _Stop(point, point.trade_off, point.trade_off))
 
 
-def _apart(curve: Curve, left: _Stop, right: _Stop, wanted: float) -> float:
+def _apart(curve: Curve, left: _Stop, right: _Stop, near: float, solved_to: float) -> float:
     """How far the curve can be from the chord, as the touching lines show it or, where that is not enough, a bound."""
     if left.apart == UNKNOWN:
-        left.apart = _furthest(curve, left, right)
-        if wanted < left.apart <= WORTH_A_BOUND * wanted:
+        left.apart = _furthest(curve, left, right) + solved_to
+        if near < left.apart <= WORTH_A_BOUND * near:
             left.apart = min(left.apart, _bounded(curve, left, right))
     return left.apart
 
@@ -152,12 +154,6 @@ def _slope(trade_off: float, width: float, fall: float) -> float:
 
 def _distance(curve: Curve, left: Point, right: Point) -> float:
     return hypot((left.relevance - right.relevance) / curve.relevance_unit, left.cost - right.cost)
-
-
-def _above_chord(curve: Curve, left: _Stop, point: Point) -> float:
-    """How far an optimum at the chord's λ lies above the chord, with relevance in units of the scores' spread."""
-    gained = point.value(point.trade_off) - left.point.value(point.trade_off)
-    return _distance_above(curve, point.trade_off, max(gained, 0.0))
 
 
 def _distance_above(curve: Curve, trade_off: float, gained: float) -> float:
