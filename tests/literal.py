@@ -134,7 +134,10 @@ def _curved(literal: Literal, trade_off: float, at_least: float | None, at_most:
     program = cp.Problem(cp.Maximize(objective), limits)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the solution may be inaccurate; the status says so too
-        program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+        try:
+            program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+        except cp.SolverError:  # Clarabel's way to give up; whatever it found by then is of no use
+            return np.nan
     if program.status == "infeasible":
         return None
     return float(program.value) if program.status == "optimal" else np.nan

@@ -20,8 +20,9 @@ __all__ = ["at_end"]
 STEPS_INSIDE = (1e-3, 1e-5, 1e-7)
 """How far inside to look, relative to the spread of the scores, in turn."""
 
-FINEST = 1e-14
-"""The smallest tolerance that is asked of a solve."""
+EXACTNESS, FINEST = 2e-8, 1e-14
+"""How exactly the second aim is solved, and the smallest tolerance that is asked for it. The simplex method leaves what
+earns less than 1e-11, and with a step of 1e-3 that is reached just so."""
 
 
 def at_end(end: Policy, limits: Limits, solve: Callable[[Problem, Limits], Policy]) -> Policy:
@@ -32,7 +33,7 @@ def at_end(end: Policy, limits: Limits, solve: Callable[[Problem, Limits], Polic
     if limits.max_sorts is not None or end.category_prices is None or not _has_ties(end):
         return end
     for step in STEPS_INSIDE:
-        inside = solve(_a_step_inside(end.problem, step), replace(limits, tolerance=max(FINEST, 1e-9 * step)))
+        inside = solve(_a_step_inside(end.problem, step), replace(limits, tolerance=max(FINEST, EXACTNESS * step)))
         gap = proven_gap(end.problem, inside.rankings, inside.weights, end.category_prices)
         if gap <= max(end.gap, 1e-10 * max(1.0, float(np.ptp(end.problem.gains)))):
             return Policy(end.problem, inside.rankings, inside.weights, gap, end.category_prices)
