@@ -69,7 +69,8 @@ def close_gap(
     """
     r = program.low.size
     limit = min(max_sorts, SORTS_A_CATEGORY * (r + 10))
-    search = _new_search(order.size, r, SMOOTHING_IF_GIVEN if given else FIRST_SMOOTHING)
+    first_smoothing = FIRST_SMOOTHING if r > 2 else 0.0  # a single price difference does not swing
+    search = _new_search(order.size, r, SMOOTHING_IF_GIVEN if given else first_smoothing)
     alive = master.counts[RANKINGS_FOUND] == 0 or resume(program, master, factor, fresh)
     if master.counts[RANKINGS_FOUND] > 0 and not given:
         _between(program.below, program.above, prices, master.prices, 0.0, prices)

@@ -36,7 +36,7 @@ FEW_CATEGORIES = 12
 FEW_FOR_GENTLE_SLOPES = 20
 GENTLE = 0.75
 """Up to so many categories the simplex is quicker than the proximal method; the second where most candidates are shown
-(n ≤ 2k) and the penalty's slope is at most this part of the spread of the gains."""
+(n ≤ 2k), and the penalty's slope is at most this part of the spread of the gains, or nobody gains more than others."""
 
 ROOM = 64
 ROOM_A_CATEGORY = 6
@@ -90,7 +90,8 @@ def prefers_simplex(gains: Floats, penalty: Floats, k: int) -> bool:
         return True
     if rows > FEW_FOR_GENTLE_SLOPES or gains.size > 2 * k:
         return False
-    return bool(penalty[3].max() <= GENTLE * (gains.max() - gains.min()))
+    spread = gains.max() - gains.min()
+    return bool(spread == 0.0 or penalty[3].max() <= GENTLE * spread)
 
 
 def sorts_allowed(limits: Limits) -> int:
