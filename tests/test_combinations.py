@@ -60,8 +60,8 @@ def check(pair: Pair, policy: Policy, draws: str) -> None:
     slack = SLACK if draws == "even" else 1e-7
     means: dict[str, Any] = {"shares": policy.shares, "relevance": policy.relevance, "cost": policy.cost}
     assert within(pair, policy, **means, slack=slack).all()
-    if draws == "lottery":  # a frontier's points are solved to a quarter of its tolerance
-        assert policy.gap <= (0.25 * c.TOLERANCE + 1e-8 if "frontier" in pair else 1e-8)
+    if draws == "lottery":  # a frontier's points are solved to two fifths of its tolerance
+        assert policy.gap <= (0.4 * c.TOLERANCE + 1e-8 if "frontier" in pair else 1e-8)
     if draws == "single":
         assert len(policy.weights) == 1
         check_single(pair, policy)

@@ -15,7 +15,7 @@ from excalibr.errors import GapWarning
 from excalibr.policy import Policy
 from excalibr.problem import Limits, Problem
 from excalibr.solver.arranged import solve_arranged, thinned
-from excalibr.solver.arrangement import Arrays
+from excalibr.solver.arrangement import program_of
 from excalibr.solver.ends import at_end
 from excalibr.solver.engines import answer
 from excalibr.solver.sweep import Sweep
@@ -60,15 +60,6 @@ def prepare() -> None:
     from excalibr.solver.many import prepare_ranges  # which only batches need
 
     prepare_ranges()
-
-
-def program_of(problem: Problem) -> Arrays:
-    """A plain problem as the kernel takes it."""
-    rows = problem.memberships
-    penalty = np.zeros((6, problem.r))  # problem.penalty.table(), in a third of the time
-    penalty[:2] = problem.target
-    penalty[2:4] = problem.trade_off
-    return problem.gains, rows.indptr, rows.indices, rows.values, penalty, problem.position_weights
 
 
 def _solve(problem: Problem, limits: Limits) -> Policy:

@@ -12,7 +12,7 @@ import numpy as np
 from excalibr._jit import FLOAT_ROWS, FLOATS, INTEGERS, RANKINGS, compiled, entry
 from excalibr._types import Floats, Integers
 from excalibr.problem import Problem
-from excalibr.solver.arrangement import Arrays, arrange
+from excalibr.solver.arrangement import Arrays, arrange, program_of
 from excalibr.solver.capped import Sorting, best_ranking, new_sorting
 from excalibr.solver.merging import no_lists
 from excalibr.solver.ordering import sort_descending
@@ -37,9 +37,7 @@ def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Fl
         (r,) category prices; those outside the penalty's slopes are brought inside, which keeps the bound valid.
     """
     if problem.terms is None:
-        rows = problem.memberships
-        arrays = (problem.gains, rows.indptr, rows.indices, rows.values)
-        return gap_of((*arrays, problem.penalty.table(), problem.position_weights), rankings, weights, prices)
+        return gap_of(program_of(problem), rankings, weights, prices)
     arrangement = arrange(problem)
     by_row = arrangement.rows_of(prices)
     steepness = float(np.abs(by_row[problem.r :]).max(initial=0.0))

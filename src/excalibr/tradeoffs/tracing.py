@@ -24,7 +24,7 @@ __all__ = ["trace"]
 EXACT = 1e-9
 """The distance within which points are the same, and on a chord, when every vertex is asked for."""
 
-PART_FOR_SOLVES = 0.25
+PART_FOR_SOLVES = 0.4
 """How exactly points are solved, as a part of the tolerance."""
 
 VERTICAL = 1e18
