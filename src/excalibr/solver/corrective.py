@@ -22,6 +22,10 @@ IDLE = 1e-11
 
 WORTH_ADDING = 1e-13
 
+EFFORT = 1_000_000_000
+"""Multiplications after which the lottery found so far has to do: some seconds, which only hundreds of categories need.
+A count, so that answers do not depend on a machine's speed."""
+
 
 @compiled
 def close_curved_gap(
@@ -55,10 +59,12 @@ def close_curved_gap(
     count = _add(program, order, rankings, values, shares, count)
     limit = min(max_sorts, SORTS_A_CATEGORY * (r + 10))
     sorts = 1
+    effort = 0
     while True:
-        mix_rankings(program, parts, values, shares, count, tolerance, trial, weights)
+        steps = mix_rankings(program, parts, values, shares, count, tolerance, trial, weights)
         objective = _value(program, values, shares, weights, count)
-        if bound - objective <= tolerance or sorts >= limit:
+        effort += steps * count * parts.category.size**2
+        if bound - objective <= tolerance or sorts >= limit or effort >= EFFORT:
             break
         latest = _sort(program, sorting, trial, adjusted, order, spare)
         sorts += 1

@@ -76,8 +76,8 @@ def mix_rankings(
     tolerance: float,
     prices: Floats,
     weights: Floats,
-) -> None:
-    """Fill ``weights[:count]`` and ``prices`` with the optimum over the first ``count`` rankings, within a gap.
+) -> int:
+    """Fill ``weights[:count]`` and ``prices`` with the optimum over the first ``count`` rankings; returns the steps.
 
     ``shares`` has a row a ranking. Starts from ``prices``. Every step goes toward a point where all products of slack
     and multiplier are a part of what they are now, and ends short of where one of the two would vanish.
@@ -98,7 +98,9 @@ def mix_rankings(
     moves = np.empty((2, count))
     level = np.empty(1)
     _begin(parts, values, shares, count, v, level, weights, slack, work)
-    for _ in range(MAX_STEPS):
+    steps = 0
+    while steps < MAX_STEPS:
+        steps += 1
         closeness = _complementarity(parts, v, weights, slack, count, work)
         amiss = _fill_system(
             program, parts, shares, count, v, weights, slack, work, CENTRING * closeness, system, right
@@ -120,6 +122,7 @@ def mix_rankings(
     prices[:] = 0.0
     for part in range(m):
         prices[parts.category[part]] += parts.side[part] * v[part]
+    return steps
 
 
 @lean
