@@ -7,8 +7,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Booleans", "Floats", "Integers"]
+__all__ = ["PLACE", "Booleans", "Floats", "Integers", "Places"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Booleans: TypeAlias = NDArray[np.bool_]
+
+Places: TypeAlias = NDArray[np.uint32]
+PLACE = np.uint32
+"""Numbers of candidates, ranks and entries inside the kernels: compiled code need not ask whether they are negative,
+which is up to half of the time of its inner loops."""

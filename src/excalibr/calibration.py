@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from excalibr import methods
 from excalibr.errors import InputError, InputTypeError, TruncationWarning, explain, unknown_name
 from excalibr.policy import Policy
-from excalibr.problem import Band, ByCategory, CategoriesLike, Limits, Problem, Shown
+from excalibr.problem import Band, ByCategory, CategoriesLike, Limits, Problem, Shown, Wishes
 
 if TYPE_CHECKING:
     from excalibr.draws import Budget
@@ -139,27 +139,15 @@ def calibrate(
     >>> policy.distribution.tolist(), round(policy.relevance, 6)
     ([0.5, 0.5], 0.7)
     """
-    problem, limits = _asked(
-        scores,
-        categories,
-        target,
-        k=k,
-        trade_off=_one_aim(trade_off, relevance_loss, max_deviation),
-        position_weights=position_weights,
-        divergence=divergence,
-        attribute_weights=attribute_weights,
-        category_weights=category_weights,
-        relative=relative,
-        floors=floors,
-        caps=caps,
-        max_per_category=max_per_category,
-        pinned=pinned,
-        shown=shown,
-        normalise=normalise,
-        draws=draws,
-        tolerance=tolerance,
-        max_sorts=max_sorts,
+    if draws not in DRAWS:
+        raise unknown_name("draws", draws, DRAWS)
+    wishes = Wishes(
+        divergence, attribute_weights, category_weights, relative, floors, caps, max_per_category, pinned, shown
     )
+    aim = _one_aim(trade_off, relevance_loss, max_deviation)
+    problem = Problem.read(scores, categories, target, k, aim, position_weights, normalise, wishes)
+    _warn_of_truncation(problem, stacklevel=3)
+    limits = Limits(tolerance, max_sorts)
     _require_excalibr(method, draws, relevance_loss, max_deviation)
     if relevance_loss is not None or max_deviation is not None:
         return _within_budget(draws, problem, limits, relevance_loss, max_deviation)
@@ -266,14 +254,18 @@ def _asked(
     if draws not in DRAWS:
         raise unknown_name("draws", draws, DRAWS)
     problem = Problem.of(scores, categories, target, **asked)
+    _warn_of_truncation(problem, stacklevel=4)
+    return problem, Limits(tolerance=tolerance, max_sorts=max_sorts)
+
+
+def _warn_of_truncation(problem: Problem, stacklevel: int) -> None:
     if problem.k == problem.n > 1:
         warnings.warn(
             f"k = n = {problem.n}: with no candidates to spare, re-ranking can only change the order. "
             "Pass more candidates than slots.",
             TruncationWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
-    return problem, Limits(tolerance=tolerance, max_sorts=max_sorts)
 
 
 _NOT_FOR_PATHS = {

@@ -8,7 +8,8 @@ import numpy as np
 
 from excalibr.problem import Limits, Problem
 from excalibr.solver import program_of
-from excalibr.solver.engines import Answer, Groups, close, new_pool
+from excalibr.solver.engines import Answer, Groups, close
+from excalibr.solver.master import new_pool
 
 NO_GROUPS = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 

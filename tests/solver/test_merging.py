@@ -4,16 +4,17 @@ import numba
 import numpy as np
 import pytest
 
+from excalibr._types import PLACE
 from excalibr.solver.merging import new_lists, rank_by_lists
-from excalibr.solver.ordering import sort_afresh
+from excalibr.solver.ordering import new_spare, sort_afresh
 
 
 @numba.njit
 def _ranked(gains, indices, prices, count):  # type: ignore[no-untyped-def]
     """The orders at one set of prices after another, each from the last one."""
     n = gains.size
-    order = np.arange(n)
-    sort_afresh(gains, order, np.empty(n, dtype=np.int64), n)
+    order = np.arange(n, dtype=PLACE)
+    sort_afresh(gains, order, new_spare(n), n)
     lists = new_lists(np.arange(n + 1), indices, order, prices.shape[1], count)
     found = np.zeros((prices.shape[0], n), dtype=np.int64)
     keys = np.empty(n)
@@ -22,7 +23,7 @@ def _ranked(gains, indices, prices, count):  # type: ignore[no-untyped-def]
             keys[candidate] = gains[candidate] - prices[turn, indices[candidate]]
         if lists.members.size == 0:
             return found
-        rank_by_lists(lists, keys, order)
+        rank_by_lists(lists, keys, order, new_spare(n))
         found[turn] = order
     return found
 

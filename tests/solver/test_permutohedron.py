@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from excalibr.solver.ordering import key_at_rank, rank_best
+from excalibr._types import PLACE
+from excalibr.solver.ordering import key_at_rank, new_spare, rank_best
 from excalibr.solver.permutohedron import decompose, pool_blocks
 from excalibr.solver.reduction import reduce_lottery
 
@@ -35,14 +36,14 @@ def _reduce(effects, weights):  # type: ignore[no-untyped-def]
 
 @numba.njit
 def _rank_best(keys, count):  # type: ignore[no-untyped-def]
-    order = np.arange(keys.size)
-    rank_best(keys, count, order, np.empty(keys.size, dtype=np.int64))
+    order = np.arange(keys.size, dtype=PLACE)
+    rank_best(keys, count, order, new_spare(keys.size))
     return order
 
 
 @numba.njit
 def _key_at_rank(keys, rank):  # type: ignore[no-untyped-def]
-    return key_at_rank(keys, rank, np.empty(keys.size, dtype=np.int64))
+    return key_at_rank(keys, rank, new_spare(keys.size).places)
 
 
 def _point_and_slots(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -55,8 +56,8 @@ def _point_and_slots(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _project(point: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    order = np.argsort(-point, kind="stable")
-    starts, exposure = np.empty(len(point) + 1, dtype=np.int64), np.zeros(len(point))
+    order = np.argsort(-point, kind="stable").astype(PLACE)
+    starts, exposure = np.empty(len(point) + 1, dtype=PLACE), np.zeros(len(point))
     return exposure, order, starts, _pool(point, slots, order, starts, exposure)
 
 

@@ -40,7 +40,7 @@ def read_scores(scores: ArrayLike) -> Floats:
         raise InputError(explain("scores", f"have shape {array.shape}", "have shape (n,)"))
     if not array.size:
         raise InputError(explain("scores", "are empty", "have at least one candidate"))
-    if not isfinite(array.sum()):  # quick, and right unless finite scores overflow
+    if not isfinite(np.add.reduce(array)):  # quick, and right unless finite scores overflow
         require_all("scores", array, np.isfinite, "be finite", "drop the candidates without a score before re-ranking.")
     return frozen(array)
 
@@ -87,7 +87,7 @@ def is_whole(value: object) -> bool:
 
 def is_real(value: object) -> bool:
     """A number, and not a truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return isinstance(value, (float, Real)) and not isinstance(value, bool)  # a float is known at once
 
 
 def is_share(array: Floats) -> Any:

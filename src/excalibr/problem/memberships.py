@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["CategoriesLike", "Memberships", "read_memberships", "stack"]
 
 CategoriesLike: TypeAlias = "ArrayLike | sp.sparray | sp.spmatrix"
+
+_Rows: TypeAlias = tuple[Integers, Integers, Floats, int, bool, float]
+"""indptr, indices, values, the number of categories, whether all are shares, and how far from 1 a row's sum is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +46,8 @@ class Memberships:
 
     def shares(self, exposure: Floats) -> Floats:
         """p = Aᵀx, the category distribution of an exposure (n,)."""
-        from excalibr.problem.packing import shares_of
-
         exposure = np.ascontiguousarray(exposure, dtype=np.float64)
-        shares: Floats = shares_of(self.indptr, self.indices, self.values, self.n_categories, exposure)
+        shares: Floats = _packing().shares_of(self.indptr, self.indices, self.values, self.n_categories, exposure)
         return shares
 
     def costs(self, prices: Floats) -> Floats:
@@ -74,18 +76,21 @@ class Memberships:
 
 def read_memberships(categories: CategoriesLike, n: int, name: str = "categories") -> Memberships:
     """The categories of n candidates: non-negative shares, each row with a sum of 1."""
-    rows, are_shares, off = (_sparse_rows if _is_sparse(categories) else _dense_rows)(categories, name)
-    if rows.n_candidates != n:
-        shape = (rows.n_candidates, rows.n_categories)
-        raise InputError(explain(name, f"have shape {shape}", f"have shape ({n}, r), a row for each score"))
-    if not rows.n_categories:
+    read = _sparse_rows if _is_sparse(categories) else _dense_rows
+    indptr, indices, values, r, are_shares, off = read(categories, name)
+    if len(indptr) != n + 1:
+        raise InputError(
+            explain(name, f"have shape {(len(indptr) - 1, r)}", f"have shape ({n}, r), a row for each score")
+        )
+    if not r:
         raise InputError(explain(name, f"have shape ({n}, 0)", "have at least one category"))
     if not are_shares:
-        raise _bad_share(rows, name)
+        raise _bad_share(indptr, indices, values, name)
     if off > SUM_TOLERANCE:
-        raise _bad_sum(rows, name)
-    values = rows.values / np.repeat(_row_sums(rows), np.diff(rows.indptr)) if off else rows.values
-    return Memberships(frozen(rows.indptr), frozen(rows.indices), frozen(values), rows.n_categories)
+        raise _bad_sum(indptr, values, name)
+    if off:
+        values = values / np.repeat(_row_sums(indptr, values), np.diff(indptr))
+    return Memberships(frozen(indptr), frozen(indices), frozen(values), r)
 
 
 def stack(parts: Sequence[Memberships]) -> Memberships:
@@ -98,15 +103,19 @@ def stack(parts: Sequence[Memberships]) -> Memberships:
     return Memberships(frozen(indptr), frozen(indices), frozen(matrix.data), int(matrix.shape[1]))
 
 
-def _dense_rows(categories: Any, name: str) -> tuple[Memberships, bool, float]:
-    """The rows, whether all are shares, and how far from 1 their sums are."""
-    from excalibr.problem.packing import pack_rows  # compiled, which takes a moment to load
-
+def _dense_rows(categories: Any, name: str) -> _Rows:
     array = numbers(name, categories)
     if array.ndim != 2:
         raise InputError(explain(name, f"have shape {array.shape}", "have shape (n, r)"))
-    indptr, indices, values, are_shares, off = pack_rows(array)
-    return Memberships(indptr, indices, values, array.shape[1]), are_shares, off
+    indptr, indices, values, are_shares, off = _packing().pack_rows(array)
+    return indptr, indices, values, array.shape[1], are_shares, off
+
+
+@cache
+def _packing() -> Any:
+    from excalibr.problem import packing  # compiled, which takes a moment to load
+
+    return packing
 
 
 def _is_sparse(categories: object) -> bool:
@@ -115,11 +124,8 @@ def _is_sparse(categories: object) -> bool:
     return sparse is not None and bool(sparse.issparse(categories))
 
 
-def _sparse_rows(categories: Any, name: str) -> tuple[Memberships, bool, float]:
-    """The rows, whether all are shares, and how far from 1 their sums are."""
+def _sparse_rows(categories: Any, name: str) -> _Rows:
     from scipy.sparse import csr_array
-
-    from excalibr.problem.packing import look_over
 
     if categories.ndim != 2:
         raise InputError(explain(name, f"have shape {categories.shape}", "have shape (n, r)"))
@@ -128,23 +134,22 @@ def _sparse_rows(categories: Any, name: str) -> tuple[Memberships, bool, float]:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-    return Memberships(indptr, indices, matrix.data, int(matrix.shape[1])), *look_over(indptr, matrix.data)
+    return indptr, indices, matrix.data, int(matrix.shape[1]), *_packing().look_over(indptr, matrix.data)
 
 
-def _bad_share(rows: Memberships, name: str) -> InputError:
-    at = int(np.argmin(is_share(rows.values)))
-    row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
-    where = f"row {row}, column {int(rows.indices[at])} is {rows.values[at]}"
+def _bad_share(indptr: Integers, indices: Integers, values: Floats, name: str) -> InputError:
+    at = int(np.argmin(is_share(values)))
+    row = int(np.searchsorted(indptr, at, side="right")) - 1
+    where = f"row {row}, column {int(indices[at])} is {values[at]}"
     return InputError(explain(name, where, "be finite and at least 0"))
 
 
-def _bad_sum(rows: Memberships, name: str) -> InputError:
-    sums = _row_sums(rows)
+def _bad_sum(indptr: Integers, values: Floats, name: str) -> InputError:
+    sums = _row_sums(indptr, values)
     row = int(np.argmax(np.abs(sums - 1.0) > SUM_TOLERANCE))
     hint = "divide each row by its sum." if sums[row] else "give items without a category one of their own."
     return InputError(explain(name, f"row {row} sums to {sums[row]:.6g}", "sum to 1", hint))
 
 
-def _row_sums(rows: Memberships) -> Floats:
-    counts = rows.indptr[1:] - rows.indptr[:-1]
-    return sums_by(np.repeat(np.arange(rows.n_candidates), counts), rows.values, rows.n_candidates)
+def _row_sums(indptr: Integers, values: Floats) -> Floats:
+    return sums_by(np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), values, len(indptr) - 1)

@@ -20,20 +20,19 @@ def pack_rows(array: Floats) -> tuple[Integers, Integers, Floats, bool, float]:
     indptr = np.empty(n + 1, dtype=np.int64)
     indptr[0] = 0
     for row in range(n):
-        count = indptr[row]
+        count = 0
         for column in range(r):
-            if array[row, column] != 0.0:
-                count += 1
-        indptr[row + 1] = count
-    indices = np.empty(indptr[n], dtype=np.int64)
-    values = np.empty(indptr[n])
+            count += array[row, column] != 0.0
+        indptr[row + 1] = indptr[row] + count
+    indices = np.empty(indptr[n] + 1, dtype=np.int64)
+    values = np.empty(indptr[n] + 1)
     place = 0
     for row in range(n):
-        for column in range(r):
-            if array[row, column] != 0.0:
-                indices[place] = column
-                values[place] = array[row, column]
-                place += 1
+        for column in range(r):  # written always and kept if not 0: a branch would be guessed wrong for every entry
+            indices[place] = column
+            values[place] = array[row, column]
+            place += array[row, column] != 0.0
+    indices, values = indices[:place], values[:place]
     are_shares, off = _look_over(indptr, values)
     return indptr, indices, values, are_shares, off
 

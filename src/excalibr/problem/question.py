@@ -96,16 +96,31 @@ class Problem:
         **wishes: Any,
     ) -> Problem:
         """Check the arguments of :func:`excalibr.calibrate` and build the problem."""
-        checked = _normalised(read_scores(scores), normalise)
         wanted = Wishes(**wishes) if wishes else PLAIN
-        if wanted.plain and not isinstance(categories, Mapping) and not isinstance(target, (Mapping, Band)):
+        return cls.read(scores, categories, target, k, trade_off, position_weights, normalise, wanted)
+
+    @classmethod
+    def read(
+        cls,
+        scores: ArrayLike,
+        categories: CategoriesLike | Any,
+        target: ArrayLike | Any,
+        k: int | None,
+        trade_off: float,
+        position_weights: str | ArrayLike,
+        normalise: str | None,
+        wishes: Wishes,
+    ) -> Problem:
+        """The same for arguments that are all there, without the detour by their names."""
+        checked = _normalised(read_scores(scores), normalise)
+        if wishes.plain and not isinstance(categories, Mapping) and not isinstance(target, (Mapping, Band)):
             memberships = read_memberships(categories, len(checked))
             slots = weigh_positions(position_weights, read_slots(k, len(checked)))
             target = read_target(target, memberships.n_categories)
             return cls(checked, memberships, target, slots, read_trade_off(trade_off))
         memberships, low, high, attributes = read_attributes(categories, target, len(checked))
         slots = weigh_positions(position_weights, read_slots(k, len(checked)))
-        low, terms = read_terms(wanted, memberships, low, high, attributes, position_weights, slots)
+        low, terms = read_terms(wishes, memberships, low, high, attributes, position_weights, slots)
         return cls(checked, memberships, low, slots, read_trade_off(trade_off), terms)
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,8 +30,7 @@ ByCategory: TypeAlias = "ArrayLike | Mapping[Any, Any]"
 DIVERGENCES = {"l1": 0.0, "kl": KL_SMOOTHING}
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(NamedTuple):
     """What a caller may ask beyond the paper, as written; see :func:`excalibr.calibrate`."""
 
     divergence: str = "l1"

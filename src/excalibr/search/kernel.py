@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from excalibr._jit import FLOAT, FLOATS, INTEGER, INTEGERS, RANKINGS, compiled, entry
-from excalibr._types import Floats, Integers
+from excalibr._types import PLACE, Floats, Integers, Places
 from excalibr.search.descent import improve, kick
 from excalibr.search.exhaustive import best_of_all
 from excalibr.search.program import Terms, terms_of
 from excalibr.search.state import State, load, new_state
-from excalibr.solver.ordering import sort_descending
+from excalibr.solver.ordering import new_spare, sort_descending
 
 __all__ = ["improve_rankings", "try_all_rankings"]
 
@@ -103,7 +103,7 @@ def try_all_rankings(
 
 
 @compiled
-def _rank_starts(terms: Terms, state: State, starts: Integers) -> tuple[Integers, Integers]:
+def _rank_starts(terms: Terms, state: State, starts: Integers) -> tuple[Integers, Places]:
     """The starts by rank instead of slot, and their order by value, best first."""
     count, k = starts.shape
     by_rank = np.empty((count, k), dtype=np.int64)
@@ -113,8 +113,8 @@ def _rank_starts(terms: Terms, state: State, starts: Integers) -> tuple[Integers
             by_rank[row, rank] = starts[row, terms.slot_order[rank]]
         load(terms, state, by_rank[row])
         start_values[row] = state.totals[1]
-    order = np.arange(count)
-    sort_descending(start_values, order, np.empty(count, dtype=np.int64), count)
+    order = np.arange(count, dtype=PLACE)
+    sort_descending(start_values, order, new_spare(count), count)
     return by_rank, order
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from excalibr._jit import compiled, lean
-from excalibr._types import Floats, Integers
-from excalibr.solver.ordering import sort_descending
+from excalibr._types import PLACE, Floats, Integers, Places
+from excalibr.solver.ordering import new_spare, sort_descending
 from excalibr.solver.program import largest
 
 __all__ = ["SearchProgram", "Terms", "category_cost", "category_slope", "charged", "terms_of"]
@@ -83,7 +83,7 @@ class Terms(NamedTuple):
     pair_of: Integers
     pair_count: int
     weights: Floats
-    slot_order: Integers
+    slot_order: Places
     charge: float
     allowance: float
     group_of: Integers
@@ -111,8 +111,8 @@ def terms_of(
 ) -> Terms:
     """The program in the kernel's own arrangement; ``top`` is what a unit of weight is worth before its gain counts."""
     k = position_weights.size
-    slot_order = np.arange(k)
-    sort_descending(position_weights, slot_order, np.empty(k, dtype=np.int64), k)
+    slot_order = np.arange(k, dtype=PLACE)
+    sort_descending(position_weights, slot_order, new_spare(k), k)
     weights = np.empty(k)
     for rank in range(k):
         weights[rank] = position_weights[slot_order[rank]]

@@ -17,7 +17,7 @@ from excalibr.problem import Limits, Problem
 from excalibr.solver.arranged import solve_arranged, thinned
 from excalibr.solver.arrangement import program_of
 from excalibr.solver.ends import at_end
-from excalibr.solver.engines import answer
+from excalibr.solver.engines import answer_plain
 from excalibr.solver.sweep import Sweep
 
 __all__ = ["Sweep", "prepare", "program_of", "solve", "solve_path", "thinned", "warn_if_short"]
@@ -65,7 +65,7 @@ def prepare() -> None:
 def _solve(problem: Problem, limits: Limits) -> Policy:
     if problem.terms is not None:
         return solve_arranged(problem, limits)
-    found = answer(program_of(problem), limits)
+    found = answer_plain(problem, limits)
     return Policy(problem, found.rankings, found.weights, found.gap, found.prices)
 
 

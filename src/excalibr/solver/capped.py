@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from excalibr._jit import compiled, lean
-from excalibr._types import Floats, Integers
+from excalibr._types import Floats, Integers, Places
 from excalibr.solver.merging import Lists, no_lists, rank_by_lists
-from excalibr.solver.ordering import rank_best, sort_descending
+from excalibr.solver.ordering import Spare, rank_best, sort_descending
 
 __all__ = ["Sorting", "best_ranking", "new_sorting", "plain_sorting"]
 
@@ -44,20 +44,20 @@ def plain_sorting() -> Sorting:
 
 
 @lean
-def best_ranking(sorting: Sorting, keys: Floats, count: int, order: Integers, spare: Integers) -> None:
+def best_ranking(sorting: Sorting, keys: Floats, count: int, order: Places, spare: Spare) -> None:
     """Make ``order[:count]`` the best ranking by the keys; ``order`` must hold a permutation, and does afterwards."""
     if sorting.group_of.size > 0:
         sort_descending(keys, order, spare, keys.size)
-        _pass_over_full_groups(sorting.group_of, sorting.limits, sorting.taken, count, order, spare)
+        _pass_over_full_groups(sorting.group_of, sorting.limits, sorting.taken, count, order, spare.places)
     elif sorting.lists.members.size > 0:
-        rank_by_lists(sorting.lists, keys, order)
+        rank_by_lists(sorting.lists, keys, order, spare)
     else:
         rank_best(keys, count, order, spare)
 
 
 @lean
 def _pass_over_full_groups(
-    group_of: Integers, limits: Integers, taken: Integers, count: int, order: Integers, spare: Integers
+    group_of: Integers, limits: Integers, taken: Integers, count: int, order: Places, spare: Places
 ) -> None:
     """Move the candidates that can be taken to the front, in the order in which they stand."""
     for group in range(limits.size):

@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from excalibr._jit import FLOAT_ROWS, FLOATS, INTEGERS, RANKINGS, compiled, entry
-from excalibr._types import Floats, Integers
+from excalibr._types import PLACE, Floats, Integers, Places
 from excalibr.problem import Problem
 from excalibr.solver.arrangement import Arrays, arrange, program_of
 from excalibr.solver.capped import Sorting, best_ranking, new_sorting
 from excalibr.solver.merging import no_lists
-from excalibr.solver.ordering import sort_descending
+from excalibr.solver.ordering import new_spare, sort_descending
 from excalibr.solver.penalty import cost_of_share, dual_of_price, highest_price, lowest_price
 from excalibr.solver.program import ABOVE, BASE, BELOW, HIGH, LOW, SMOOTHING, largest
 
@@ -68,7 +68,7 @@ def gap_of_lottery(
     rankings: Integers,
     weights: Floats,
     prices: Floats,
-    order: Integers,
+    order: Places,
     sorting: Sorting,
 ) -> float:
     """The same on plain arrays, for the kernel, which ends every solve with it.
@@ -113,7 +113,7 @@ def _best_value(
     values: Floats,
     position_weights: Floats,
     prices: Floats,
-    order: Integers,
+    order: Places,
     sorting: Sorting,
 ) -> float:
     """The value of the ranking that sorts the price-adjusted scores into the heaviest slots."""
@@ -123,8 +123,8 @@ def _best_value(
         for place in range(indptr[candidate], indptr[candidate + 1]):
             adjusted[candidate] -= values[place] * prices[indices[place]]
     k = position_weights.size
-    slots = np.arange(k)
-    spare = np.empty(gains.size, dtype=np.int64)
+    slots = np.arange(k, dtype=PLACE)
+    spare = new_spare(gains.size)
     sort_descending(position_weights, slots, spare, k)
     best_ranking(sorting, adjusted, k, order, spare)
     value = 0.0
@@ -148,7 +148,7 @@ def _gap_of_lottery(
     prices: Floats,
 ) -> float:
     """:func:`gap_of_lottery` for Python."""
-    order = np.arange(gains.size)
+    order = np.arange(gains.size, dtype=PLACE)
     sorting = new_sorting(group_of, group_limits, no_lists())
     return gap_of_lottery(
         gains, indptr, indices, values, penalty, position_weights, rankings, weights, prices, order, sorting

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from excalibr._jit import compiled, lean
-from excalibr._types import Floats, Integers
+from excalibr._types import Floats, Integers, Places
 from excalibr.solver.capped import Sorting, best_ranking
 from excalibr.solver.master import (
     PIVOTS_SINCE,
@@ -24,7 +24,8 @@ from excalibr.solver.master import (
     renew,
     resume,
 )
-from excalibr.solver.program import Program, copy_into
+from excalibr.solver.ordering import Spare, new_spare
+from excalibr.solver.program import Program, adjust, copy_into
 from excalibr.solver.simplex import optimise
 
 __all__ = ["close_gap", "lottery_of_basis"]
@@ -58,7 +59,7 @@ def close_gap(
     fresh: bool,
     tolerance: float,
     max_sorts: int,
-    order: Integers,
+    order: Places,
 ) -> int:
     """Add rankings to the master's until the gap is within ``tolerance``; the basis ends as the best lottery found.
 
@@ -110,13 +111,13 @@ class Search(NamedTuple):
 
     adjusted: Floats
     trial: Floats
-    spare: Integers
+    spare: Spare
     pace: Floats
 
 
 @compiled
 def _new_search(n: int, r: int, smoothing: float) -> Search:
-    search = Search(np.empty(n), np.empty(r), np.empty(n, dtype=np.int64), np.empty(2))
+    search = Search(np.empty(n), np.empty(r), new_spare(n), np.empty(2))
     search.pace[SMOOTHING] = smoothing
     return search
 
@@ -130,11 +131,12 @@ def _first_ranking(
     centred: Floats,
     factor: float,
     prices: Floats,
-    order: Integers,
+    order: Places,
 ) -> int:
     """Sort at the first prices and add that ranking."""
-    search.pace[BOUND] = _bound_at(program, sorting, prices, search.adjusted, order, search.spare)
-    return add_ranking(program, master, centred, factor, order)
+    place = _rank_at(program, sorting, master, search, centred, factor, prices, order)
+    search.pace[BOUND] = _value_at(program, prices, master.values[place], master.shares, place)
+    return place
 
 
 @lean
@@ -146,14 +148,14 @@ def _next_ranking(
     centred: Floats,
     factor: float,
     prices: Floats,
-    order: Integers,
+    order: Places,
     smooth: bool,
 ) -> int:
     """Sort at the next trial prices, learn from the bound there, and add the ranking if it earns something, else -1."""
     trial, pace = search.trial, search.pace
     _between(program.below, program.above, prices, master.prices, pace[SMOOTHING] if smooth else 0.0, trial)
-    bound = _bound_at(program, sorting, trial, search.adjusted, order, search.spare)
-    place = add_ranking(program, master, centred, factor, order)
+    place = _rank_at(program, sorting, master, search, centred, factor, trial, order)
+    bound = _value_at(program, trial, master.values[place], master.shares, place)
     if smooth:
         pace[SMOOTHING] = _next_smoothing(
             program.low, program.high, master.shares, place, prices, trial, pace[SMOOTHING]
@@ -165,35 +167,30 @@ def _next_ranking(
 
 
 @lean
-def _bound_at(
-    program: Program, sorting: Sorting, prices: Floats, adjusted: Floats, order: Integers, spare: Integers
-) -> float:
-    """What no policy can exceed, by these prices; makes ``order[:k]`` the best ranking at them."""
-    _adjust(program.gains, program.indptr, program.indices, program.values, prices, adjusted)
-    best_ranking(sorting, adjusted, program.slots.size, order, spare)
-    return _value_at(program.low, program.high, program.slots, prices, adjusted, order)
+def _rank_at(
+    program: Program,
+    sorting: Sorting,
+    master: Master,
+    search: Search,
+    centred: Floats,
+    factor: float,
+    prices: Floats,
+    order: Places,
+) -> int:
+    """Make ``order[:k]`` the best ranking at some prices and put it into the pool; returns its place."""
+    adjust(program, prices, search.adjusted)
+    best_ranking(sorting, search.adjusted, program.slots.size, order, search.spare)
+    return add_ranking(program, master, centred, factor, order)
 
 
 @lean
-def _adjust(
-    gains: Floats, indptr: Integers, indices: Integers, values: Floats, prices: Floats, adjusted: Floats
-) -> None:
-    """z = c − A·y: what each candidate is worth once its categories are paid for."""
-    for candidate in range(gains.size):
-        value = gains[candidate]
-        for place in range(indptr[candidate], indptr[candidate + 1]):
-            value -= values[place] * prices[indices[place]]
-        adjusted[candidate] = value
-
-
-@lean
-def _value_at(low: Floats, high: Floats, slots: Floats, prices: Floats, adjusted: Floats, order: Integers) -> float:
-    """The penalty's part of the bound and the best ranking's."""
-    value = 0.0
+def _value_at(program: Program, prices: Floats, relevance: float, shares: Floats, place: int) -> float:
+    """What no policy can exceed, by these prices: the penalty's part and what the best ranking at them is worth."""
+    value = relevance
     for category in range(prices.size):
-        value += (high[category] if prices[category] > 0.0 else low[category]) * prices[category]
-    for rank in range(slots.size):
-        value += slots[rank] * adjusted[order[rank]]
+        price = prices[category]
+        edge = program.high[category] if price > 0.0 else program.low[category]
+        value += price * (edge - shares[category, place])
     return value
 
 

@@ -6,12 +6,15 @@ leaves, and takes any way of finding the best ranking, so also one that passes o
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from excalibr._jit import compiled, lean
-from excalibr._types import Floats, Integers
+from excalibr._types import Floats, Integers, Places
 from excalibr.solver.capped import Sorting, best_ranking
 from excalibr.solver.interior import mix_rankings, new_parts
+from excalibr.solver.ordering import Spare, new_spare
 from excalibr.solver.program import Program, adjust, copy_into, penalty_cost, price_value, ranking_effect
 
 __all__ = ["close_curved_gap"]
@@ -35,7 +38,7 @@ def close_curved_gap(
     prices: Floats,
     tolerance: float,
     max_sorts: int,
-    order: Integers,
+    order: Places,
 ) -> tuple[Integers, Floats, int, bool]:
     """Add rankings (by rank) until the gap is within ``tolerance``; returns rankings, weights, sorts, and if it is.
 
@@ -49,7 +52,7 @@ def close_curved_gap(
     shares = np.empty((room, r))
     weights = np.zeros(room)
     adjusted = np.empty(order.size)
-    spare = np.empty(order.size, dtype=np.int64)
+    spare = new_spare(order.size)
     trial = prices.copy()
     parts = new_parts(program)
     count = 0
@@ -84,9 +87,7 @@ def close_curved_gap(
 
 
 @lean
-def _sort(
-    program: Program, sorting: Sorting, prices: Floats, adjusted: Floats, order: Integers, spare: Integers
-) -> float:
+def _sort(program: Program, sorting: Sorting, prices: Floats, adjusted: Floats, order: Places, spare: Spare) -> float:
     """Make ``order[:k]`` the best ranking at the prices; returns the bound that it proves."""
     adjust(program, prices, adjusted)
     best_ranking(sorting, adjusted, program.slots.size, order, spare)
@@ -97,10 +98,10 @@ def _sort(
 
 
 @lean
-def _add(program: Program, ranking: Integers, rankings: Integers, values: Floats, shares: Floats, count: int) -> int:
+def _add(program: Program, ranking: Any, rankings: Integers, values: Floats, shares: Floats, count: int) -> int:
     """Put one more ranking into the pool."""
     copy_into(ranking, rankings[count], program.slots.size)
-    values[count] = ranking_effect(program, ranking, shares[count])
+    values[count] = ranking_effect(program, program.gains, ranking, shares[count])
     return count + 1
 
 

@@ -12,18 +12,18 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from excalibr._types import Floats, Integers
-from excalibr.problem import Limits
-from excalibr.solver.arrangement import Arrays
-from excalibr.solver.kernel import STALLED, close_curved_program, close_program, solve_program
+from excalibr.problem import Limits, Problem
+from excalibr.solver.arrangement import Arrays, program_of
+from excalibr.solver.kernel import STALLED, close_curved_program, close_plain, close_program, solve_program
+from excalibr.solver.master import Pool, new_pool
 
 __all__ = [
     "UNLIMITED",
     "Answer",
     "Groups",
-    "Pool",
     "answer",
+    "answer_plain",
     "close",
-    "new_pool",
     "prefers_simplex",
     "sorts_allowed",
 ]
@@ -37,9 +37,6 @@ FEW_FOR_GENTLE_SLOPES = 20
 GENTLE = 0.75
 """Up to so many categories the simplex is quicker than the proximal method; the second where most candidates are shown
 (n ≤ 2k), and the penalty's slope is at most this part of the spread of the gains, or nobody gains more than others."""
-
-ROOM = 64
-ROOM_A_CATEGORY = 6
 
 _NO_RANKINGS = np.empty((0, 0), dtype=np.int64)
 _NO_PRICES = np.empty(0)
@@ -57,30 +54,6 @@ class Answer(NamedTuple):
     gap: float
     status: int
     sorts: int
-
-
-class Pool(NamedTuple):
-    """What the simplex carries from solve to solve, and writes to: rankings, what they do, and a basis."""
-
-    rankings: Integers
-    shares: Floats
-    relevance: Floats
-    basis: Integers
-    piece: Integers
-    counts: Integers
-
-
-def new_pool(k: int, rows: int, rankings: int = 0) -> Pool:
-    """An empty pool for k slots and so many rows, with room for so many rankings to start with."""
-    capacity = rankings + ROOM + ROOM_A_CATEGORY * rows
-    return Pool(
-        rankings=np.empty((capacity, k), dtype=np.int64),
-        shares=np.empty((rows, capacity)),
-        relevance=np.empty(capacity),
-        basis=np.zeros(rows + 1, dtype=np.int64),
-        piece=np.zeros(rows, dtype=np.int64),
-        counts=np.zeros(3, dtype=np.int64),
-    )
 
 
 def prefers_simplex(gains: Floats, penalty: Floats, k: int) -> bool:
@@ -111,6 +84,25 @@ def answer(program: Arrays, limits: Limits, *, curved: bool = False, groups: Gro
         return found
     closed = (_closed_curved if curved else _closed)(program, limits, found, groups)
     return closed if closed.gap < found.gap else found
+
+
+def answer_plain(problem: Problem, limits: Limits) -> Answer:
+    """The same for a problem without terms; with few categories all of it is one call of the kernel."""
+    if problem.r > FEW_CATEGORIES:
+        return answer(program_of(problem), limits)
+    rows = problem.memberships
+    found = close_plain(
+        problem.scores,
+        rows.indptr,
+        rows.indices,
+        rows.values,
+        problem.target,
+        problem.trade_off,
+        problem.position_weights,
+        limits.tolerance,
+        sorts_allowed(limits),
+    )
+    return Answer(*found)
 
 
 def close(

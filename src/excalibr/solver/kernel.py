@@ -26,16 +26,16 @@ from excalibr._jit import (
     entry,
     lean,
 )
-from excalibr._types import Floats, Integers
+from excalibr._types import PLACE, Floats, Integers, Places
 from excalibr.solver.capped import new_sorting, plain_sorting
 from excalibr.solver.certificate import gap_of_lottery
 from excalibr.solver.columns import close_gap, lottery_of_basis
 from excalibr.solver.corrective import close_curved_gap
 from excalibr.solver.lottery import lottery_of_face, tidy_lottery
-from excalibr.solver.master import Master, add_ranking, new_master
+from excalibr.solver.master import Master, Pool, add_ranking, new_master, new_pool
 from excalibr.solver.merging import new_lists, no_lists
-from excalibr.solver.ordering import sort_afresh
-from excalibr.solver.program import Program, copy_into, largest, scaled_program
+from excalibr.solver.ordering import new_spare, sort_afresh
+from excalibr.solver.program import ABOVE, BELOW, HIGH, LOW, Program, copy_into, largest, scaled_program
 from excalibr.solver.proximal import CONVERGED, SORTS_SPENT, STALLED, find_prices
 from excalibr.solver.state import State, new_best, new_state
 
@@ -44,6 +44,7 @@ __all__ = [
     "SORTS_SPENT",
     "STALLED",
     "close_curved_program",
+    "close_plain",
     "close_program",
     "solve_program",
     "thin_lottery",
@@ -54,6 +55,8 @@ SAFETY = 0.25
 
 # places in the reports
 RANKINGS_KEPT, STATUS, SORTS = 0, 1, 2
+
+_new_pool = compiled(new_pool)
 
 _PROGRAM = (FLOATS, INTEGERS, INTEGERS, FLOATS, FLOAT_ROWS, FLOATS)
 
@@ -75,7 +78,7 @@ def solve_program(
     """
     n = gains.size
     r = penalty.shape[1]
-    slot_order = np.arange(position_weights.size)
+    slot_order = np.arange(position_weights.size, dtype=PLACE)
     program, unit = scaled_program(gains, indptr, indices, values, penalty, position_weights, slot_order)
     state = new_state(n, r)
     prices = np.zeros(r)
@@ -136,12 +139,75 @@ def close_program(
     """Solve by column generation, at T trade-offs one after the other, each from all that was found before.
 
     Trade-off t has the gains ``factors[t]`` · ``scores`` and the penalty ``penalties[t]``, straight ones only, with the
-    same bands at every trade-off. The pool is what :func:`excalibr.solver.engines.new_pool` made, or what an earlier
+    same bands at every trade-off. The pool is what :func:`excalibr.solver.master.new_pool` made, or what an earlier
     call left in it; ``first_rankings`` and ``first_prices`` (T, r) are where to start, either may be empty.
     ``group_of`` (n,) and ``group_limits`` (G,) allow so many of each group in a ranking, if there are any. Returns
     rankings (T, r + 1, k), weights (T, r + 1), prices (T, r), the gaps that these prove (T,), and of each trade-off the
     number of rankings, the status and the sorts (T, 3).
     """
+    pool = Pool(pool_rankings, pool_shares, pool_relevance, pool_basis, pool_piece, pool_counts)
+    program = (scores, indptr, indices, values, penalties, position_weights)
+    start = (first_rankings, first_prices)
+    return _close(*program, factors, tolerance, max_sorts, group_of, group_limits, *start, pool)
+
+
+@entry(
+    *(FLOATS, INTEGERS, INTEGERS, FLOATS, FLOATS, FLOAT, FLOATS, FLOAT, INTEGER),
+)
+def close_plain(
+    scores: Floats,
+    indptr: Integers,
+    indices: Integers,
+    values: Floats,
+    target: Floats,
+    trade_off: float,
+    position_weights: Floats,
+    tolerance: float,
+    max_sorts: int,
+) -> tuple[Integers, Floats, Floats, float, int, int]:
+    """:func:`close_program` for the paper's program at one trade-off, from nothing, with all arrays made in here.
+
+    Returns rankings, weights, prices, the gap that these prove, status and sorts.
+    """
+    r, k = target.size, position_weights.size
+    gains = np.empty(scores.size)
+    for candidate in range(scores.size):
+        gains[candidate] = (1.0 - trade_off) * scores[candidate]
+    penalty = np.zeros((1, 6, r))
+    for category in range(r):
+        penalty[0, LOW, category] = penalty[0, HIGH, category] = target[category]
+        penalty[0, BELOW, category] = penalty[0, ABOVE, category] = trade_off
+    none = np.empty(0, dtype=np.int64)
+    pool = _new_pool(k, r, 0)
+    rankings, weights, prices, gaps, reports = _close(
+        *(gains, indptr, indices, values, penalty, position_weights, np.ones(1), tolerance, max_sorts),
+        *(none, none, np.empty((0, 0), dtype=np.int64), np.empty((0, 0)), pool),
+    )
+    kept = reports[0, RANKINGS_KEPT]
+    return (
+        *(rankings[0, :kept].copy(), weights[0, :kept].copy(), prices[0].copy()),
+        *(gaps[0], reports[0, STATUS], reports[0, SORTS]),
+    )
+
+
+@compiled
+def _close(
+    scores: Floats,
+    indptr: Integers,
+    indices: Integers,
+    values: Floats,
+    penalties: Floats,
+    position_weights: Floats,
+    factors: Floats,
+    tolerance: float,
+    max_sorts: int,
+    group_of: Integers,
+    group_limits: Integers,
+    first_rankings: Integers,
+    first_prices: Floats,
+    pool: Pool,
+) -> tuple[Integers, Floats, Floats, Floats, Integers]:
+    """What :func:`close_program` says."""
     count = factors.size
     r = penalties.shape[2]
     rankings = np.empty((count, r + 1, position_weights.size), dtype=np.int64)
@@ -149,12 +215,12 @@ def close_program(
     prices = np.zeros((count, r))
     gaps = np.empty(count)
     reports = np.empty((count, 3), dtype=np.int64)
-    master = new_master(pool_rankings, pool_shares, pool_relevance, pool_basis, pool_piece, pool_counts)
+    master = new_master(pool)
     centred = _centred(scores)
     gains = np.empty(scores.size)
-    order = np.arange(scores.size)
-    slot_order = np.arange(position_weights.size)
-    sort_afresh(centred, order, np.empty(scores.size, dtype=np.int64), scores.size)
+    order = np.arange(scores.size, dtype=PLACE)
+    slot_order = np.arange(position_weights.size, dtype=PLACE)
+    sort_afresh(centred, order, new_spare(scores.size), scores.size)
     spread = -centred[order[scores.size - 1]]
     plain = new_sorting(group_of, group_limits, no_lists())
     sorting = new_sorting(group_of, group_limits, new_lists(indptr, indices, order, r, position_weights.size))
@@ -201,7 +267,7 @@ def _centred(scores: Floats) -> Floats:
 
 
 @compiled
-def _keep_lottery(program: Program, master: Master, slot_order: Integers, rankings: Integers, weights: Floats) -> int:
+def _keep_lottery(program: Program, master: Master, slot_order: Places, rankings: Integers, weights: Floats) -> int:
     """Write the basic lottery, tidied, to the first rows of the answer; returns how many rankings it has."""
     chosen, probabilities = lottery_of_basis(master)
     chosen, probabilities = tidy_lottery(program, chosen, probabilities, slot_order)
@@ -214,10 +280,10 @@ def _keep_lottery(program: Program, master: Master, slot_order: Integers, rankin
 
 @compiled
 def _take_rankings(
-    program: Program, master: Master, centred: Floats, factor: float, rankings: Integers, slot_order: Integers
+    program: Program, master: Master, centred: Floats, factor: float, rankings: Integers, slot_order: Places
 ) -> None:
     """Put the rankings of a first answer into the pool."""
-    by_rank = np.empty(slot_order.size, dtype=np.int64)
+    by_rank = np.empty(slot_order.size, dtype=PLACE)
     for ranking in range(rankings.shape[0]):
         for rank in range(slot_order.size):
             by_rank[rank] = rankings[ranking, slot_order[rank]]
@@ -261,7 +327,7 @@ def close_curved_program(
     ``group_of`` (n,) and ``group_limits`` (G,) allow so many of each group in a ranking, if there are any. Returns
     rankings, weights, prices, the gap that these prove, status and sorts.
     """
-    slot_order = np.arange(position_weights.size)
+    slot_order = np.arange(position_weights.size, dtype=PLACE)
     program, unit = scaled_program(gains, indptr, indices, values, penalty, position_weights, slot_order)
     sorting = new_sorting(group_of, group_limits, no_lists())
     by_rank = _by_rank(first_rankings, slot_order)
@@ -269,8 +335,8 @@ def close_curved_program(
     for category in range(first_prices.size):
         price = first_prices[category] / unit
         prices[category] = min(max(price, program.floors[category]), program.ceilings[category])
-    order = np.arange(gains.size)
-    sort_afresh(program.gains, order, np.empty(gains.size, dtype=np.int64), gains.size)
+    order = np.arange(gains.size, dtype=PLACE)
+    sort_afresh(program.gains, order, new_spare(gains.size), gains.size)
     allowed = tolerance * max(1.0, -program.gains[order[gains.size - 1]] * unit)
     rankings, weights, sorts, _ = close_curved_gap(
         program, sorting, by_rank, prices, SAFETY * allowed / unit, max_sorts, order
@@ -286,7 +352,7 @@ def close_curved_program(
 
 
 @compiled
-def _by_rank(rankings: Integers, slot_order: Integers) -> Integers:
+def _by_rank(rankings: Integers, slot_order: Places) -> Integers:
     """Rankings by slot as rankings by rank: the candidate of the heaviest slot first."""
     by_rank = np.empty(rankings.shape, dtype=np.int64)
     for ranking in range(rankings.shape[0]):
@@ -307,7 +373,7 @@ def thin_lottery(
     weights: Floats,
 ) -> tuple[Integers, Floats]:
     """The lottery with at most r + 1 of its rankings, the same category shares and the same relevance."""
-    slot_order = np.arange(position_weights.size)
+    slot_order = np.arange(position_weights.size, dtype=PLACE)
     nothing = np.zeros((6, n_categories))
     program, _ = scaled_program(scores, indptr, indices, values, nothing, position_weights, slot_order)
     return tidy_lottery(program, _by_rank(rankings, slot_order), weights.copy(), slot_order)

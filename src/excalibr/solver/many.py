@@ -12,17 +12,18 @@ import numpy as np
 
 from excalibr._arrays import frozen
 from excalibr._jit import FLOAT, FLOAT_ROWS, FLOATS, INTEGER, INTEGERS, compiled, entry, lean, record
-from excalibr._types import Floats, Integers
+from excalibr._types import PLACE, Floats, Integers
 from excalibr.solver import engines
 from excalibr.solver.kernel import RANKINGS_KEPT, STALLED, close_program, solve_program
-from excalibr.solver.ordering import sort_afresh
+from excalibr.solver.master import new_pool
+from excalibr.solver.ordering import new_spare, sort_afresh
 
 __all__ = ["BY_RELEVANCE", "LEFT_OUT", "SOLVED", "Users", "measure_range", "prepare_ranges", "solve_range"]
 
 LEFT_OUT, SOLVED, BY_RELEVANCE = 0, 1, 2
 """What is asked for a user: nothing, the optimum, or the order of the scores."""
 
-_new_pool = compiled(engines.new_pool)
+_new_pool = compiled(new_pool)
 _prefers_simplex = compiled(engines.prefers_simplex)
 
 
@@ -226,10 +227,10 @@ def _measure_lottery(users: Users, user: int, rankings: Integers, weights: Float
 def _relevance_order(users: Users, user: int) -> Integers:
     """(1, k) the best scores in the heaviest slots, ties by the lower index."""
     scores, share = users.scores[users.starts[user] : users.starts[user + 1]], _weights_of(users, user)
-    order = np.arange(scores.size)
-    sort_afresh(scores, order, np.empty(scores.size, dtype=np.int64), scores.size)
-    heaviest = np.arange(share.size)
-    sort_afresh(share, heaviest, np.empty(share.size, dtype=np.int64), share.size)
+    order = np.arange(scores.size, dtype=PLACE)
+    sort_afresh(scores, order, new_spare(scores.size), scores.size)
+    heaviest = np.arange(share.size, dtype=PLACE)
+    sort_afresh(share, heaviest, new_spare(share.size), share.size)
     ranking = np.empty((1, share.size), dtype=np.int64)
     for rank in range(share.size):
         ranking[0, heaviest[rank]] = order[rank]

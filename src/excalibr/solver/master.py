@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from excalibr._jit import compiled, lean
-from excalibr._types import Booleans, Floats, Integers
+from excalibr._types import PLACE, Booleans, Floats, Integers, Places
 from excalibr.solver.ordering import key_at_rank
-from excalibr.solver.program import Program
+from excalibr.solver.program import Program, ranking_effect
 
 __all__ = [
     "ABOVE",
@@ -25,10 +25,12 @@ __all__ = [
     "PIVOTS_SINCE",
     "RANKINGS_FOUND",
     "Master",
+    "Pool",
     "add_ranking",
     "lottery_value",
     "make_room",
     "new_master",
+    "new_pool",
     "price_basis",
     "refactorise",
     "renew",
@@ -46,6 +48,32 @@ PIVOTS_SINCE = 1
 PIVOTS = 2
 
 LONGEST_LIST = 8
+ROOM = 64
+ROOM_A_CATEGORY = 6
+
+
+class Pool(NamedTuple):
+    """What the simplex carries from solve to solve, and writes to: rankings, what they do, and a basis."""
+
+    rankings: Integers
+    shares: Floats
+    relevance: Floats
+    basis: Integers
+    piece: Integers
+    counts: Integers
+
+
+def new_pool(k: int, rows: int, rankings: int = 0) -> Pool:
+    """An empty pool for k slots and so many rows, with room for so many rankings to start with."""
+    capacity = rankings + ROOM + ROOM_A_CATEGORY * rows
+    return Pool(
+        rankings=np.empty((capacity, k), dtype=np.int64),
+        shares=np.empty((rows, capacity)),
+        relevance=np.empty(capacity),
+        basis=np.zeros(rows + 1, dtype=np.int64),
+        piece=np.zeros(rows, dtype=np.int64),
+        counts=np.zeros(3, dtype=np.int64),
+    )
 
 
 class Master(NamedTuple):
@@ -78,20 +106,18 @@ class Master(NamedTuple):
 
 
 @compiled
-def new_master(
-    rankings: Integers, shares: Floats, relevance: Floats, basis: Integers, piece: Integers, counts: Integers
-) -> Master:
+def new_master(pool: Pool) -> Master:
     """The simplex method's room around a pool that may hold rankings, and a basis of them, already."""
-    capacity = relevance.size
-    r = piece.size
+    capacity = pool.relevance.size
+    r = pool.piece.size
     m = r + 1
     return Master(
-        rankings=rankings,
-        shares=shares,
-        relevance=relevance,
-        basis=basis,
-        piece=piece,
-        counts=counts,
+        rankings=pool.rankings,
+        shares=pool.shares,
+        relevance=pool.relevance,
+        basis=pool.basis,
+        piece=pool.piece,
+        counts=pool.counts,
         values=np.empty(capacity),
         earns=np.empty(capacity),
         basic=np.zeros(capacity, dtype=np.bool_),
@@ -107,11 +133,11 @@ def new_master(
 
 
 @lean
-def add_ranking(program: Program, master: Master, centred: Floats, factor: float, ranking: Integers) -> int:
+def add_ranking(program: Program, master: Master, centred: Floats, factor: float, ranking: Places) -> int:
     """Put a ranking (by rank) into the pool, which must have room; returns its place."""
     place = int(master.counts[RANKINGS_FOUND])
     _copy_row(ranking, master.rankings, place)
-    relevance = _effect(program.slots, program.indptr, program.indices, program.values, centred, ranking, master.column)
+    relevance = ranking_effect(program, centred, ranking, master.column)
     _copy_column(master.column, master.shares, place)
     master.relevance[place] = relevance
     master.values[place] = factor * relevance
@@ -121,30 +147,7 @@ def add_ranking(program: Program, master: Master, centred: Floats, factor: float
 
 
 @lean
-def _effect(
-    slots: Floats,
-    indptr: Integers,
-    indices: Integers,
-    values: Floats,
-    centred: Floats,
-    ranking: Integers,
-    shares: Floats,
-) -> float:
-    """Fill the category shares of a ranking and return its relevance."""
-    relevance = 0.0
-    for category in range(shares.size):
-        shares[category] = 0.0
-    for rank in range(slots.size):
-        candidate = ranking[rank]
-        weight = slots[rank]
-        relevance += weight * centred[candidate]
-        for entry in range(indptr[candidate], indptr[candidate + 1]):
-            shares[indices[entry]] += weight * values[entry]
-    return relevance
-
-
-@lean
-def _copy_row(source: Integers, target: Integers, row: int) -> None:
+def _copy_row(source: Places, target: Integers, row: int) -> None:
     for place in range(target.shape[1]):
         target[row, place] = source[place]
 
@@ -262,7 +265,7 @@ def make_room(master: Master) -> None:
         for category in range(master.piece.size):
             earns -= master.prices[category] * master.shares[category, ranking]
         master.earns[ranking] = earns
-    least = key_at_rank(master.earns[:found], found // 2, np.empty(found, dtype=np.int64))
+    least = key_at_rank(master.earns[:found], found // 2, np.empty(found, dtype=PLACE))
     kept = 0
     for ranking in range(found):
         if master.basic[ranking] or (master.earns[ranking] >= least and kept < master.relevance.size // 2):

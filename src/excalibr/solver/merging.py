@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from excalibr._jit import compiled, lean
-from excalibr._types import Floats, Integers
-from excalibr.solver.ordering import WORTH_SELECTING, mend, merge_runs
+from excalibr._types import PLACE, Floats, Integers, Places
+from excalibr.solver.ordering import WORTH_SELECTING, Spare, mend, merge_runs
 
 __all__ = ["Lists", "new_lists", "no_lists", "rank_by_lists"]
 
@@ -26,14 +26,13 @@ MOVES_A_CANDIDATE = 3
 class Lists(NamedTuple):
     """The candidates list by list, best first: list t is ``members[starts[t]:starts[t + 1]]``. Empty: do not merge."""
 
-    members: Integers
-    starts: Integers
-    edges: Integers
-    spare: Integers
+    members: Places
+    starts: Places
+    edges: Places
 
 
 @compiled
-def new_lists(indptr: Integers, indices: Integers, order: Integers, n_categories: int, count: int) -> Lists:
+def new_lists(indptr: Integers, indices: Integers, order: Places, n_categories: int, count: int) -> Lists:
     """The categories' lists, from candidates sorted by their gains; none where merging is not possible or no use.
 
     ``count`` is how many candidates are wanted: where that is few of them, selecting those first is quicker.
@@ -44,10 +43,9 @@ def new_lists(indptr: Integers, indices: Integers, order: Integers, n_categories
         one_each = one_each and indptr[candidate] == candidate
     size = n if one_each else 0
     lists = Lists(
-        members=np.empty(size, dtype=np.int64),
-        starts=np.zeros(n_categories + 2, dtype=np.int64),
-        edges=np.empty(n_categories + 2, dtype=np.int64),
-        spare=np.empty(size, dtype=np.int64),
+        members=np.empty(size, dtype=PLACE),
+        starts=np.zeros(n_categories + 2, dtype=PLACE),
+        edges=np.empty(n_categories + 2, dtype=PLACE),
     )
     if one_each:
         _deal(indices, order, lists.members, lists.starts)
@@ -57,12 +55,12 @@ def new_lists(indptr: Integers, indices: Integers, order: Integers, n_categories
 @compiled
 def no_lists() -> Lists:
     """Sort without lists."""
-    none = np.empty(0, dtype=np.int64)
-    return Lists(none, none, none, none)
+    none = np.empty(0, dtype=PLACE)
+    return Lists(none, none, none)
 
 
 @lean
-def _deal(indices: Integers, order: Integers, members: Integers, starts: Integers) -> None:
+def _deal(indices: Integers, order: Places, members: Places, starts: Places) -> None:
     """Put every candidate at the end of its category's list, in this order."""
     for candidate in range(order.size):
         starts[indices[candidate] + 2] += 1
@@ -75,12 +73,12 @@ def _deal(indices: Integers, order: Integers, members: Integers, starts: Integer
 
 
 @lean
-def rank_by_lists(lists: Lists, keys: Floats, order: Integers) -> None:
+def rank_by_lists(lists: Lists, keys: Floats, order: Places, room: Spare) -> None:
     """Make ``order``, which must hold a permutation, the candidates by their keys, largest first."""
     n = order.size
-    if lists.starts.size > FEW_LISTS + 2 and mend(keys, order, 0, n, MOVES_A_CANDIDATE * n):
+    if lists.starts.size > FEW_LISTS + 2 and mend(keys, order, room.keys, 0, n, MOVES_A_CANDIDATE * n):
         return
-    members, spare, edges = lists.members, lists.spare, lists.edges
+    members, spare, edges = lists.members, room.places, lists.edges
     left = edges.size - 2
     for place in range(left + 1):
         edges[place] = lists.starts[place]
@@ -98,7 +96,7 @@ def rank_by_lists(lists: Lists, keys: Floats, order: Integers) -> None:
 
 
 @lean
-def _merge_pairs(keys: Floats, source: Integers, target: Integers, edges: Integers, count: int) -> int:
+def _merge_pairs(keys: Floats, source: Places, target: Places, edges: Places, count: int) -> int:
     """Merge every two neighbouring lists of the source into the target; returns how many lists are left."""
     left = 0
     for first in range(0, count, 2):

@@ -7,10 +7,8 @@ size.
 
 from __future__ import annotations
 
-import math
-
 from excalibr._jit import lean
-from excalibr._types import Floats, Integers
+from excalibr._types import PLACE, Floats, Places
 from excalibr.solver.program import Program
 
 __all__ = ["box_step", "curvature", "factorise", "substitute"]
@@ -21,8 +19,8 @@ CLAMP_ROUNDS = 10
 @lean
 def curvature(
     program: Program,
-    order: Integers,
-    starts: Integers,
+    order: Places,
+    starts: Places,
     blocks: int,
     scale: float,
     hessian: Floats,
@@ -68,7 +66,7 @@ def box_step(
     prices: Floats,
     floors: Floats,
     ceilings: Floats,
-    free: Integers,
+    free: Places,
     factor: Floats,
     right: Floats,
     step: Floats,
@@ -107,7 +105,7 @@ def _gather(
     damping: float,
     gradient: Floats,
     step: Floats,
-    free: Integers,
+    free: Places,
     count: int,
     factor: Floats,
     right: Floats,
@@ -131,38 +129,45 @@ def _gather(
 
 @lean
 def factorise(factor: Floats, count: int) -> None:
-    """Cholesky in place, upper triangle, row by row outward so that the inner loop runs along memory."""
-    for pivot in range(count):
-        root = math.sqrt(max(factor[pivot, pivot], 1e-300))
-        inverse = 1.0 / root
-        factor[pivot, pivot] = root
-        for column in range(pivot + 1, count):
-            factor[pivot, column] *= inverse
-        for row in range(pivot + 1, count):
-            multiple = factor[pivot, row]
+    """L·D·Lᵀ in place, upper triangle: D·Lᵀ beside the diagonal, on it the inverse of D.
+
+    Row by row outward, so that the inner loop runs along memory; its indices are known not to be negative.
+    """
+    for place in range(count):
+        pivot = PLACE(place)
+        inverse = 1.0 / max(factor[pivot, pivot], 1e-300)
+        for below in range(pivot + 1, count):
+            row = PLACE(below)
+            multiple = factor[pivot, row] * inverse
             if multiple != 0.0:
-                for column in range(row, count):
+                for beyond in range(row, count):
+                    column = PLACE(beyond)
                     factor[row, column] -= multiple * factor[pivot, column]
+        factor[pivot, pivot] = inverse
 
 
 @lean
 def substitute(factor: Floats, right: Floats, count: int) -> None:
-    """Solve Uᵀ U x = right in place."""
-    for row in range(count):
-        right[row] /= factor[row, row]
-        value = right[row]
-        for column in range(row + 1, count):
+    """Solve L·D·Lᵀ x = right in place."""
+    for place in range(count):
+        row = PLACE(place)
+        value = right[row] * factor[row, row]
+        right[row] = value
+        for beyond in range(row + 1, count):
+            column = PLACE(beyond)
             right[column] -= factor[row, column] * value
-    for row in range(count - 1, -1, -1):
-        value = right[row]
-        for column in range(row + 1, count):
-            value -= factor[row, column] * right[column]
-        right[row] = value / factor[row, row]
+    for place in range(count - 1, -1, -1):
+        row = PLACE(place)
+        value = 0.0
+        for beyond in range(row + 1, count):
+            column = PLACE(beyond)
+            value += factor[row, column] * right[column]
+        right[row] -= value * factor[row, row]
 
 
 @lean
 def _clamp(
-    prices: Floats, floors: Floats, ceilings: Floats, free: Integers, count: int, right: Floats, step: Floats
+    prices: Floats, floors: Floats, ceilings: Floats, free: Places, count: int, right: Floats, step: Floats
 ) -> int:
     """Take the solution over; prices that leave the box stop at its side and are free no longer."""
     kept = 0

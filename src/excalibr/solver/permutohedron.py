@@ -7,8 +7,10 @@ g neighbouring ranks, and only inside a block can rankings differ.
 
 from __future__ import annotations
 
+import numpy as np
+
 from excalibr._jit import compiled, lean
-from excalibr._types import Floats, Integers
+from excalibr._types import Floats, Integers, Places
 
 __all__ = ["decompose", "pool_blocks"]
 
@@ -23,9 +25,9 @@ NEGLIGIBLE = 1e-13
 def pool_blocks(
     lifted: Floats,
     slots: Floats,
-    order: Integers,
+    order: Places,
     count: int,
-    starts: Integers,
+    starts: Places,
     means: Floats,
     sums: Floats,
     exposure: Floats,
@@ -55,7 +57,7 @@ def pool_blocks(
 
 @lean
 def _fill_exposure(
-    lifted: Floats, slots: Floats, order: Integers, blocks: int, starts: Integers, means: Floats, exposure: Floats
+    lifted: Floats, slots: Floats, order: Places, blocks: int, starts: Places, means: Floats, exposure: Floats
 ) -> None:
     for block in range(blocks):
         first = starts[block]
@@ -68,7 +70,7 @@ def _fill_exposure(
 
 @compiled
 def decompose(
-    exposure: Floats, order: Integers, starts: Integers, blocks: int, slots: Floats, rankings: Integers, weights: Floats
+    exposure: Floats, order: Places, starts: Places, blocks: int, slots: Floats, rankings: Integers, weights: Floats
 ) -> int:
     """Write a point of the permutohedron as a lottery over rankings; return how many there are.
 
@@ -79,7 +81,7 @@ def decompose(
     """
     values = exposure.copy()
     places = order.copy()
-    edges = starts.copy()
+    edges = starts.astype(np.int64)
     edge_count = _trim(starts, blocks, slots.size)
     spare = places.copy()
     moved = exposure.copy()
@@ -103,7 +105,7 @@ def decompose(
 
 
 @lean
-def _trim(starts: Integers, blocks: int, k: int) -> int:
+def _trim(starts: Places, blocks: int, k: int) -> int:
     """How many blocks have a rank that is seen."""
     seen = 0
     while seen < blocks and starts[seen] < k:
@@ -117,7 +119,7 @@ def _weight(slots: Floats, rank: int) -> float:
 
 
 @lean
-def _sort_block(values: Floats, places: Integers, first: int, last: int) -> None:
+def _sort_block(values: Floats, places: Places, first: int, last: int) -> None:
     """Insertion sort of the ranks first:last by value, largest first, ties by the lower index."""
     for rank in range(first + 1, last):
         candidate = places[rank]
@@ -132,7 +134,7 @@ def _sort_block(values: Floats, places: Integers, first: int, last: int) -> None
 
 
 @lean
-def _split_tight(values: Floats, slots: Floats, places: Integers, edges: Integers, edge_count: int) -> int:
+def _split_tight(values: Floats, slots: Floats, places: Places, edges: Integers, edge_count: int) -> int:
     """Sort every block by value and cut it where its first ranks already hold all of their weights."""
     block = 0
     while block < edge_count:
@@ -161,8 +163,8 @@ def _insert_edge(edges: Integers, edge_count: int, block: int, cut: int) -> int:
 def _longest_step(
     values: Floats,
     slots: Floats,
-    places: Integers,
-    spare: Integers,
+    places: Places,
+    spare: Places,
     moved: Floats,
     edges: Integers,
     edge_count: int,
@@ -184,7 +186,7 @@ def _longest_step(
 
 @lean
 def _block_step(
-    values: Floats, slots: Floats, places: Integers, spare: Integers, moved: Floats, first: int, last: int
+    values: Floats, slots: Floats, places: Places, spare: Places, moved: Floats, first: int, last: int
 ) -> tuple[float, int]:
     """The longest step t for which x + t·(x − e) stays in the block's permutohedron, and the prefix that stops it.
 
@@ -209,7 +211,7 @@ def _block_step(
 
 
 @lean
-def _first_step(values: Floats, slots: Floats, places: Integers, first: int, last: int) -> float:
+def _first_step(values: Floats, slots: Floats, places: Places, first: int, last: int) -> float:
     """A step that is long enough: there some candidate leaves the range of the block's weights."""
     step = 1e300
     heaviest = _weight(slots, first)
@@ -225,7 +227,7 @@ def _first_step(values: Floats, slots: Floats, places: Integers, first: int, las
 
 
 @lean
-def _worst_prefix(moved: Floats, slots: Floats, spare: Integers, first: int, last: int) -> tuple[int, float]:
+def _worst_prefix(moved: Floats, slots: Floats, spare: Places, first: int, last: int) -> tuple[int, float]:
     """Where the first ranks exceed their weights the most, as the rank after them, and by how much."""
     worst = -1e300
     cut = first + 1
@@ -240,7 +242,7 @@ def _worst_prefix(moved: Floats, slots: Floats, spare: Integers, first: int, las
 
 @lean
 def _tight_step(
-    values: Floats, slots: Floats, places: Integers, moved: Floats, spare: Integers, first: int, last: int, cut: int
+    values: Floats, slots: Floats, places: Places, moved: Floats, spare: Places, first: int, last: int, cut: int
 ) -> float:
     """The step at which the candidates spare[first:cut] hold exactly the weights of those ranks."""
     lowest = moved[spare[cut - 1]]
@@ -259,7 +261,7 @@ def _tight_step(
 
 
 @lean
-def _walk(values: Floats, slots: Floats, places: Integers, last: int, step: float) -> None:
+def _walk(values: Floats, slots: Floats, places: Places, last: int, step: float) -> None:
     """Move every candidate of the blocks to the far end of the step."""
     for rank in range(last):
         candidate = places[rank]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from excalibr._jit import compiled, lean
-from excalibr._types import Floats, Integers
-from excalibr.solver.ordering import rank_best, sort_descending
+from excalibr._types import PLACE, Floats, Integers, Places
+from excalibr.solver.ordering import Spare, new_spare, rank_best, sort_descending
 from excalibr.solver.penalty import cost_of_share, dual_of_price, highest_price, lowest_price
 
 __all__ = [
@@ -33,12 +33,18 @@ LOW, HIGH, BELOW, ABOVE, SMOOTHING, BASE = range(6)
 
 
 class Program(NamedTuple):
-    """c, A by rows, the penalty with the limits of its prices, and the position weights, largest first."""
+    """c, A by rows and by columns, the penalty with the limits of its prices, and the position weights, largest first.
+
+    Category j has the candidates ``members[starts[j]:starts[j + 1]]``, in rising order, with the shares ``parts[…]``.
+    """
 
     gains: Floats
-    indptr: Integers
-    indices: Integers
+    indptr: Places
+    indices: Places
     values: Floats
+    starts: Places
+    members: Places
+    parts: Floats
     low: Floats
     high: Floats
     below: Floats
@@ -58,7 +64,7 @@ def scaled_program(
     values: Floats,
     penalty: Floats,
     position_weights: Floats,
-    slot_order: Integers,
+    slot_order: Places,
 ) -> tuple[Program, float]:
     """The program with its best gain at 0 and gains and slopes near 1, and what one unit of it was before.
 
@@ -84,13 +90,42 @@ def scaled_program(
         base = penalty[BASE, category]
         floors[category] = lowest_price(penalty[LOW, category], below[category], smoothing, base)
         ceilings[category] = highest_price(penalty[HIGH, category], above[category], smoothing, base)
-    sort_descending(position_weights, slot_order, np.empty(slot_order.size, dtype=np.int64), slot_order.size)
+    sort_descending(position_weights, slot_order, new_spare(slot_order.size), slot_order.size)
     slots = np.empty(slot_order.size)
     for rank in range(slots.size):
         slots[rank] = position_weights[slot_order[rank]]
     straight = (penalty[LOW], penalty[HIGH], below, above)
     bend = (penalty[SMOOTHING], penalty[BASE])
-    return Program(scaled_gains, indptr, indices, values, *straight, *bend, floors, ceilings, slots), unit
+    rows = _as_places(indptr), _as_places(indices), values
+    columns = _by_category(rows[0], rows[1], values, r)
+    return Program(scaled_gains, *rows, *columns, *straight, *bend, floors, ceilings, slots), unit
+
+
+@compiled
+def _as_places(numbers: Integers) -> Places:
+    places = np.empty(numbers.size, dtype=PLACE)
+    for place in range(numbers.size):
+        places[place] = numbers[place]
+    return places
+
+
+@compiled
+def _by_category(indptr: Places, indices: Places, values: Floats, r: int) -> tuple[Places, Places, Floats]:
+    """The entries of the rows by category: where each begins, the candidates, their shares."""
+    starts = np.zeros(r + 2, dtype=PLACE)
+    members = np.empty(indices.size, dtype=PLACE)
+    parts = np.empty(indices.size)
+    for entry in range(indices.size):
+        starts[indices[entry] + 2] += 1
+    for category in range(2, r + 2):
+        starts[category] += starts[category - 1]
+    for candidate in range(indptr.size - 1):
+        for entry in range(indptr[candidate], indptr[candidate + 1]):
+            place = starts[indices[entry] + 1]
+            members[place] = candidate
+            parts[place] = values[entry]
+            starts[indices[entry] + 1] = place + 1
+    return starts, members, parts
 
 
 @lean
@@ -125,10 +160,12 @@ def copy_into(source: Any, target: Any, count: int) -> None:
 def adjust(program: Program, prices: Floats, adjusted: Floats) -> None:
     """z = c − A·y: what each candidate is worth once its categories are paid for."""
     for candidate in range(program.gains.size):
-        value = program.gains[candidate]
-        for place in range(program.indptr[candidate], program.indptr[candidate + 1]):
-            value -= program.values[place] * prices[program.indices[place]]
-        adjusted[candidate] = value
+        adjusted[candidate] = program.gains[candidate]
+    for category in range(prices.size):  # long loops, where the rows would make many short ones
+        price = prices[category]
+        if price != 0.0:
+            for entry in range(program.starts[category], program.starts[category + 1]):
+                adjusted[program.members[entry]] -= program.parts[entry] * price
 
 
 @lean
@@ -149,7 +186,7 @@ def penalty_cost(program: Program, shares: Floats) -> float:
 
 
 @lean
-def dual_value(program: Program, prices: Floats, adjusted: Floats, order: Integers, spare: Integers) -> float:
+def dual_value(program: Program, prices: Floats, adjusted: Floats, order: Places, spare: Spare) -> float:
     """What no policy can exceed: the penalty's part at the prices plus σ(z), the best ranking at the adjusted scores.
 
     Fills ``adjusted`` and makes ``order[:k]`` that ranking.
@@ -180,15 +217,15 @@ def price_value(program: Program, prices: Floats) -> float:
 
 
 @lean
-def ranking_effect(program: Program, ranking: Integers, shares: Floats) -> float:
-    """Fill the category shares of one ranking (by rank) and return its value c·x."""
+def ranking_effect(program: Program, gains: Floats, ranking: Any, shares: Floats) -> float:
+    """Fill the category shares of one ranking (by rank) and return its value by these gains."""
     value = 0.0
     for category in range(program.low.size):
         shares[category] = 0.0
     for rank in range(program.slots.size):
-        candidate = ranking[rank]
+        candidate = PLACE(ranking[rank])
         weight = program.slots[rank]
-        value += weight * program.gains[candidate]
+        value += weight * gains[candidate]
         for place in range(program.indptr[candidate], program.indptr[candidate + 1]):
             shares[program.indices[place]] += weight * program.values[place]
     return value

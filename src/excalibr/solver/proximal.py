@@ -272,14 +272,21 @@ def _project(program: Program, state: State) -> None:
             if active == n or state.means[blocks - 1] >= threshold:
                 break
         wanted = 2 * max(active, k) + SPARE_CANDIDATES
-        state.threshold[0] = key_at_rank(state.lifted, wanted, state.spare) if wanted < n else -LARGE
+        state.threshold[0] = key_at_rank(state.lifted, wanted, state.spare.places) if wanted < n else -LARGE
     if active < n and active > 4 * (2 * k + SPARE_CANDIDATES):
         state.threshold[0] = LARGE
 
 
 @lean
 def _count_shares(program: Program, state: State) -> None:
-    """p = Aᵀx over the candidates that have exposure."""
+    """p = Aᵀx: by category where everyone is looked at, else over the candidates that have exposure."""
+    if _looks_at_everyone(program):
+        for category in range(state.shares.size):
+            share = 0.0
+            for entry in range(program.starts[category], program.starts[category + 1]):
+                share += program.parts[entry] * state.exposure[program.members[entry]]
+            state.shares[category] = share
+        return
     for category in range(state.shares.size):
         state.shares[category] = 0.0
     for rank in range(state.counts[ACTIVE]):

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from excalibr._jit import compiled
-from excalibr._types import Booleans, Floats, Integers
+from excalibr._types import PLACE, Booleans, Floats, Integers, Places
+from excalibr.solver.ordering import Spare, new_spare
 
 __all__ = ["Best", "State", "Step", "new_best", "new_state", "new_step"]
 
@@ -31,11 +32,11 @@ class State(NamedTuple):
     lifted: Floats
     exposure: Floats
     shares: Floats
-    order: Integers
-    ranked: Integers
-    spare: Integers
+    order: Places
+    ranked: Places
+    spare: Spare
     inside: Booleans
-    starts: Integers
+    starts: Places
     means: Floats
     sums: Floats
     counts: Integers
@@ -46,8 +47,8 @@ class Best(NamedTuple):
     """The best exposure so far, with the face that it lies on, and the best prices."""
 
     exposure: Floats
-    order: Integers
-    starts: Integers
+    order: Places
+    starts: Places
     blocks: Integers
     prices: Floats
     values: Floats
@@ -66,7 +67,7 @@ class Step(NamedTuple):
     factor: Floats
     right: Floats
     total: Floats
-    free: Integers
+    free: Places
     pace: Floats
 
 
@@ -79,11 +80,11 @@ def new_state(n: int, r: int) -> State:
         lifted=np.empty(n),
         exposure=np.zeros(n),
         shares=np.zeros(r),
-        order=np.arange(n),
-        ranked=np.arange(n),
-        spare=np.empty(n, dtype=np.int64),
+        order=np.arange(n, dtype=PLACE),
+        ranked=np.arange(n, dtype=PLACE),
+        spare=new_spare(n),
         inside=np.ones(n, dtype=np.bool_),
-        starts=np.empty(n + 1, dtype=np.int64),
+        starts=np.empty(n + 1, dtype=PLACE),
         means=np.empty(n),
         sums=np.empty(n),
         counts=np.zeros(2, dtype=np.int64),
@@ -98,8 +99,8 @@ def new_best(n: int, r: int) -> Best:
     """Room for the best, and no best yet."""
     best = Best(
         exposure=np.zeros(n),
-        order=np.empty(n, dtype=np.int64),
-        starts=np.empty(n + 1, dtype=np.int64),
+        order=np.empty(n, dtype=PLACE),
+        starts=np.empty(n + 1, dtype=PLACE),
         blocks=np.zeros(1, dtype=np.int64),
         prices=np.zeros(r),
         values=np.empty(2),
@@ -123,6 +124,6 @@ def new_step(r: int) -> Step:
         factor=np.empty((r, r)),
         right=np.empty(r),
         total=np.empty(r),
-        free=np.empty(r, dtype=np.int64),
+        free=np.empty(r, dtype=PLACE),
         pace=np.empty(2),
     )

@@ -15,8 +15,9 @@ from excalibr.problem import Limits, Problem
 from excalibr.solver.arranged import policy_of, solve_arranged
 from excalibr.solver.arrangement import arrange
 from excalibr.solver.ends import at_end
-from excalibr.solver.engines import Answer, close, new_pool
+from excalibr.solver.engines import Answer, close
 from excalibr.solver.kernel import STALLED
+from excalibr.solver.master import new_pool
 
 __all__ = ["Sweep"]
 
