@@ -64,7 +64,12 @@ def _compare(asked: argparse.Namespace) -> None:
 def _scale(asked: argparse.Namespace) -> Scale:
     """Quick or full, with what was asked to be otherwise."""
     scale = FULL if asked.full else QUICK
-    changed = {"headline": asked.problems, "rounds": asked.rounds, "highs": asked.highs}
+    changed = {
+        "headline": asked.problems,
+        "rounds": asked.rounds,
+        "headline_rounds": asked.rounds,
+        "highs": asked.highs,
+    }
     return replace(scale, **{name: value for name, value in changed.items() if value is not None})
 
 

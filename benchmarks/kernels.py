@@ -11,11 +11,16 @@ import numpy as np
 from benchmarks.problems import Instance
 from benchmarks.results import Solve
 from excalibr.problem import Limits
-from excalibr.solver import engines, program_of
+from excalibr.solver import engines
 
 __all__ = ["ENGINES", "inspect"]
 
-ENGINES = {"close_program": "simplex", "solve_program": "proximal", "close_curved_program": "interior point"}
+ENGINES = {
+    "close_plain": "simplex",
+    "close_program": "simplex",
+    "solve_program": "proximal",
+    "close_curved_program": "interior point",
+}
 """The kernel's doors, as :mod:`excalibr.solver.engines` calls them, and what stands behind each."""
 
 
@@ -23,7 +28,7 @@ def inspect(instance: Instance) -> Solve:
     """Solve once more, and watch."""
     problem = instance.problem()
     with _watched() as used:
-        found = engines.answer(program_of(problem), Limits())
+        found = engines.answer_plain(problem, Limits())
     n, r = np.shape(instance.categories)
     return Solve(
         n=n,

@@ -7,6 +7,7 @@ first call, which finds the caches full of what other methods left there, is kep
 from __future__ import annotations
 
 import gc
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,7 +51,7 @@ def measure(orders: Sequence[Order], rounds: int, progress: Progress = lambda te
     """Measure every order, round by round."""
     peers = [available(list(order.methods)) for order in orders]
     kept = [_Kept(order, chosen) for order, chosen in zip(orders, peers, strict=True)]
-    with quietly():
+    with quietly(), _on_one_core():
         for turn in range(rounds):
             restart()
             _warm_up({peer.name for chosen in peers for peer in chosen})
@@ -72,6 +73,20 @@ def quietly() -> Iterator[None]:
         finally:
             if collected:
                 gc.enable()
+
+
+@contextmanager
+def _on_one_core() -> Iterator[None]:
+    """All on the same core, peers in processes of their own too: cores of a shared machine have moods of their own."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 class _Kept:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.films import film_sets
@@ -23,6 +23,7 @@ class Row:
     per_item: int
     peer: str
     promised: float
+    more: float = 1.0  # problems for each one of the scale: times that scatter more need more of them
 
     @property
     def name(self) -> str:
@@ -36,7 +37,7 @@ ROWS = (
     Row(150, 100, 2, 1, "glop", 2000),
     Row(150, 10, 20, 2, "glop", 50),
     Row(1000, 100, 20, 2, "highs-ds", 1000),
-    Row(500, 100, 100, 2, "highs-ds", 60),
+    Row(500, 100, 100, 2, "highs-ds", 60, more=1.8),
 )
 
 SMALLER, LARGER, AT_MOST = "1000, 100, 20", "5000, 100, 20", 8.0
@@ -62,12 +63,14 @@ class Scale:
     """How much of everything: problems a set, rounds, sizes.
 
     ``headline``, ``highs``, ``peers``, ``corners`` and ``growth`` count problems, ``films`` and ``kernel`` users, each
-    of whom is three problems; ``slow_rounds`` are the rounds of methods that take long.
+    of whom is three problems; ``slow_rounds`` are the rounds of methods that take long, ``headline_rounds`` those of
+    the promised rows against the paper's stack.
     """
 
     mode: str
     rounds: int
     slow_rounds: int
+    headline_rounds: int
     headline: int
     highs: int
     peers: int
@@ -88,7 +91,8 @@ QUICK = Scale(
     mode="quick",
     rounds=2,
     slow_rounds=1,
-    headline=18,
+    headline_rounds=3,
+    headline=15,
     highs=0,
     peers=3,
     peer_sets=1,
@@ -108,6 +112,7 @@ FULL = Scale(
     mode="full",
     rounds=3,
     slow_rounds=1,
+    headline_rounds=6,
     headline=150,
     highs=30,
     peers=12,
@@ -128,18 +133,18 @@ FULL = Scale(
 def orders(scale: Scale, data: Path | None) -> list[Order]:
     """All sets of a run, each with its methods."""
     films = film_sets(data, scale.kernel) if data else generated_films(scale.kernel)
-    return [*headline(scale), *_size_orders(scale), *_peer_orders(scale), *_film_orders(scale, films), *_corners(scale)]
+    others = [*_size_orders(scale), *_peer_orders(scale), *_film_orders(scale, films), *_corners(scale)]
+    return [*headline(scale), *(replace(each, rounds=scale.rounds) for each in others)]
 
 
 def headline(scale: Scale) -> list[Order]:
     """The promised rows, the peer right before ours; those that HiGHS needs long for only where some are asked."""
     made = []
     for row in ROWS:
-        count = scale.headline if row.peer == "glop" else scale.highs
+        count, rounds = (scale.headline, scale.headline_rounds) if row.peer == "glop" else (scale.highs, 1)
         if count:
-            problems = uniform(row.n, row.k, row.r, row.per_item, count)
-            rounds = {} if row.peer == "glop" else {row.peer: 1}
-            made.append(Order("asked", problems, (row.peer, "excalibr"), slow_rounds=rounds))
+            problems = uniform(row.n, row.k, row.r, row.per_item, int(row.more * count))
+            made.append(Order("asked", problems, (row.peer, "excalibr"), rounds=rounds))
     return made
 
 

@@ -15,8 +15,8 @@ __all__ = ["frozen", "numbers", "sums_by"]
 Array = TypeVar("Array", bound="NDArray[np.generic]")
 
 
-def numbers(argument: str, values: ArrayLike) -> Floats:
-    """A new float64 array of the values.
+def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
+    """A new float64 array of the values; where it need not be our own, the caller's, if that is one.
 
     What numpy would turn into numbers in silence is refused: text, dates, complex numbers without their imaginary part.
 
@@ -27,7 +27,7 @@ def numbers(argument: str, values: ArrayLike) -> Floats:
         given = np.asarray(values)
         if given.dtype.kind not in "biufO":
             raise TypeError(f"they are {given.dtype}")
-        return np.array(given, dtype=np.float64, order="C")
+        return np.array(given, dtype=np.float64, order="C", copy=own or None)
     except (TypeError, ValueError) as error:
         found = f"cannot be read as numbers ({error})"
         raise InputTypeError(explain(argument, found, "be an array of numbers")) from error

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.statistics import change_of_means, exponent, ratio_of_means, ratio_of_sets, summarise
+from benchmarks.statistics import change_of_means, exponent, ratio_of_means, ratio_of_rounds, ratio_of_sets, summarise
 
 
 @pytest.mark.parametrize("power", [-0.5, 0.0, 1.0, 1.7])
@@ -43,6 +43,24 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
         theirs, ours = random.gamma(20.0, 15.0, (40, 1)), random.gamma(9.0, 1.0 / 9.0, (40, 1))
         covered += ratio_of_means(theirs, ours).contains(300.0)
     assert 0.87 <= covered / 200 <= 0.99
+
+
+def test_one_more_round_lies_inside_the_interval_of_rounds_about_as_often_as_it_says() -> None:
+    random = np.random.default_rng(4)
+    inside = 0
+    for _ in range(200):
+        moods = random.lognormal(0.0, 0.05, 7)
+        theirs, ours = np.full((30, 7), 300.0), np.ones((30, 1)) * moods
+        found = ratio_of_rounds(theirs[:, :6], ours[:, :6])
+        inside += found.contains(float((theirs[:, 6] / ours[:, 6]).mean()))
+    assert 0.88 <= inside / 200 <= 0.99
+
+
+def test_an_interval_of_one_round_is_that_of_its_problems() -> None:
+    random = np.random.default_rng(5)
+    theirs, ours = random.gamma(20.0, 15.0, (40, 1)), random.gamma(9.0, 1.0 / 9.0, (40, 1))
+    plain, found = ratio_of_means(theirs, ours), ratio_of_rounds(theirs, ours)
+    assert (found.value, found.low, found.high) == pytest.approx((plain.value, plain.low, plain.high), rel=0.02)
 
 
 def test_strata_do_not_count_as_chance() -> None:

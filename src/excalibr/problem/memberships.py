@@ -104,7 +104,7 @@ def stack(parts: Sequence[Memberships]) -> Memberships:
 
 
 def _dense_rows(categories: Any, name: str) -> _Rows:
-    array = numbers(name, categories)
+    array = numbers(name, categories, own=False)  # packed below, into arrays of our own
     if array.ndim != 2:
         raise InputError(explain(name, f"have shape {array.shape}", "have shape (n, r)"))
     indptr, indices, values, are_shares, off = _packing().pack_rows(array)

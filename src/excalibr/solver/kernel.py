@@ -304,7 +304,7 @@ def _begin(program: Program, state: State) -> float:
         state.centre[state.order[rank]] = program.slots[rank]
     spread = -program.gains[state.order[program.gains.size - 1]]
     steepest = max(largest(program.below), largest(program.above))
-    return 4.0 * program.slots[0] / max(spread + steepest, 1e-12)  # type: ignore[no-any-return]
+    return 8.0 * program.slots[0] / max(spread + steepest, 1e-12)  # type: ignore[no-any-return]
 
 
 @entry(*_PROGRAM, INTEGERS, INTEGERS, FLOAT, INTEGER, RANKINGS, FLOATS)

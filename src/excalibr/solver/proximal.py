@@ -31,7 +31,7 @@ MAX_TRIALS = 6
 MAX_DAMPINGS = 12
 TINY_DAMPING = 1e-12
 FIRST_REST = 1e-2
-REST_SHARE = 0.3
+REST_SHARE = 0.2
 FLAT_ENOUGH = 0.3
 SHORT_STEP = 0.3
 CAUTION = 0.7
@@ -78,9 +78,9 @@ def find_prices(
 @lean
 def _growth(steps: int) -> float:
     """How much to loosen the hold on the exposure: the easier the last problem was, the more."""
-    if steps <= 3:
+    if steps <= 2:
         return 16.0
-    if steps <= 8:
+    if steps <= 6:
         return 4.0
     return 2.0 if steps < MAX_NEWTON else 0.3
 
