@@ -89,7 +89,7 @@ def read_memberships(categories: CategoriesLike, n: int, name: str = "categories
     if off > SUM_TOLERANCE:
         raise _bad_sum(indptr, values, name)
     if off:
-        values = values / np.repeat(_row_sums(indptr, values), np.diff(indptr))
+        values = _packing().with_sums_of_one(indptr, values)
     return Memberships(frozen(indptr), frozen(indices), frozen(values), r)
 
 
@@ -145,11 +145,7 @@ def _bad_share(indptr: Integers, indices: Integers, values: Floats, name: str) -
 
 
 def _bad_sum(indptr: Integers, values: Floats, name: str) -> InputError:
-    sums = _row_sums(indptr, values)
+    sums = sums_by(np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), values, len(indptr) - 1)
     row = int(np.argmax(np.abs(sums - 1.0) > SUM_TOLERANCE))
     hint = "divide each row by its sum." if sums[row] else "give items without a category one of their own."
     return InputError(explain(name, f"row {row} sums to {sums[row]:.6g}", "sum to 1", hint))
-
-
-def _row_sums(indptr: Integers, values: Floats) -> Floats:
-    return sums_by(np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), values, len(indptr) - 1)

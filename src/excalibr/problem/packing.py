@@ -10,7 +10,7 @@ import numpy as np
 from excalibr._jit import FLOAT_ROWS, FLOATS, INTEGER, INTEGERS, RANKINGS, entry, lean
 from excalibr._types import Floats, Integers
 
-__all__ = ["exposure_of", "look_over", "pack_rows", "shares_of"]
+__all__ = ["exposure_of", "look_over", "pack_rows", "shares_of", "with_sums_of_one"]
 
 
 @entry(FLOAT_ROWS)
@@ -41,6 +41,19 @@ def pack_rows(array: Floats) -> tuple[Integers, Integers, Floats, bool, float]:
 def look_over(indptr: Integers, values: Floats) -> tuple[bool, float]:
     """Whether all values are finite and at least 0, and how far from 1 a row's sum is at most."""
     return _look_over(indptr, values)
+
+
+@entry(INTEGERS, FLOATS)
+def with_sums_of_one(indptr: Integers, values: Floats) -> Floats:
+    """The values with every row divided by its sum."""
+    divided = np.empty(values.size)
+    for row in range(indptr.size - 1):
+        total = 0.0
+        for place in range(indptr[row], indptr[row + 1]):
+            total += values[place]
+        for place in range(indptr[row], indptr[row + 1]):
+            divided[place] = values[place] / total
+    return divided
 
 
 @entry(RANKINGS, FLOATS, FLOATS, INTEGER)

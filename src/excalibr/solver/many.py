@@ -14,9 +14,10 @@ from excalibr._arrays import frozen
 from excalibr._jit import FLOAT, FLOAT_ROWS, FLOATS, INTEGER, INTEGERS, compiled, entry, lean, record
 from excalibr._types import PLACE, Floats, Integers
 from excalibr.solver import engines
-from excalibr.solver.kernel import RANKINGS_KEPT, STALLED, close_program, solve_program
+from excalibr.solver.kernel import STALLED, close_program, solve_program
 from excalibr.solver.master import new_pool
 from excalibr.solver.ordering import new_spare, sort_afresh
+from excalibr.solver.path import RANKINGS_KEPT
 
 __all__ = ["BY_RELEVANCE", "LEFT_OUT", "SOLVED", "Users", "measure_range", "prepare_ranges", "solve_range"]
 
