@@ -44,7 +44,7 @@ def _plain_logarithms(axis: Any, *, coarse: bool = False) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis.set_major_locator(LogLocator(subs=(1.0,) if coarse else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1.0 else f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1000.0 else f"{value:.3g}"))
     axis.set_minor_locator(NullLocator())
 
 
