@@ -7,7 +7,7 @@ from excalibr import Problem
 from excalibr._arrays import frozen
 from excalibr.solver import many, prepare, solve
 from excalibr.solver.engines import UNLIMITED
-from excalibr.solver.kernel import close_plain, solve_program
+from excalibr.solver.kernel import close_plain, close_program, solve_program
 from excalibr.solver.many import BY_RELEVANCE, LEFT_OUT, SOLVED, Users
 from tests.problems import movie_like_problem
 
@@ -93,4 +93,4 @@ def test_what_is_measured_is_what_the_policies_say() -> None:
 
 def test_the_kernel_can_be_prepared_ahead() -> None:
     prepare()
-    assert all("_kernel" in vars(door) for door in (close_plain, solve_program, solve_range))
+    assert all("_kernel" in vars(door) for door in (close_plain, close_program, solve_program, solve_range))

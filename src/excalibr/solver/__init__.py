@@ -55,8 +55,12 @@ def solve_path(problems: Sequence[Problem], limits: Limits | None = None) -> lis
 
 def prepare() -> None:
     """Have every part of the kernel compiled, or loaded from the machine's cache, before a request needs it."""
-    for r in (1, 30):  # few categories and many: each method once
-        solve(Problem.of(np.arange(r), np.eye(r), np.full(r, 1.0 / r), k=1))
+    for r, trade_off in (
+        (1, 0.5),
+        (20, 0.01),
+        (30, 0.5),
+    ):  # each door once: engines.answer
+        solve(Problem.of(np.arange(r), np.eye(r), np.full(r, 1.0 / r), k=max(r // 2, 1), trade_off=trade_off))
     from excalibr.solver.many import prepare_ranges  # which only batches need
 
     prepare_ranges()
