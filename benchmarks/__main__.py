@@ -38,7 +38,7 @@ def _run(asked: argparse.Namespace) -> None:
 
 
 def _headline(asked: argparse.Namespace) -> None:
-    results = only_headline(_scale(asked), _progress())
+    results = only_headline(_scale(asked), _progress(), asked.row)
     if asked.json:
         results.save(asked.json)
     for row, found in headline_ratios(results).items():
@@ -50,7 +50,7 @@ def _page(asked: argparse.Namespace) -> None:
 
 
 def _repeat(asked: argparse.Namespace) -> None:
-    results = repeat(Results.load(asked.results), asked.times, asked.rounds, _progress())
+    results = repeat(Results.load(asked.results), asked.times, asked.rounds, _progress(), asked.row)
     results.save(asked.results)
     write_page(results, asked.page)
     print(repeats_section(results))
@@ -87,6 +87,8 @@ def _parser() -> argparse.ArgumentParser:
         measuring.add_argument("--rounds", type=int, help="how often everything is measured")
         measuring.add_argument("--highs", type=int, help="problems of the rows against HiGHS, at 20 s each")
         measuring.add_argument("--json", type=Path, help="where the results go (benchmarks/results)")
+        if command is _headline:
+            measuring.add_argument("--row", help="one row only, such as '150, 100, 20'")
         measuring.set_defaults(command=command)
         _with_page(measuring)
     again = commands.add_parser("page", help="write the page from the results of an earlier run")
@@ -98,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     repeating.add_argument("results", type=Path, nargs="?", default=STORE / "quick.json")
     repeating.add_argument("--times", type=int, default=10)
     repeating.add_argument("--rounds", type=int, default=1, help="rounds of each repeat (1)")
+    repeating.add_argument("--row", help="one row only, such as '150, 100, 20'; the others keep theirs")
     repeating.set_defaults(command=_repeat)
     comparing = commands.add_parser("compare", help="what got slower since an earlier run, beyond noise")
     comparing.add_argument("old", type=Path)

@@ -46,9 +46,10 @@ def run(scale: Scale, data: Path | None, progress: Progress) -> Results:
     )
 
 
-def only_headline(scale: Scale, progress: Progress) -> Results:
-    """Measure the promised rows against the paper's stack alone."""
-    sets = measure(headline(replace(scale, highs=0)), scale.headline_rounds, progress)
+def only_headline(scale: Scale, progress: Progress, row: str | None = None) -> Results:
+    """Measure the promised rows against the paper's stack alone, or one of them."""
+    chosen = [order for order in headline(replace(scale, highs=0)) if row in (None, order.problems.name)]
+    sets = measure(chosen, scale.headline_rounds, progress)
     return Results(scale.mode, machine(), versions(), scale.headline_rounds, sets=sets)
 
 
@@ -62,20 +63,25 @@ def headline_ratios(results: Results) -> dict[str, Estimate]:
     }
 
 
-def repeat(results: Results, times: int, rounds: int, progress: Progress) -> Results:
-    """The results with the ratios of so many repeats, each a process of its own, on the same problems."""
+def repeat(results: Results, times: int, rounds: int, progress: Progress, row: str | None = None) -> Results:
+    """The results with the ratios of so many repeats, each a process of its own, on the same problems.
+
+    With a row only that one is measured, and the others keep the repeats that they have.
+    """
     values: dict[str, list[float]] = {}
     count = max(len(each.solves) for each in results.of_kind("asked"))
     for number in range(times):
         progress(f"repeat {number + 1} of {times}")
-        for row, estimate in headline_ratios(_in_a_process(count, rounds)).items():
-            values.setdefault(row, []).append(estimate.value)
-    return replace(results, repeats=[Repeats(row, found) for row, found in values.items()])
+        for name, estimate in headline_ratios(_in_a_process(count, rounds, row)).items():
+            values.setdefault(name, []).append(estimate.value)
+    found = {each.row: each for each in results.repeats} | {name: Repeats(name, values[name]) for name in values}
+    return replace(results, repeats=[found[each.name] for each in ROWS if each.name in found])
 
 
-def _in_a_process(problems: int, rounds: int) -> Results:
+def _in_a_process(problems: int, rounds: int, row: str | None) -> Results:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "headline.json"
         command = [sys.executable, "-m", "benchmarks", "headline", "--problems", str(problems)]
-        subprocess.run([*command, "--rounds", str(rounds), "--json", str(path)], check=True, cwd=ROOT)
+        command += ["--rounds", str(rounds), "--json", str(path), *(["--row", row] if row else [])]
+        subprocess.run(command, check=True, cwd=ROOT)
         return Results.load(path)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import run as running
 from benchmarks.plan import FULL, QUICK, Scale
-from benchmarks.results import Results
+from benchmarks.results import Repeats, Results
 from tests.benchmarks.invented import results
 
 
@@ -37,7 +38,7 @@ def test_run_keeps_results_and_the_ones_before_them(store: Path, monkeypatch: py
 def test_full_is_asked_for_by_name(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Scale] = []
 
-    def only_headline(scale: Scale, progress: object) -> Results:
+    def only_headline(scale: Scale, progress: object, row: str | None) -> Results:
         asked.append(scale)
         return results()
 
@@ -58,9 +59,17 @@ def test_repeats_are_added_to_the_results(
     store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results().save(store / "quick.json")
-    monkeypatch.setattr(running, "_in_a_process", lambda problems, rounds: results(seed=5))
+    monkeypatch.setattr(running, "_in_a_process", lambda problems, rounds, row: results(seed=5))
     path = str(store / "quick.json")
     command.main(["repeat", path, "--times", "4", "--page", str(store / "page.md")])
     assert len(Results.load(store / "quick.json").repeats[0].values) == 4
     assert "4 of 4" in capsys.readouterr().out
     assert "## Do repeats agree" in (store / "page.md").read_text(encoding="utf-8")
+
+
+def test_a_row_that_is_repeated_alone_leaves_the_others_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_in_a_process", lambda problems, rounds, row: results(seed=5))
+    before = replace(results(), repeats=[Repeats("150, 100, 20", [1.0]), Repeats("150, 100, 10", [2.0])])
+    after = running.repeat(before, 2, 1, lambda text: None, "150, 100, 20")
+    assert {each.row: len(each.values) for each in after.repeats} == {"150, 100, 20": 2, "150, 100, 10": 1}
+    assert after.repeats[1].values == [2.0]

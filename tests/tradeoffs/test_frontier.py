@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import excalibr
@@ -83,6 +84,7 @@ def test_its_ends_are_what_calibrate_returns_there(seed: int, divergence: str) -
 
 
 @given(seed=st.integers(0, 2**32 - 1))
+@example(seed=1205338)  # two scores that differ by 4e-4: relevance and deviation trade at 1 to 12,000
 @settings(max_examples=60)
 def test_the_ends_are_lexicographic(seed: int) -> None:
     question = any_question(np.random.default_rng(seed), "l1")
@@ -96,12 +98,21 @@ def test_the_ends_are_lexicographic(seed: int) -> None:
     assert least is not None
     assert first.relevance == pytest.approx(most, abs=1e-8)
     assert last.cost == pytest.approx(-least, abs=1e-8)
-    nearest = best_value(question.literal, 1.0, relevance_at_least=most - 1e-9)
-    richest = best_value(question.literal, 0.0, cost_at_most=-least + 1e-9)
-    assert nearest is not None
-    assert richest is not None
+    nearest = _without_slack(lambda slack: best_value(question.literal, 1.0, relevance_at_least=most - slack))
+    richest = _without_slack(lambda slack: best_value(question.literal, 0.0, cost_at_most=slack - least))
     assert first.cost == pytest.approx(-nearest, abs=1e-5)
     assert last.relevance == pytest.approx(richest, abs=1e-5)
+
+
+def _without_slack(best: Callable[[float], float | None]) -> float:
+    """The optimum without the slack that a solver needs: what it earns on a straight piece is taken off again.
+
+    Where scores are nearly tied a slack of 1e-9 can earn 1e-5.
+    """
+    once, twice = best(1e-8), best(2e-8)
+    assert once is not None
+    assert twice is not None
+    return 2.0 * once - twice
 
 
 def test_budgets_are_points_of_the_curve() -> None:

@@ -55,11 +55,8 @@ def solve_path(problems: Sequence[Problem], limits: Limits | None = None) -> lis
 
 def prepare() -> None:
     """Have every part of the kernel compiled, or loaded from the machine's cache, before a request needs it."""
-    for r, trade_off in (
-        (1, 0.5),
-        (20, 0.01),
-        (30, 0.5),
-    ):  # each door once: engines.answer
+    every_engine = ((1, 0.5), (20, 0.01), (30, 0.5))  # few categories; more, with gentle slopes; many
+    for r, trade_off in every_engine:
         solve(Problem.of(np.arange(r), np.eye(r), np.full(r, 1.0 / r), k=max(r // 2, 1), trade_off=trade_off))
     from excalibr.solver.many import prepare_ranges  # which only batches need
 
