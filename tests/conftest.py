@@ -19,7 +19,7 @@ def ask(r, **options):
     return calibrate(np.arange(r + 2.0), np.eye(r)[np.arange(r + 2) % r], np.full(r, 1 / r), k=2, **options)
 """
 KERNELS = (
-    f"{QUESTION}ask(3, method='greedy'); ask(3)",
+    f"{QUESTION}ask(3, method='greedy'); ask(3); ask(3, max_per_category=1)",
     f"{QUESTION}ask(30); ask(30, draws='single'); ask(3, max_per_category=1, divergence='kl')",
 )
 """Programs that between them compile most of what the tests need, in about the same time."""
