@@ -30,7 +30,8 @@ PICTURES = {SECTIONS[0][0]: "ratios", SECTIONS[6][0]: "growth", SECTIONS[7][0]: 
 INTRODUCTION = """\
 # Benchmarks
 
-Made by `{command}` from one run of {minutes:.0f} min ({mode} mode, {rounds} rounds); nothing on this page is typed by
+Made by `{command}` from one run of {minutes:.0f} min ({mode} mode, {rounds} rounds, {headline_rounds} of what was
+asked); nothing on this page is typed by
 hand. A machine's times do not carry over to another; ratios nearly do.
 
 {machine}
@@ -94,6 +95,7 @@ def _introduction(results: Results) -> str:
         minutes=results.minutes,
         mode=results.mode,
         rounds=results.rounds,
+        headline_rounds=max((len(each.seconds["excalibr"][0]) for each in results.of_kind("asked")), default=0),
         machine=f"{machine['processor']}, {machine['cores']} cores, {machine['memory']}, {machine['system']}.",
         versions=", ".join(f"{name} {version}" for name, version in results.versions.items()) + ".",
     )
