@@ -1,7 +1,8 @@
 """The only module that knows numba: how kernel functions are compiled, cached and announced.
 
-``@compiled`` marks an inner function, ``@lean`` one that makes no arrays, ``entry(...)`` a function that Python calls.
-All release the GIL. With ``NUMBA_DISABLE_JIT=1`` they are plain Python, bit for bit the same.
+``@compiled`` marks an inner function, ``@lean`` one that makes no arrays, ``@inlined`` one that becomes part of its
+caller, ``entry(...)`` a function that Python calls. All release the GIL. With ``NUMBA_DISABLE_JIT=1`` they are plain
+Python, bit for bit the same.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ __all__ = [
     "RANKINGS",
     "compiled",
     "entry",
+    "inlined",
     "lean",
     "record",
 ]
@@ -72,6 +74,16 @@ def lean(function: Function) -> Function:
     itself when they come in named tuples.
     """
     return numba.njit(_nrt=False, **_OPTIONS, **_INNER_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def inlined(function: Function) -> Function:
+    """Compile a lean function into the one or two that call it.
+
+    An array is seven words in compiled code, so that a call with the named tuples of a kernel hands over hundreds: more
+    work than many a function does. Not for what is called from many places: compiling takes longer with every one.
+    """
+    options = {"_nrt": False, "forceinline": True, **_OPTIONS, **_INNER_OPTIONS}
+    return numba.njit(**options)(function)  # type: ignore[no-any-return]
 
 
 def entry(*arguments: Any, calls: tuple[Any, ...] = ()) -> Callable[[Function], Function]:

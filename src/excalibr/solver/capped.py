@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from excalibr._jit import compiled, lean
+from excalibr._jit import compiled, inlined, lean
 from excalibr._types import Floats, Integers, Places
 from excalibr.solver.merging import Lists, no_lists, rank_by_lists
 from excalibr.solver.ordering import Spare, rank_best, sort_descending
@@ -43,7 +43,7 @@ def plain_sorting() -> Sorting:
     return new_sorting(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), no_lists())
 
 
-@lean
+@inlined
 def best_ranking(sorting: Sorting, keys: Floats, count: int, order: Places, spare: Spare) -> None:
     """Make ``order[:count]`` the best ranking by the keys; ``order`` must hold a permutation, and does afterwards."""
     if sorting.group_of.size > 0:

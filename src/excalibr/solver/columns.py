@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from excalibr._jit import compiled, lean
+from excalibr._jit import compiled, inlined, lean
 from excalibr._types import Floats, Integers, Places
 from excalibr.solver.capped import Sorting, best_ranking
 from excalibr.solver.master import (
@@ -24,11 +24,12 @@ from excalibr.solver.master import (
     renew,
     resume,
 )
-from excalibr.solver.ordering import Spare, new_spare
+from excalibr.solver.lottery import NEGLIGIBLE
+from excalibr.solver.ordering import Spare, new_spare, sort_descending
 from excalibr.solver.program import Program, adjust, copy_into
 from excalibr.solver.simplex import optimise
 
-__all__ = ["close_gap", "lottery_of_basis"]
+__all__ = ["Search", "close_gap", "new_search", "write_lottery"]
 
 FIRST_SMOOTHING = 0.5
 SMOOTHING_IF_GIVEN = 0.85
@@ -47,11 +48,27 @@ ALL_PASSES = 1 << 30
 BOUND, SMOOTHING = 0, 1
 
 
+class Search(NamedTuple):
+    """What the search for rankings works with; ``pace`` is the best bound so far and the weight of smoothing."""
+
+    adjusted: Floats
+    trial: Floats
+    spare: Spare
+    pace: Floats
+
+
 @compiled
+def new_search(n: int, r: int) -> Search:
+    """Room for n candidates and r categories."""
+    return Search(np.empty(n), np.empty(r), new_spare(n), np.empty(2))
+
+
+@lean
 def close_gap(
     program: Program,
     sorting: Sorting,
     master: Master,
+    search: Search,
     centred: Floats,
     factor: float,
     prices: Floats,
@@ -71,7 +88,7 @@ def close_gap(
     r = program.low.size
     limit = min(max_sorts, SORTS_A_CATEGORY * (r + 10))
     first_smoothing = FIRST_SMOOTHING if r > 2 else 0.0  # a single price difference does not swing
-    search = _new_search(order.size, r, SMOOTHING_IF_GIVEN if given else first_smoothing)
+    search.pace[SMOOTHING] = SMOOTHING_IF_GIVEN if given else first_smoothing
     alive = master.counts[RANKINGS_FOUND] == 0 or resume(program, master, factor, fresh)
     if master.counts[RANKINGS_FOUND] > 0 and not given:
         _between(program.below, program.above, prices, master.prices, 0.0, prices)
@@ -106,23 +123,7 @@ def close_gap(
     return sorts
 
 
-class Search(NamedTuple):
-    """What the search for rankings works with; ``pace`` is the best bound so far and the weight of smoothing."""
-
-    adjusted: Floats
-    trial: Floats
-    spare: Spare
-    pace: Floats
-
-
-@compiled
-def _new_search(n: int, r: int, smoothing: float) -> Search:
-    search = Search(np.empty(n), np.empty(r), new_spare(n), np.empty(2))
-    search.pace[SMOOTHING] = smoothing
-    return search
-
-
-@lean
+@inlined
 def _first_ranking(
     program: Program,
     sorting: Sorting,
@@ -139,7 +140,7 @@ def _first_ranking(
     return place
 
 
-@lean
+@inlined
 def _next_ranking(
     program: Program,
     sorting: Sorting,
@@ -166,7 +167,7 @@ def _next_ranking(
     return _kept_if_worth(master.values, master.shares, master.prices, master.counts, place)
 
 
-@lean
+@inlined
 def _rank_at(
     program: Program,
     sorting: Sorting,
@@ -183,7 +184,7 @@ def _rank_at(
     return add_ranking(program, master, centred, factor, order)
 
 
-@lean
+@inlined
 def _value_at(program: Program, prices: Floats, relevance: float, shares: Floats, place: int) -> float:
     """What no policy can exceed, by these prices: the penalty's part and what the best ranking at them is worth."""
     value = relevance
@@ -194,7 +195,7 @@ def _value_at(program: Program, prices: Floats, relevance: float, shares: Floats
     return value
 
 
-@lean
+@inlined
 def _basis_value(prices: Floats, edge: Floats) -> float:
     """The objective by the master's prices: as good as they are, and cheap."""
     value = prices[edge.size]
@@ -203,7 +204,7 @@ def _basis_value(prices: Floats, edge: Floats) -> float:
     return float(value)
 
 
-@lean
+@inlined
 def _kept_if_worth(values: Floats, shares: Floats, prices: Floats, counts: Integers, place: int) -> int:
     """The last ranking's place; -1, and the ranking dropped, if it earns nothing at the master's prices."""
     r = shares.shape[0]
@@ -216,7 +217,7 @@ def _kept_if_worth(values: Floats, shares: Floats, prices: Floats, counts: Integ
     return -1
 
 
-@lean
+@inlined
 def _next_smoothing(
     low: Floats, high: Floats, shares: Floats, place: int, best: Floats, trial: Floats, smoothing: float
 ) -> float:
@@ -230,7 +231,7 @@ def _next_smoothing(
     return max(smoothing - ROUGHER, 0.0)
 
 
-@lean
+@inlined
 def _between(below: Floats, above: Floats, best: Floats, latest: Floats, weight: float, trial: Floats) -> None:
     """weight · best + (1 − weight) · latest, inside the box of the prices."""
     for category in range(trial.size):
@@ -238,20 +239,24 @@ def _between(below: Floats, above: Floats, best: Floats, latest: Floats, weight:
         trial[category] = weight * best[category] + (1.0 - weight) * inside
 
 
-@compiled
-def lottery_of_basis(master: Master) -> tuple[Integers, Floats]:
-    """The basic rankings (by rank) and their weights, some of which may be 0."""
-    count = 0
+@lean
+def write_lottery(master: Master, slot_order: Places, rankings: Integers, weights: Floats) -> int:
+    """Write the basic rankings, by slot, and their probabilities to the first rows, heaviest first; returns how many."""
+    heaviest, levels = master.heaviest, master.levels
+    basic = 0
     for place in range(master.basis.size):
         if master.basis[place] >= 0:
-            count += 1
-    rankings = np.empty((count, master.rankings.shape[1]), dtype=np.int64)
-    weights = np.empty(count)
+            heaviest[basic] = place
+            basic += 1
+    sort_descending(levels, heaviest, master.spare, basic)
     count = 0
-    for place in range(master.basis.size):
-        if master.basis[place] >= 0:
-            for rank in range(rankings.shape[1]):
-                rankings[count, rank] = master.rankings[master.basis[place], rank]
-            weights[count] = max(master.levels[place], 0.0)
-            count += 1
-    return rankings, weights
+    total = 0.0
+    while count < basic and levels[heaviest[count]] > NEGLIGIBLE:
+        total += levels[heaviest[count]]
+        count += 1
+    for row in range(count):
+        ranking = master.basis[heaviest[row]]
+        weights[row] = levels[heaviest[row]] / total
+        for rank in range(slot_order.size):
+            rankings[row, slot_order[rank]] = master.rankings[ranking, rank]
+    return count

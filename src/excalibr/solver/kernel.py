@@ -36,7 +36,7 @@ from excalibr.solver.ordering import new_spare, sort_afresh
 from excalibr.solver.path import RANKINGS_KEPT, SAFETY, SORTS, STATUS, close_path
 from excalibr.solver.program import ABOVE, BELOW, HIGH, LOW, Program, copy_into, largest, scaled_program
 from excalibr.solver.proximal import CONVERGED, SORTS_SPENT, STALLED, find_prices
-from excalibr.solver.state import State, new_best, new_state
+from excalibr.solver.state import State, new_best, new_state, new_step
 
 __all__ = [
     "CONVERGED",
@@ -80,7 +80,7 @@ def solve_program(
     rho = _begin(program, state)
     best = new_best(n, r)
     allowed = tolerance * max(1.0, -program.gains[state.order[n - 1]] * unit)
-    status, sorts = find_prices(program, state, best, prices, rho, SAFETY * allowed / unit, max_sorts)
+    status, sorts = find_prices(program, state, new_step(r), best, prices, rho, SAFETY * allowed / unit, max_sorts)
     rankings, weights = lottery_of_face(program, best)
     rankings, weights = tidy_lottery(program, rankings, weights, slot_order)
     for category in range(r):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from excalibr._jit import compiled, lean
+from excalibr._jit import compiled, inlined, lean
 from excalibr._types import PLACE, Booleans, Floats, Integers, Places
-from excalibr.solver.ordering import key_at_rank
+from excalibr.solver.ordering import Spare, key_at_rank, new_spare, sort_descending
 from excalibr.solver.program import Program, ranking_effect
 
 __all__ = [
@@ -103,6 +103,8 @@ class Master(NamedTuple):
     column: Floats
     work: Floats
     listed: Integers
+    heaviest: Places
+    spare: Spare
 
 
 @compiled
@@ -129,10 +131,12 @@ def new_master(pool: Pool) -> Master:
         column=np.empty(m),
         work=np.empty((m, 2 * m)),
         listed=np.empty(LONGEST_LIST + 1, dtype=np.int64),
+        heaviest=np.empty(m, dtype=PLACE),
+        spare=new_spare(capacity),
     )
 
 
-@lean
+@inlined
 def add_ranking(program: Program, master: Master, centred: Floats, factor: float, ranking: Places) -> int:
     """Put a ranking (by rank) into the pool, which must have room; returns its place."""
     place = int(master.counts[RANKINGS_FOUND])
@@ -146,13 +150,13 @@ def add_ranking(program: Program, master: Master, centred: Floats, factor: float
     return place
 
 
-@lean
+@inlined
 def _copy_row(source: Places, target: Integers, row: int) -> None:
     for place in range(target.shape[1]):
         target[row, place] = source[place]
 
 
-@lean
+@inlined
 def _copy_column(source: Floats, target: Floats, column: int) -> None:
     for row in range(target.shape[0]):
         target[row, column] = source[row]
@@ -256,19 +260,19 @@ def lottery_value(program: Program, master: Master) -> float:
     return value
 
 
-@compiled
+@lean
 def make_room(master: Master) -> None:
     """Halve a full pool: basic rankings stay, and of the others those that earn most at the master's prices."""
-    found = master.counts[RANKINGS_FOUND]
-    for ranking in range(found):
+    capacity = master.relevance.size
+    for ranking in range(capacity):
         earns = master.values[ranking]
         for category in range(master.piece.size):
             earns -= master.prices[category] * master.shares[category, ranking]
         master.earns[ranking] = earns
-    least = key_at_rank(master.earns[:found], found // 2, np.empty(found, dtype=PLACE))
+    least = key_at_rank(master.earns, capacity // 2, master.spare.places)
     kept = 0
-    for ranking in range(found):
-        if master.basic[ranking] or (master.earns[ranking] >= least and kept < master.relevance.size // 2):
+    for ranking in range(capacity):
+        if master.basic[ranking] or (master.earns[ranking] >= least and kept < capacity // 2):
             _move(master, ranking, kept)
             kept += 1
     master.counts[RANKINGS_FOUND] = kept

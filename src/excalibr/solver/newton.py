@@ -7,7 +7,7 @@ size.
 
 from __future__ import annotations
 
-from excalibr._jit import lean
+from excalibr._jit import inlined, lean
 from excalibr._types import PLACE, Floats, Places
 from excalibr.solver.program import Program
 
@@ -28,9 +28,10 @@ def curvature(
 ) -> None:
     """Fill the upper triangle of ``hessian`` (r, r); ``total`` (r,) is scratch."""
     r = total.size
-    for row in range(r):
-        for column in range(row, r):
-            hessian[row, column] = 0.0
+    for place in range(r):
+        row = PLACE(place)
+        for beyond in range(row, r):
+            hessian[row, PLACE(beyond)] = 0.0
     for block in range(blocks):
         size = starts[block + 1] - starts[block]
         if size == 1:
@@ -39,10 +40,12 @@ def curvature(
             total[category] = 0.0
         for rank in range(starts[block], starts[block + 1]):
             _add_row(program, order[rank], scale, hessian, total)
-        for row in range(r):
+        for place in range(r):
+            row = PLACE(place)
             if total[row] != 0.0:
                 factor = scale * total[row] / size
-                for column in range(row, r):
+                for beyond in range(row, r):
+                    column = PLACE(beyond)
                     hessian[row, column] -= factor * total[column]
 
 
@@ -58,7 +61,7 @@ def _add_row(program: Program, candidate: int, scale: float, hessian: Floats, to
             hessian[row, program.indices[second_entry]] += scale * value * program.values[second_entry]
 
 
-@lean
+@inlined
 def box_step(
     hessian: Floats,
     damping: float,
@@ -99,7 +102,7 @@ def box_step(
     return slope
 
 
-@lean
+@inlined
 def _gather(
     hessian: Floats,
     damping: float,
@@ -165,7 +168,7 @@ def substitute(factor: Floats, right: Floats, count: int) -> None:
         right[row] -= value * factor[row, row]
 
 
-@lean
+@inlined
 def _clamp(
     prices: Floats, floors: Floats, ceilings: Floats, free: Places, count: int, right: Floats, step: Floats
 ) -> int:

@@ -12,11 +12,10 @@ from excalibr._jit import compiled, lean
 from excalibr._types import PLACE, Floats, Integers, Places
 from excalibr.solver.capped import new_sorting
 from excalibr.solver.certificate import gap_of_lottery
-from excalibr.solver.columns import close_gap, lottery_of_basis
-from excalibr.solver.lottery import tidy_lottery
+from excalibr.solver.columns import close_gap, new_search, write_lottery
 from excalibr.solver.master import Master, Pool, add_ranking, new_master
 from excalibr.solver.merging import new_lists, no_lists
-from excalibr.solver.ordering import new_spare, sort_afresh
+from excalibr.solver.ordering import sort_afresh
 from excalibr.solver.program import Program, largest, scaled_program
 from excalibr.solver.proximal import CONVERGED, SORTS_SPENT, STALLED
 
@@ -62,11 +61,12 @@ def close_path(
     gaps = np.empty(count)
     reports = np.empty((count, 3), dtype=np.int64)
     master = new_master(pool)
+    search = new_search(scores.size, r)
     centred = _centred(scores)
     gains = np.empty(scores.size)
     order = np.arange(scores.size, dtype=PLACE)
     slot_order = np.arange(position_weights.size, dtype=PLACE)
-    sort_afresh(centred, order, new_spare(scores.size), scores.size)
+    sort_afresh(centred, order, search.spare, scores.size)
     spread = -centred[order[scores.size - 1]]
     plain = new_sorting(group_of, group_limits, no_lists())
     sorting = new_sorting(group_of, group_limits, new_lists(indptr, indices, order, r, position_weights.size))
@@ -86,12 +86,12 @@ def close_path(
             _take_prices(first_prices[t], unit, program.below, program.above, best)
         allowed = tolerance * max(1.0, factors[t] * spread)
         sorts = close_gap(
-            *(program, sorting, master, centred, factor, best, given, t > 0),
+            *(program, sorting, master, search, centred, factor, best, given, t > 0),
             *(SAFETY * allowed / unit, max_sorts, order),
         )
         for category in range(r):
             best[category] *= unit
-        kept = _keep_lottery(program, master, slot_order, lottery, likely)
+        kept = write_lottery(master, slot_order, lottery, likely)
         gaps[t] = gap_of_lottery(
             *(gains, indptr, indices, values, penalty, position_weights),
             *(lottery, likely[:kept], best, order, plain),
@@ -110,18 +110,6 @@ def _centred(scores: Floats) -> Floats:
     for candidate in range(scores.size):
         centred[candidate] = scores[candidate] - best
     return centred
-
-
-@compiled
-def _keep_lottery(program: Program, master: Master, slot_order: Places, rankings: Integers, weights: Floats) -> int:
-    """Write the basic lottery, tidied, to the first rows of the answer; returns how many rankings it has."""
-    chosen, probabilities = lottery_of_basis(master)
-    chosen, probabilities = tidy_lottery(program, chosen, probabilities, slot_order)
-    for place in range(probabilities.size):
-        weights[place] = probabilities[place]
-        for slot in range(slot_order.size):
-            rankings[place, slot] = chosen[place, slot]
-    return int(probabilities.size)
 
 
 @compiled

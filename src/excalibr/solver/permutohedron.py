@@ -35,13 +35,18 @@ def pool_blocks(
     """Project ``lifted`` (sorted by ``order``) on the permutohedron; return the number of blocks.
 
     Pool adjacent violators: the projection is u minus the best non-increasing fit of (u − e). Invariant: the means of
-    the blocks so far fall strictly. ``starts[b]:starts[b + 1]`` are the ranks of block b.
+    the blocks so far fall strictly. ``starts[b]:starts[b + 1]`` are the ranks of block b; the last block has the last
+    rank that is seen, and whoever comes after it has no exposure.
     """
     blocks = 0
+    end = count
     for rank in range(count):
         excess = lifted[order[rank]]
         if rank < slots.size:
             excess -= slots[rank]
+        elif excess < means[blocks - 1]:  # and so are all that follow
+            end = rank
+            break
         starts[blocks] = rank
         sums[blocks] = excess
         means[blocks] = excess
@@ -50,8 +55,10 @@ def pool_blocks(
             blocks -= 1
             sums[blocks - 1] += sums[blocks]
             means[blocks - 1] = sums[blocks - 1] / (rank + 1 - starts[blocks - 1])
-    starts[blocks] = count
+    starts[blocks] = end
     _fill_exposure(lifted, slots, order, blocks, starts, means, exposure)
+    for rank in range(end, count):
+        exposure[order[rank]] = 0.0
     return blocks
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from excalibr._jit import compiled, lean
+from excalibr._jit import compiled, inlined, lean
 from excalibr._types import PLACE, Floats, Integers, Places
 from excalibr.solver.ordering import Spare, new_spare, rank_best, sort_descending
 from excalibr.solver.penalty import cost_of_share, dual_of_price, highest_price, lowest_price
@@ -156,7 +156,7 @@ def copy_into(source: Any, target: Any, count: int) -> None:
         target[place] = source[place]
 
 
-@lean
+@inlined
 def adjust(program: Program, prices: Floats, adjusted: Floats) -> None:
     """z = c − A·y: what each candidate is worth once its categories are paid for."""
     for candidate in range(program.gains.size):
@@ -185,7 +185,7 @@ def penalty_cost(program: Program, shares: Floats) -> float:
     return cost
 
 
-@lean
+@inlined
 def dual_value(program: Program, prices: Floats, adjusted: Floats, order: Places, spare: Spare) -> float:
     """What no policy can exceed: the penalty's part at the prices plus σ(z), the best ranking at the adjusted scores.
 
@@ -216,7 +216,7 @@ def price_value(program: Program, prices: Floats) -> float:
     return value
 
 
-@lean
+@inlined
 def ranking_effect(program: Program, gains: Floats, ranking: Any, shares: Floats) -> float:
     """Fill the category shares of one ranking (by rank) and return its value by these gains."""
     value = 0.0

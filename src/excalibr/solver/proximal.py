@@ -8,14 +8,14 @@ every step.
 
 from __future__ import annotations
 
-from excalibr._jit import compiled, lean
+from excalibr._jit import inlined, lean
 from excalibr._types import Floats
 from excalibr.solver.newton import box_step, curvature
 from excalibr.solver.ordering import key_at_rank, select_above, sort_descending
 from excalibr.solver.penalty import share_at_price, softness_at_price
 from excalibr.solver.permutohedron import pool_blocks
 from excalibr.solver.program import Program, adjust, copy_into, dual_value, largest, penalty_cost
-from excalibr.solver.state import ACTIVE, BLOCKS, BOUND, DAMPING, LARGE, OBJECTIVE, RADIUS, Best, State, Step, new_step
+from excalibr.solver.state import ACTIVE, BLOCKS, BOUND, DAMPING, LARGE, OBJECTIVE, RADIUS, Best, State, Step
 
 __all__ = ["CONVERGED", "SORTS_SPENT", "STALLED", "find_prices"]
 
@@ -39,12 +39,18 @@ SPARE_CANDIDATES = 32
 RHO_LIMIT = 2e5  # beyond it the rounding of ρ·z would show in the exposure
 
 
-@compiled
+@lean
 def find_prices(
-    program: Program, state: State, best: Best, prices: Floats, rho: float, tolerance: float, max_sorts: int
+    program: Program,
+    state: State,
+    step: Step,
+    best: Best,
+    prices: Floats,
+    rho: float,
+    tolerance: float,
+    max_sorts: int,
 ) -> tuple[int, int]:
     """The outer loop, from ``prices`` and ``state.centre``; fills ``best``. Returns status and sorts."""
-    step = new_step(prices.size)
     steepest = max(largest(program.below), largest(program.above))
     step.pace[DAMPING] = 1.0
     step.pace[RADIUS] = 2.0 * steepest
@@ -85,7 +91,7 @@ def _growth(steps: int) -> float:
     return 2.0 if steps < MAX_NEWTON else 0.3
 
 
-@lean
+@inlined
 def _newton(
     program: Program, state: State, step: Step, rho: float, prices: Floats, rest: float, budget: int
 ) -> tuple[int, int]:
@@ -108,7 +114,7 @@ def _newton(
     return steps, sorts
 
 
-@lean
+@inlined
 def _line_search(
     program: Program, state: State, step: Step, rho: float, prices: Floats, slope: float, max_trials: int
 ) -> int:
@@ -147,7 +153,7 @@ def _line_search(
     return trials
 
 
-@lean
+@inlined
 def _direction(step: Step, rho: float, prices: Floats, unrest: float) -> float:
     """A step along which the function falls; returns its slope. Clamping can spoil it, and more damping mends it."""
     slope = 0.0
@@ -170,7 +176,7 @@ def _direction(step: Step, rho: float, prices: Floats, unrest: float) -> float:
     return slope
 
 
-@lean
+@inlined
 def _set_gradient(program: Program, state: State, step: Step, prices: Floats) -> float:
     """The gradient, and the box in which the penalty's dual is smooth; returns how much of it is not yet zero.
 
@@ -206,7 +212,7 @@ def _set_gradient(program: Program, state: State, step: Step, prices: Floats) ->
     return unrest
 
 
-@lean
+@inlined
 def _move_edges(program: Program, step: Step, prices: Floats) -> None:
     """Where a penalty is curved, the share that its price asks for moves with the price."""
     for category in range(prices.size):
@@ -222,7 +228,7 @@ def _move_edges(program: Program, step: Step, prices: Floats) -> None:
             )
 
 
-@lean
+@inlined
 def _add_softness(program: Program, step: Step, prices: Floats) -> None:
     """The curved penalties' part of the curvature."""
     for category in range(prices.size):
@@ -238,7 +244,7 @@ def _add_softness(program: Program, step: Step, prices: Floats) -> None:
             )
 
 
-@lean
+@inlined
 def _evaluate(program: Program, state: State, rho: float, prices: Floats) -> None:
     """x(y) and its shares."""
     adjust(program, prices, state.adjusted)
@@ -248,7 +254,7 @@ def _evaluate(program: Program, state: State, rho: float, prices: Floats) -> Non
     _count_shares(program, state)
 
 
-@lean
+@inlined
 def _project(program: Program, state: State) -> None:
     """Sort and pool the candidates above the threshold, which falls until nobody left out can matter.
 
@@ -256,28 +262,31 @@ def _project(program: Program, state: State) -> None:
     """
     n = program.gains.size
     k = program.slots.size
+    active = 0
     while True:
         threshold = state.threshold[0]
-        if threshold > -LARGE or state.counts[ACTIVE] < n:
-            state.counts[ACTIVE] = select_above(
-                state.lifted, threshold, state.order, state.inside, state.exposure, state.counts[ACTIVE]
-            )
-        active = state.counts[ACTIVE]
-        if active > k or active == n:
-            sort_descending(state.lifted, state.order, state.spare, active)
-            blocks = pool_blocks(
-                state.lifted, program.slots, state.order, active, state.starts, state.means, state.sums, state.exposure
-            )
-            state.counts[BLOCKS] = blocks
-            if active == n or state.means[blocks - 1] >= threshold:
-                break
+        if threshold < LARGE:
+            if threshold > -LARGE or state.counts[ACTIVE] < n:
+                state.counts[ACTIVE] = select_above(
+                    state.lifted, threshold, state.order, state.inside, state.exposure, state.counts[ACTIVE]
+                )
+            active = state.counts[ACTIVE]
+            if active > k or active == n:
+                sort_descending(state.lifted, state.order, state.spare, active)
+                blocks = pool_blocks(
+                    *(state.lifted, program.slots, state.order, active),
+                    *(state.starts, state.means, state.sums, state.exposure),
+                )
+                state.counts[BLOCKS] = blocks
+                if active == n or state.means[blocks - 1] >= threshold:
+                    break
         wanted = 2 * max(active, k) + SPARE_CANDIDATES
         state.threshold[0] = key_at_rank(state.lifted, wanted, state.spare.places) if wanted < n else -LARGE
     if active < n and active > 4 * (2 * k + SPARE_CANDIDATES):
         state.threshold[0] = LARGE
 
 
-@lean
+@inlined
 def _count_shares(program: Program, state: State) -> None:
     """p = Aᵀx: by category where everyone is looked at, else over the candidates that have exposure."""
     if _looks_at_everyone(program):
@@ -297,13 +306,13 @@ def _count_shares(program: Program, state: State) -> None:
                 state.shares[program.indices[place]] += program.values[place] * exposure
 
 
-@lean
+@inlined
 def _looks_at_everyone(program: Program) -> bool:
     """With few candidates to spare, choosing whom to look at costs more than it saves."""
     return program.gains.size <= 4 * program.slots.size + 2 * SPARE_CANDIDATES
 
 
-@lean
+@inlined
 def _record(program: Program, state: State, best: Best, prices: Floats) -> float:
     """Keep the exposure and the prices if they are the best so far; returns the gap between the two."""
     active = state.counts[ACTIVE]

@@ -7,7 +7,7 @@ the few that looked best are tried.
 
 from __future__ import annotations
 
-from excalibr._jit import lean
+from excalibr._jit import inlined
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.solver.master import (
     ABOVE,
@@ -36,7 +36,7 @@ ENTERING = -1
 NOBODY = -2
 
 
-@lean
+@inlined
 def optimise(program: Program, master: Master, newest: int, max_pivots: int, passes: int) -> bool:
     """Pivot until no ranking of the pool and no slack is worth entering; False if that was not reached.
 
@@ -74,7 +74,7 @@ def optimise(program: Program, master: Master, newest: int, max_pivots: int, pas
     return False
 
 
-@lean
+@inlined
 def _pivot(program: Program, master: Master, entering: int, direction: float, reduced: float) -> bool:
     """Bring a variable into the basis; False if nothing ends its way or the basis is singular."""
     low, high = program.low, program.high
@@ -107,7 +107,7 @@ def _pivot(program: Program, master: Master, entering: int, direction: float, re
     return regular
 
 
-@lean
+@inlined
 def _list_best(
     values: Floats, shares: Floats, prices: Floats, basic: Booleans, earns: Floats, listed: Integers, found: int
 ) -> int:
@@ -136,7 +136,7 @@ def _list_best(
     return count
 
 
-@lean
+@inlined
 def _best_listed(
     listed: Integers, count: int, values: Floats, shares: Floats, prices: Floats, basic: Booleans
 ) -> tuple[int, float]:
@@ -157,7 +157,7 @@ def _best_listed(
     return entering, best
 
 
-@lean
+@inlined
 def _best_slack(
     low: Floats,
     high: Floats,
@@ -188,7 +188,7 @@ def _best_slack(
     return entering, direction, best
 
 
-@lean
+@inlined
 def _entering_column(inverse: Floats, shares: Floats, entering: int, direction: float, column: Floats) -> None:
     """How fast each basic variable falls as the entering one moves."""
     m = column.size
@@ -203,7 +203,7 @@ def _entering_column(inverse: Floats, shares: Floats, entering: int, direction: 
                 column[place] += share * inverse[category, place]
 
 
-@lean
+@inlined
 def _advance(
     low: Floats,
     high: Floats,
@@ -258,7 +258,7 @@ def _advance(
         levels[leaving] = _cross(low, high, category, fall > 0.0, piece, edge)
 
 
-@lean
+@inlined
 def _leaving(
     low: Floats, high: Floats, basis: Integers, piece: Integers, levels: Floats, column: Floats
 ) -> tuple[int, float]:
@@ -284,7 +284,7 @@ def _leaving(
     return leaving, max(shortest, 0.0)
 
 
-@lean
+@inlined
 def _room(piece: int, width: float, level: float, fall: float) -> float:
     """How far a basic variable can go in its direction before its piece ends; -1 for no end.
 
@@ -297,7 +297,7 @@ def _room(piece: int, width: float, level: float, fall: float) -> float:
     return max(width + level, 0.0) if fall > 0.0 else max(-level, 0.0)
 
 
-@lean
+@inlined
 def _kink(low: float, high: float, below: float, above: float, piece: int, downwards: bool) -> float:
     """How much less a basic slack earns a unit of its way beyond the end of its piece."""
     if low == high:
@@ -305,7 +305,7 @@ def _kink(low: float, high: float, below: float, above: float, piece: int, downw
     return above if piece == (ABOVE if downwards else INSIDE) else below
 
 
-@lean
+@inlined
 def _cross(low: Floats, high: Floats, category: int, downwards: bool, piece: Integers, edge: Floats) -> float:
     """A basic slack goes over to the next piece; returns where it stands, counted from that piece's edge."""
     stands = 0.0
@@ -319,7 +319,7 @@ def _cross(low: Floats, high: Floats, category: int, downwards: bool, piece: Int
     return stands
 
 
-@lean
+@inlined
 def _exchange(inverse: Floats, column: Floats, prices: Floats, leaving: int, direction: float, reduced: float) -> None:
     """The entering variable takes the leaving one's place: inverse and prices follow. Changes ``column``."""
     m = column.size
@@ -336,7 +336,7 @@ def _exchange(inverse: Floats, column: Floats, prices: Floats, leaving: int, dir
             prices[row] += direction * reduced * factor
 
 
-@lean
+@inlined
 def _rest(
     low: Floats,
     high: Floats,
@@ -358,7 +358,7 @@ def _rest(
             edge[category] = low[category] if fall > 0.0 else high[category]
 
 
-@lean
+@inlined
 def _unrest(
     low: Floats,
     high: Floats,
