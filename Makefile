@@ -9,6 +9,7 @@
 #                             quick, or all with FULL=1 (an hour), on real films with DATA=a MovieLens folder
 #   make bench-repeat         the headline of the last `make bench` ten times again (FULL=1: of the full one)
 #   make bench-compare OLD=x  what got slower since the results in a JSON file, by more than noise
+#   make profile              where compiled code spends its time, function by function (needs Linux's perf)
 #   make format               rewrite the sources in the house format
 #   make clean                remove caches, builds and the demo's picture; .venv stays
 #
@@ -35,7 +36,7 @@ FOR_BENCH := paper,plot,data
 
 installed = $(VENV)/.installed-$(1)
 
-.PHONY: help demo test check fuzz bench bench-repeat bench-compare bench-batch format clean
+.PHONY: help demo test check fuzz bench bench-repeat bench-compare bench-batch profile format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -67,6 +68,9 @@ bench-compare: $(call installed,$(FOR_BENCH))
 
 bench-batch: $(call installed,cli$(comma)data)
 	@$(BIN)/python -m benchmarks.batch --users $(USERS)
+
+profile: $(call installed,$(FOR_BENCH))
+	@$(BIN)/python -m benchmarks profile
 
 format: $(call installed,$(FOR_CHECK))
 	@$(BIN)/ruff format --quiet .

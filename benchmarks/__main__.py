@@ -1,4 +1,4 @@
-"""The command: ``python -m benchmarks run | page | repeat | compare``; ``make bench`` and its sisters call it."""
+"""The command: ``python -m benchmarks run | page | repeat | compare | profile``, behind ``make bench`` and others."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from time import perf_counter
 from benchmarks.comparing import report
 from benchmarks.page import write_page
 from benchmarks.plan import FULL, QUICK, Scale
+from benchmarks.profiling import profile
 from benchmarks.results import Results
 from benchmarks.run import headline_ratios, only_headline, repeat, run
 from benchmarks.sections import asked as asked_section
@@ -61,6 +62,12 @@ def _compare(asked: argparse.Namespace) -> None:
     print(report(old, Results.load(asked.new or STORE / f"{old.mode}.json")))
 
 
+def _profile(asked: argparse.Namespace) -> None:
+    for size in asked.sizes:
+        n, k, r = (int(number) for number in size.split(","))
+        print(profile(n, k, r, asked.seconds), end="\n\n")
+
+
 def _scale(asked: argparse.Namespace) -> Scale:
     """Quick or full, with what was asked to be otherwise."""
     scale = FULL if asked.full else QUICK
@@ -106,6 +113,10 @@ def _parser() -> argparse.ArgumentParser:
     comparing.add_argument("old", type=Path)
     comparing.add_argument("new", type=Path, nargs="?", help="the latest run of the same mode when left out")
     comparing.set_defaults(command=_compare)
+    profiling = commands.add_parser("profile", help="where compiled code spends its time, by perf")
+    profiling.add_argument("sizes", nargs="*", default=["150,100,18", "150,100,9", "150,100,2"], metavar="n,k,r")
+    profiling.add_argument("--seconds", type=float, default=10.0, help="how long each size is watched (10)")
+    profiling.set_defaults(command=_profile)
     for each in (again, repeating):
         _with_page(each)
     return parser

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from excalibr._jit import FLOAT_ROWS, FLOATS, INTEGER, INTEGERS, RANKINGS, entry, lean
-from excalibr._types import Floats, Integers
+from excalibr._types import PLACE, Floats, Integers
 
 __all__ = ["exposure_of", "look_over", "pack_rows", "shares_of", "with_sums_of_one"]
 
@@ -29,8 +29,9 @@ def pack_rows(array: Floats) -> tuple[Integers, Integers, Floats, bool, float]:
     place = 0
     for row in range(n):
         for column in range(r):  # written always and kept if not 0: a branch would be guessed wrong for every entry
-            indices[place] = column
-            values[place] = array[row, column]
+            target = PLACE(place)
+            indices[target] = column
+            values[target] = array[row, column]
             place += array[row, column] != 0.0
     indices, values = indices[:place], values[:place]
     are_shares, off = _look_over(indptr, values)

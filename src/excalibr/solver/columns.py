@@ -14,6 +14,7 @@ import numpy as np
 from excalibr._jit import compiled, inlined, lean
 from excalibr._types import Floats, Integers, Places
 from excalibr.solver.capped import Sorting, best_ranking
+from excalibr.solver.lottery import NEGLIGIBLE
 from excalibr.solver.master import (
     PIVOTS_SINCE,
     RANKINGS_FOUND,
@@ -24,7 +25,6 @@ from excalibr.solver.master import (
     renew,
     resume,
 )
-from excalibr.solver.lottery import NEGLIGIBLE
 from excalibr.solver.ordering import Spare, new_spare, sort_descending
 from excalibr.solver.program import Program, adjust, copy_into
 from excalibr.solver.simplex import optimise
@@ -241,7 +241,7 @@ def _between(below: Floats, above: Floats, best: Floats, latest: Floats, weight:
 
 @lean
 def write_lottery(master: Master, slot_order: Places, rankings: Integers, weights: Floats) -> int:
-    """Write the basic rankings, by slot, and their probabilities to the first rows, heaviest first; returns how many."""
+    """Write the basic rankings, by slot, and their probabilities to the first rows, heaviest first; count them."""
     heaviest, levels = master.heaviest, master.levels
     basic = 0
     for place in range(master.basis.size):

@@ -14,7 +14,7 @@ import numpy as np
 
 from excalibr._jit import compiled, inlined, lean
 from excalibr._types import PLACE, Booleans, Floats, Integers, Places
-from excalibr.solver.ordering import Spare, key_at_rank, new_spare, sort_descending
+from excalibr.solver.ordering import Spare, key_at_rank, new_spare
 from excalibr.solver.program import Program, ranking_effect
 
 __all__ = [
