@@ -1,4 +1,4 @@
-"""The command: ``python -m benchmarks run | page | repeat | compare | profile``, behind ``make bench`` and others."""
+"""The command ``python -m benchmarks``: run, page, repeat, renew, compare, profile; behind ``make bench`` and more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.page import write_page
 from benchmarks.plan import FULL, QUICK, Scale
 from benchmarks.profiling import profile
 from benchmarks.results import Results
-from benchmarks.run import headline_ratios, only_headline, repeat, run
+from benchmarks.run import headline_ratios, only_headline, renew_headline, repeat, run
 from benchmarks.sections import asked as asked_section
 from benchmarks.sections import repeats as repeats_section
 
@@ -55,6 +55,13 @@ def _repeat(asked: argparse.Namespace) -> None:
     results.save(asked.results)
     write_page(results, asked.page)
     print(repeats_section(results))
+
+
+def _renew(asked: argparse.Namespace) -> None:
+    results = renew_headline(Results.load(asked.results), asked.rounds, _progress())
+    results.save(asked.results)
+    write_page(results, asked.page)
+    print(asked_section(results))
 
 
 def _compare(asked: argparse.Namespace) -> None:
@@ -109,6 +116,10 @@ def _parser() -> argparse.ArgumentParser:
     repeating.add_argument("--rounds", type=int, default=1, help="rounds of each repeat (1)")
     repeating.add_argument("--row", help="one row only, such as '150, 100, 20'; the others keep theirs")
     repeating.set_defaults(command=_repeat)
+    renewing = commands.add_parser("renew", help="the headline of an earlier run measured anew, into its results")
+    renewing.add_argument("results", type=Path)
+    renewing.add_argument("--rounds", type=int, default=FULL.headline_rounds, help="fresh processes (6)")
+    renewing.set_defaults(command=_renew)
     comparing = commands.add_parser("compare", help="what got slower since an earlier run, beyond noise")
     comparing.add_argument("old", type=Path)
     comparing.add_argument("new", type=Path, nargs="?", help="the latest run of the same mode when left out")
@@ -117,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     profiling.add_argument("sizes", nargs="*", default=["150,100,18", "150,100,9", "150,100,2"], metavar="n,k,r")
     profiling.add_argument("--seconds", type=float, default=10.0, help="how long each size is watched (10)")
     profiling.set_defaults(command=_profile)
-    for each in (again, repeating):
+    for each in (again, repeating, renewing):
         _with_page(each)
     return parser
 

@@ -10,7 +10,7 @@ from benchmarks.films import film_sets
 from benchmarks.measuring import Order
 from benchmarks.problems import LARGE, TRADE_OFFS, ProblemSet, adversarial, film_like, uniform
 
-__all__ = ["FULL", "LARGER", "QUICK", "ROWS", "SMALLER", "Row", "Scale", "headline", "orders"]
+__all__ = ["FULL", "LARGER", "QUICK", "ROWS", "SMALLER", "Row", "Scale", "headline", "others"]
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,13 @@ class Row:
         return f"{self.n}, {self.k}, {self.r}"
 
 
+PAPER = "glop"
+
 ROWS = (
-    Row(150, 100, 20, 2, "glop", 400),
-    Row(150, 100, 10, 1, "glop", 800),
-    Row(150, 100, 2, 1, "glop", 2000),
-    Row(150, 10, 20, 2, "glop", 50),
+    Row(150, 100, 20, 2, PAPER, 400),
+    Row(150, 100, 10, 1, PAPER, 800),
+    Row(150, 100, 2, 1, PAPER, 2000),
+    Row(150, 10, 20, 2, PAPER, 50),
     Row(1000, 100, 20, 2, "highs-ds", 1000),
     Row(500, 100, 100, 2, "highs-ds", 60, more=1.8),
 )
@@ -130,22 +132,20 @@ FULL = Scale(
 )
 
 
-def orders(scale: Scale, data: Path | None) -> list[Order]:
-    """All sets of a run, each with its methods."""
-    films = film_sets(data, scale.kernel) if data else generated_films(scale.kernel)
-    others = [*_size_orders(scale), *_peer_orders(scale), *_film_orders(scale, films), *_corners(scale)]
-    return [*headline(scale), *(replace(each, rounds=scale.rounds) for each in others)]
-
-
 def headline(scale: Scale) -> list[Order]:
-    """The promised rows, the peer right before ours; those that HiGHS needs long for only where some are asked."""
-    made = []
-    for row in ROWS:
-        count, rounds = (scale.headline, scale.headline_rounds) if row.peer == "glop" else (scale.highs, 1)
-        if count:
-            problems = uniform(row.n, row.k, row.r, row.per_item, int(row.more * count))
-            made.append(Order("asked", problems, (row.peer, "excalibr"), rounds=rounds))
-    return made
+    """The promised rows against the paper's stack, the peer right before ours."""
+    return [_row_order(row, scale.headline) for row in ROWS if row.peer == PAPER and scale.headline]
+
+
+def others(scale: Scale, data: Path | None) -> list[Order]:
+    """All that a run measures beside them, each set with its methods; first what HiGHS needs long for, in one round."""
+    films = film_sets(data, scale.kernel) if data else generated_films(scale.kernel)
+    long = [replace(_row_order(row, scale.highs), rounds=1) for row in ROWS if row.peer != PAPER and scale.highs]
+    return [*long, *_size_orders(scale), *_peer_orders(scale), *_film_orders(scale, films), *_corners(scale)]
+
+
+def _row_order(row: Row, count: int) -> Order:
+    return Order("asked", uniform(row.n, row.k, row.r, row.per_item, int(row.more * count)), (row.peer, "excalibr"))
 
 
 def generated_films(users: int) -> list[ProblemSet]:

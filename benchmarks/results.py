@@ -111,6 +111,7 @@ class Results:
     throughput: list[Throughput] = field(default_factory=list)
     memory: list[Memory] = field(default_factory=list)
     repeats: list[Repeats] = field(default_factory=list)
+    renewed: bool = False  # the rows against the paper's stack are of a later hour than the rest
 
     def of_kind(self, kind: str) -> list[SetResult]:
         """The sets that were measured for one section."""

@@ -1,4 +1,8 @@
-"""A whole run, from the plan to the results; and the headline again, in fresh processes, to see whether it holds."""
+"""A whole run, from the plan to the results; and the headline again, to see whether it holds.
+
+A round of the headline is a process of its own, in a run as in a repeat, so that an interval over rounds holds all that
+differs between repeats: where a process finds its memory, and what the machine does at that hour.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +14,31 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
+
 from benchmarks import growth
 from benchmarks.machine import machine, versions
 from benchmarks.measuring import measure
-from benchmarks.plan import ROWS, Scale, headline, orders
-from benchmarks.results import Repeats, Results
+from benchmarks.plan import ROWS, Scale, headline, others
+from benchmarks.results import Repeats, Results, SetResult
 from benchmarks.statistics import Estimate, ratio_of_rounds
 
-__all__ = ["headline_ratios", "only_headline", "repeat", "run"]
+__all__ = ["headline_ratios", "only_headline", "renew_headline", "repeat", "run"]
 
 Progress = Callable[[str], None]
+Times = dict[str, list[list[float]]]
 
 ROOT = Path(__file__).parent.parent
 
 
 def run(scale: Scale, data: Path | None, progress: Progress) -> Results:
-    """Measure everything."""
+    """Measure everything: half of the headline's rounds before all else, half after it."""
     started = perf_counter()
+    before = scale.headline_rounds // 2
+    asked = [_round(scale.headline, progress) for _ in range(before)]
     progress("making the problems")
-    sets = measure(orders(scale, data), max(scale.rounds, scale.headline_rounds), progress)
+    sets = measure(others(scale, data), scale.rounds, progress)
+    asked += [_round(scale.headline, progress) for _ in range(scale.headline_rounds - before)]
     progress("growth with n, k, r and λ")
     points = growth.growth(scale)
     progress("starts, threads, memory")
@@ -37,7 +47,7 @@ def run(scale: Scale, data: Path | None, progress: Progress) -> Results:
         machine=machine(),
         versions=versions(),
         rounds=scale.rounds,
-        sets=sets,
+        sets=[*_joined(asked), *sets],
         growth=points,
         starts=growth.starts(scale),
         throughput=growth.throughput(scale),
@@ -46,9 +56,17 @@ def run(scale: Scale, data: Path | None, progress: Progress) -> Results:
     )
 
 
+def renew_headline(results: Results, rounds: int, progress: Progress) -> Results:
+    """The results with the rows against the paper's stack measured anew, on the same problems."""
+    count = max(len(each.solves) for each in results.of_kind("asked"))
+    asked = {each.name: each for each in _joined([_round(count, progress) for _ in range(rounds)])}
+    sets = [asked.get(each.name, each) if each.kind == "asked" else each for each in results.sets]
+    return replace(results, sets=sets, renewed=True)
+
+
 def only_headline(scale: Scale, progress: Progress, row: str | None = None) -> Results:
-    """Measure the promised rows against the paper's stack alone, or one of them."""
-    chosen = [order for order in headline(replace(scale, highs=0)) if row in (None, order.problems.name)]
+    """Measure the promised rows against the paper's stack alone, or one of them, in this process."""
+    chosen = [order for order in headline(scale) if row in (None, order.problems.name)]
     sets = measure(chosen, scale.headline_rounds, progress)
     return Results(scale.mode, machine(), versions(), scale.headline_rounds, sets=sets)
 
@@ -76,6 +94,28 @@ def repeat(results: Results, times: int, rounds: int, progress: Progress, row: s
             values.setdefault(name, []).append(estimate.value)
     found = {each.row: each for each in results.repeats} | {name: Repeats(name, values[name]) for name in values}
     return replace(results, repeats=[found[each.name] for each in ROWS if each.name in found])
+
+
+def _round(problems: int, progress: Progress) -> Results:
+    progress("a round of the headline, in a process of its own")
+    return _in_a_process(problems, 1, None)
+
+
+def _joined(rounds: list[Results]) -> list[SetResult]:
+    """The sets of several runs as one, with the rounds of all."""
+    return [
+        replace(
+            same[-1],
+            seconds=_side_by_side([each.seconds for each in same]),
+            first=_side_by_side([each.first for each in same]),
+        )
+        for same in zip(*(each.sets for each in rounds), strict=True)
+    ]
+
+
+def _side_by_side(tables: list[Times]) -> Times:
+    """Times of the same methods and problems, round after round."""
+    return {method: np.hstack([table[method] for table in tables]).tolist() for method in tables[0]}
 
 
 def _in_a_process(problems: int, rounds: int, row: str | None) -> Results:

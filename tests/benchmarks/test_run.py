@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from benchmarks import growth, measuring, plan
+from benchmarks import run as running
 from benchmarks.page import page
 from benchmarks.peers import PEERS, available
-from benchmarks.plan import QUICK, headline, orders
+from benchmarks.plan import QUICK, headline, others
 from benchmarks.problems import CORNERS, ProblemSet, adversarial, film_like, uniform
-from benchmarks.run import run
+from benchmarks.results import Results
+from benchmarks.run import only_headline, renew_headline, run
+from tests.benchmarks.invented import PROBLEMS, ROUNDS, a_set, results
 
 TINY = replace(
     QUICK, headline=1, peers=1, films=1, kernel=1, corners=1, growth=1, processes=0, batch_users=3, memory_users=()
@@ -30,12 +33,36 @@ def test_a_quick_run_measures_every_section(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(measuring, "MOST", 1)
     for name, sizes in (("CANDIDATES", (60, 80)), ("SLOTS", (2, 5)), ("CATEGORIES", (2, 5)), ("WEIGHTS", (0.1, 0.9))):
         monkeypatch.setattr(growth, name, sizes)
+    monkeypatch.setattr(running, "_in_a_process", _here)
     told: list[str] = []
     found = run(replace(TINY, rounds=1, highs=1), None, told.append)
     assert {each.kind for each in found.sets} == {"asked", "size", "peers", "films", "kernel", "corners"}
     assert "## Growth" in page(found, [])
     assert "**off" not in page(found, [])
     assert told
+    assert {len(each.seconds["excalibr"][0]) for each in found.of_kind("asked")} == {1, TINY.headline_rounds}
+
+
+def _here(problems: int, rounds: int, row: str | None) -> Results:
+    return only_headline(replace(TINY, headline=problems, headline_rounds=rounds), lambda text: None, row)
+
+
+def test_a_headline_is_renewed_on_the_same_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = results()
+    asked: list[int] = []
+
+    def anew(problems: int, rounds: int, row: str | None) -> Results:
+        asked.append(problems)
+        return replace(before, sets=[a_set("150, 100, 20", "asked", {"glop": 100.0, "excalibr": 1.0})])
+
+    monkeypatch.setattr(running, "_in_a_process", anew)
+    after = renew_headline(before, 2, lambda text: None)
+    assert asked == [PROBLEMS, PROBLEMS]
+    assert [each.name for each in after.sets] == [each.name for each in before.sets]
+    assert len(after.of_kind("asked")[0].seconds["glop"][0]) == 2 * ROUNDS
+    assert after.of_kind("peers") == before.of_kind("peers")
+    assert "measured anew after it" in page(after, [])
+    assert "measured anew after it" not in page(before, [])
 
 
 def test_every_peer_is_of_a_known_package_and_claims_a_known_method() -> None:
@@ -67,7 +94,8 @@ def test_corners_are_valid_problems(name: str) -> None:
 
 def test_the_rows_that_take_long_are_of_the_full_run_only() -> None:
     assert len(headline(QUICK)) == 4
-    assert len(headline(replace(QUICK, highs=1, headline=1))) == 6
+    assert "asked" not in {order.kind for order in others(QUICK, None)}
+    assert [order.kind for order in others(replace(QUICK, highs=1), None)].count("asked") == 2
 
 
 def test_films_come_from_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,6 +106,6 @@ def test_films_come_from_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return []
 
     monkeypatch.setattr(plan, "film_sets", film_sets)
-    made = orders(TINY, tmp_path)
+    made = others(TINY, tmp_path)
     assert asked == [(tmp_path, TINY.kernel)]
     assert "kernel" not in {order.kind for order in made}
