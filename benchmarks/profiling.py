@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.tables import table
 
@@ -28,6 +28,9 @@ RATE = 2000
 """Samples a second; much more than that, and taking them shows in what is measured."""
 
 LEAST = 0.005
+MANY = 12
+"""With more categories than this a film has up to three of them, as it has of genres; else one, as of decades."""
+
 OUTSIDE = "outside the kernel: Python, numpy, memory"
 
 
@@ -52,7 +55,10 @@ def profile(n: int, k: int, r: int, seconds: float) -> str:
         command = [sys.executable, "-m", "benchmarks.profiling", *map(str, (n, k, r, seconds)), folder]
         with subprocess.Popen(command, env={**os.environ, "NUMBA_CACHE_DIR": folder}, stdout=subprocess.PIPE) as worker:
             assert worker.stdout is not None
-            functions = [Function(*fields) for fields in json.loads(worker.stdout.readline())]
+            told = worker.stdout.readline()
+            if not told:
+                raise SystemExit("the process to be watched ended early; what it said is above")
+            functions = [Function(*fields) for fields in json.loads(told)]
             _perf("record", f"--freq={RATE}", "--event=cpu-clock", f"--output={samples}", f"--pid={worker.pid}")
         addresses = _perf("script", f"--input={samples}", "--fields=ip").split()
     counted = count_samples((int(address, 16) for address in addresses), functions)
@@ -101,38 +107,47 @@ def _work(n: int, k: int, r: int, seconds: float, folder: Path) -> None:
     """The process that is watched: compile, print where everything lies, then solve until the time is up."""
     import numba
 
-    compile_function = numba.njit
-    numba.njit = lambda **options: compile_function(**{**options, "forceinline": False})
+    njit = numba.njit
+    numba.njit = lambda **options: njit(**{**options, "forceinline": False})  # while the kernel's modules are read
 
     from benchmarks.problems import film_like
     from excalibr.problem import Limits
-    from excalibr.solver import engines, kernel
+    from excalibr.solver import engines, kernel, prepare
 
-    problems = [instance.problem() for instance in film_like("", n, k, r, most=3, users=40).instances]
-    for problem in problems:
-        engines.answer_plain(problem, Limits())
+    numba.njit = njit
+    prepare()
+    made = film_like("", n, k, r, most=3 if r > MANY else 1, users=40)
+    problems = [instance.problem() for instance in made.instances]
+    limits = Limits()
     doors = (door for door in vars(kernel).values() if "_kernel" in getattr(door, "__dict__", {}))
     print(json.dumps([function for door in doors for function in _functions(door._kernel, folder)]), flush=True)
     end = perf_counter() + seconds
     while perf_counter() < end:
         for problem in problems:
-            engines.answer_plain(problem, Limits())
+            engines.answer_plain(problem, limits)
 
 
-def _functions(dispatcher: object, folder: Path) -> list[Function]:
+def _functions(dispatcher: Any, folder: Path) -> list[Function]:
     """The functions of one door's object."""
-    (compiled,) = dispatcher.overloads.values()  # type: ignore[attr-defined]
+    (compiled,) = dispatcher.overloads.values()
     library = compiled.library
     path = folder / "door.o"
     path.write_bytes(library._get_compiled_object())
     listed = subprocess.run(["nm", "--print-size", path], check=True, stdout=subprocess.PIPE, text=True).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    places = {fields[3]: (int(fields[0], 16), int(fields[1], 16)) for fields in rows if len(fields) == 4}
+    door = compiled.fndesc.llvm_func_name
+    begin = _address(library, door) - places[door][0]
     found = []
-    for line in listed.splitlines():
-        fields = line.split()
-        if len(fields) == 4 and fields[2] in "tTwW":
-            address = library.codegen._engine.get_function_address(fields[3])
-            found.append(Function(address, int(fields[1], 16), plain_name(fields[3])))
+    for symbol, (offset, size) in places.items():
+        # here, or where an earlier door's object has the same function
+        for address in {begin + offset, _address(library, symbol)}:
+            found.append(Function(address, size, plain_name(symbol)))
     return found
+
+
+def _address(library: Any, symbol: str) -> int:
+    return int(library.codegen._engine.get_function_address(symbol))
 
 
 if __name__ == "__main__":

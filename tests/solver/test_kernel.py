@@ -75,7 +75,7 @@ def test_plain_python_gives_the_same_bits(compiled_answers: str) -> None:
 
 
 def test_no_index_is_out_of_bounds(compiled_answers: str, tmp_path: Path) -> None:
-    assert _run(12, {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}) == compiled_answers
+    assert _run(12, {"NUMBA_BOUNDSCHECK": "1", "NUMBA_OPT": "1", "NUMBA_CACHE_DIR": str(tmp_path)}) == compiled_answers
 
 
 @pytest.mark.parametrize("max_sorts", [2, 3, 7, 20])
