@@ -59,7 +59,8 @@ def profile(n: int, k: int, r: int, seconds: float) -> str:
             if not told:
                 raise SystemExit("the process to be watched ended early; what it said is above")
             functions = [Function(*fields) for fields in json.loads(told)]
-            _perf("record", f"--freq={RATE}", "--event=cpu-clock", f"--output={samples}", f"--pid={worker.pid}")
+            watching = ("record", f"--freq={RATE}", "--event=cpu-clock", f"--output={samples}", f"--pid={worker.pid}")
+            _perf(*watching, "--", "sleep", str(seconds))
         addresses = _perf("script", f"--input={samples}", "--fields=ip").split()
     counted = count_samples((int(address, 16) for address in addresses), functions)
     total = counted.total()
@@ -121,7 +122,7 @@ def _work(n: int, k: int, r: int, seconds: float, folder: Path) -> None:
     limits = Limits()
     doors = (door for door in vars(kernel).values() if "_kernel" in getattr(door, "__dict__", {}))
     print(json.dumps([function for door in doors for function in _functions(door._kernel, folder)]), flush=True)
-    end = perf_counter() + seconds
+    end = perf_counter() + seconds + 1.0  # longer than it is watched: ending takes time of its own
     while perf_counter() < end:
         for problem in problems:
             engines.answer_plain(problem, limits)
