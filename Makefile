@@ -1,6 +1,7 @@
 # Every target installs what it needs into .venv first; after that it only does its work.
 #
 #   make demo                 re-rank a small catalogue: a table here, a picture in excalibr-demo.png
+#   make kernel               compile what changed in src/kernel (every target that needs it does)
 #   make test                 the tests and the examples in the documentation
 #   make check                what CI does: format, lint, types, import contracts, then `make test`
 #   make fuzz DURATION=60     mixed problems against a literal LP, for so many seconds, with a fresh seed (or SEED=7)
@@ -25,7 +26,7 @@ FULL ?=
 DATA ?=
 OLD ?=
 
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 comma := ,
 
@@ -34,12 +35,18 @@ FOR_TEST := test,cli,plot$(if $(EXTRAS),$(comma)$(EXTRAS))
 FOR_CHECK := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 FOR_BENCH := paper,plot,data
 
-installed = $(VENV)/.installed-$(1)
+KERNEL := $(VENV)/.kernel
+KERNEL_SOURCES := CMakeLists.txt $(wildcard cmake/* src/kernel/*)
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check fuzz bench bench-repeat bench-compare bench-batch profile format clean
+installed = $(KERNEL) $(VENV)/.installed-$(1)
+
+.PHONY: help kernel demo test check fuzz bench bench-repeat bench-compare bench-batch profile format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
+
+kernel: $(KERNEL)
 
 demo: $(call installed,$(FOR_DEMO))
 	@$(BIN)/excalibr demo --out excalibr-demo.png
@@ -80,10 +87,20 @@ clean:
 	@rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis excalibr-demo.png
 	@find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
+# The package in place, with its compiled part; again when a source of that changed, which compiles only what it must.
+$(KERNEL): pyproject.toml $(KERNEL_SOURCES) | $(VENV)/.build-tools
+	@echo "Building excalibr in place …"
+	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
 # One stamp for each set of extras, older than pyproject.toml when something must be installed again.
-$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
-	@echo "Installing excalibr[$*] into $(VENV) …"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[$*]'
+$(VENV)/.installed-%: pyproject.toml | $(KERNEL)
+	@echo "Installing what excalibr[$*] needs into $(VENV) …"
+	@$(PIP) install 'excalibr[$*]'
+	@touch $@
+
+$(VENV)/.build-tools: pyproject.toml build_backend/excalibr_build.py | $(BIN)/python
+	@$(BIN)/python build_backend/excalibr_build.py
 	@touch $@
 
 $(BIN)/python:

@@ -16,6 +16,7 @@ import numpy as np
 
 from excalibr import seeds
 from excalibr._arrays import frozen
+from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.problem import Problem, relevance_order
@@ -76,11 +77,9 @@ class Policy:
     @cached_property
     def exposure(self) -> Floats:
         """x, (n,): the expected position weight that each candidate gets."""
-        from excalibr.problem.packing import exposure_of  # compiled, which takes a moment to load
-
         rankings = np.ascontiguousarray(self.rankings, dtype=np.int64)
         weights = np.ascontiguousarray(self.weights, dtype=np.float64)
-        return frozen(exposure_of(rankings, weights, self.problem.position_weights, self.problem.n))
+        return frozen(kernel.exposure_of(rankings, weights, self.problem.position_weights, self.problem.n))
 
     @cached_property
     def shares(self) -> Floats:

@@ -1,0 +1,36 @@
+"""The only module that imports the compiled part, ``excalibr._kernel``.
+
+Beside the sources that it is built from (a clone, an editable install) it refuses a module that is not built from them:
+what one reads there is what runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+__all__ = ["kernel", "source_digest"]
+
+_HINT = "Hint: run `make kernel`, or `pip install --editable .`, where pyproject.toml is."
+
+try:
+    import excalibr._kernel as kernel
+except ImportError as error:
+    raise ImportError(f"excalibr: its compiled part cannot be loaded ({error}). {_HINT}") from error
+
+
+def source_digest(root: Path) -> str:
+    """The digest that the build writes into a module: of all sources of the kernel, and of how they are compiled."""
+    sources = [*root.glob("src/kernel/*.[ch]pp"), root / "CMakeLists.txt"]
+    lines = sorted(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in sources)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _check_sources(root: Path) -> None:
+    if (root / "src/kernel/bindings.cpp").exists() and source_digest(root) != kernel.SOURCE_DIGEST:
+        raise ImportError(
+            f"excalibr: its compiled part is not built from the sources in {root / 'src/kernel'}. {_HINT}"
+        )
+
+
+_check_sources(Path(__file__).parents[2])
