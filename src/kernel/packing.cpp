@@ -1,27 +1,54 @@
 #include "packing.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 namespace excalibr {
+namespace {
+
+constexpr std::size_t block = 4;  // cells that are passed over together when all are 0, as most are
+
+bool all_zero(std::span<const double, block> cells) {
+    std::uint64_t bits = 0;
+    for (const double cell : cells) bits |= std::bit_cast<std::uint64_t>(cell);
+    return bits << 1 == 0;  // without the sign: −0 is 0
+}
+
+void make_room(SparseRows& packed, std::size_t entries) {
+    if (entries <= packed.values.size()) return;
+    packed.columns.resize(2 * entries);
+    packed.values.resize(2 * entries);
+}
+
+// Written always and kept if not 0: a branch would be guessed wrong for every entry.
+Index append_non_zeros(Reals cells, std::size_t first, std::size_t last, SparseRows& packed, Index place) {
+    for (std::size_t column = first; column < last; ++column) {
+        packed.columns[place] = static_cast<Index>(column);
+        packed.values[place] = cells[column];
+        place += cells[column] != 0.0 ? 1 : 0;
+    }
+    return place;
+}
+
+}  // namespace
 
 SparseRows pack_rows(Reals cells, std::size_t rows, std::size_t columns) {
-    const auto entries = cells.size() - static_cast<std::size_t>(std::ranges::count(cells, 0.0));
-    SparseRows packed{std::vector<Index>(rows + 1), std::vector<Index>(entries + 1), std::vector<double>(entries + 1)};
+    SparseRows packed{std::vector<Index>(rows + 1), {}, {}};
     Index place = 0;
     for (std::size_t row = 0; row < rows; ++row) {
+        make_room(packed, place + columns);
         const Reals cells_of_row = cells.subspan(row * columns, columns);
-        for (Index column = 0; column < columns; ++column) {
-            // written always and kept if not 0: a branch would be guessed wrong for every entry
-            packed.columns[place] = column;
-            packed.values[place] = cells_of_row[column];
-            place += cells_of_row[column] != 0.0 ? 1 : 0;
-        }
+        std::size_t first = 0;
+        for (; first + block <= columns; first += block)
+            if (!all_zero(cells_of_row.subspan(first).first<block>()))
+                place = append_non_zeros(cells_of_row, first, first + block, packed, place);
+        place = append_non_zeros(cells_of_row, first, columns, packed, place);
         packed.starts[row + 1] = place;
     }
-    packed.columns.resize(entries);
-    packed.values.resize(entries);
+    packed.columns.resize(place);
+    packed.values.resize(place);
     return packed;
 }
 
