@@ -5,6 +5,7 @@
 // (`to_numpy`); a line in NB_MODULE; a signature in src/excalibr/_kernel.pyi.
 #include "bindings.hpp"
 
+#include "bindings_solver.hpp"
 #include "digest.hpp"
 #include "greedy.hpp"
 #include "packing.hpp"
@@ -86,4 +87,5 @@ NB_MODULE(_kernel, module) {
     module.def("shares_of", &shares_of);
     module.def("calibrated_order", &calibrated_order);
     module.def("marginal_order", &marginal_order);
+    bind_solver(module);
 }

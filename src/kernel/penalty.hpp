@@ -24,6 +24,7 @@ struct Penalty {
 
     // φ(t)
     double cost(double share) const {
+        if (!curved()) return below * std::max(low - share, 0.0) + above * std::max(share - high, 0.0);  // no branch
         if (share < low) return below * beyond(low, share - low);
         if (share > high) return above * beyond(high, share - high);
         return 0.0;
@@ -77,9 +78,8 @@ struct Penalty {
     }
 
   private:
-    // u − q − q·log(u/q), or |t − edge| where straight, for a share so far beyond an edge
+    // u − q − q·log(u/q) for a share so far beyond an edge
     double beyond(double edge, double distance) const {
-        if (!curved()) return std::abs(distance);
         const double wanted = base + edge, change = (1.0 - smoothing) * distance;
         return wanted > 0.0 ? change - wanted * std::log1p(change / wanted) : std::abs(change);
     }
