@@ -196,6 +196,17 @@ nb::tuple answer_of(const UserAnswer& answer, double seconds) {
                           seconds);
 }
 
+nb::tuple solve_user(Questions& questions, std::size_t user) {
+    questions.check_range(user, user + 1);
+    UserAnswer answer;
+    const double seconds = without_gil([&] {
+        const auto start = std::chrono::steady_clock::now();
+        answer = RangeSolver().solve_one(questions.users(), user);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    });
+    return answer_of(answer, seconds);
+}
+
 nb::object measure_range(Questions& questions, const IntegerArray& places, const RealArray& weights,
                          const IntegerArray& counts, std::size_t first, std::size_t last) {
     questions.check_range(first, last);
@@ -248,6 +259,11 @@ class Curve {
         return nb::make_tuple(answer_of(answer, seconds), point.relevance, point.cost);
     }
 
+    // The least relevance that a loss allows.
+    double relevance_floor(double loss) {
+        return without_gil([&] { return solver_.relevance_floor(loss) + solver_.best_score(); });
+    }
+
     double gap_at(double trade_off, const IntegerTable& rankings, const RealArray& weights, const RealArray& prices) {
         require(prices.size == question().r(), "every category has a price");
         const Lottery lottery = lottery_of(rankings, weights);
@@ -278,11 +294,13 @@ void bind_solver(nb::module_& module) {
         .def("__len__", &Questions::size)
         .def("cancel", [](Questions& questions) { questions.cancelled = true; });
     module.def("solve_range", &solve_range);
+    module.def("solve_user", &solve_user);
     module.def("measure_range", &measure_range);
     nb::class_<Curve>(module, "Curve")
         .def(nb::init<Questions&, std::size_t>(), nb::keep_alive<1, 2>())
         .def("solve", &Curve::solve, nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
-        .def("gap_at", &Curve::gap_at);
+        .def("gap_at", &Curve::gap_at)
+        .def("relevance_floor", &Curve::relevance_floor);
 }
 
 }  // namespace excalibr::bindings

@@ -101,6 +101,18 @@ void FreePart::load_groups() {
     program_.group_limits.clear();
 }
 
+std::size_t FreePart::room() const {
+    std::vector<std::size_t> left(program_.group_limits.begin(), program_.group_limits.end());
+    std::size_t room = question_->pinned_slots.size();
+    for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate) {
+        const std::int32_t group = program_.group_of.empty() ? -1 : program_.group_of[candidate];
+        if (group >= 0 && left[group] == 0) continue;
+        if (group >= 0) --left[group];
+        ++room;
+    }
+    return room;
+}
+
 Penalty FreePart::penalty_of(std::size_t category, double trade_off) const {
     const Question& question = *question_;
     const double weight = trade_off * question.weights[category];

@@ -26,6 +26,7 @@ class FreePart {
     Reals scores() const { return scores_; }            // of the free candidates
     bool all_pinned() const { return open_slots_.empty(); }
     bool limited() const { return !limited_.empty(); }
+    std::size_t room() const;  // how many candidates can be shown together, pinned ones included
     Indices limited_categories() const { return limited_; }
 
     // Rankings of the free part as rankings of the whole, with the pinned items in their slots, and back.

@@ -35,20 +35,16 @@ void RangeSolver::solve(const Users& users, std::size_t first, std::size_t last,
     bool stopped = false;
     for (std::size_t user = first; user < last; ++user) {
         stopped = stopped || stop();
-        answer_.lottery.clear(0);
-        answer_.failure = Failure::none;
-        answer_.engine = Engine::none;
-        answer_.effort = {Status::converged, 0, 0};
-        answer_.gap = answer_.allowed_gap = answer_.trade_off = nan;
-        answer_.prices.assign(users.r, nan);
+        clear_answer(users.r);
         const auto asked = static_cast<Asked>(users.asked[user]);
         if (asked != Asked::nothing && !stopped) {
             try {
-                question_of(users, user);
-                if (asked == Asked::solution)
-                    solve_user(users, user);
-                else
+                if (asked == Asked::solution) {
+                    solve_one(users, user);
+                } else {
+                    question_of(users, user);
                     order_by_relevance();
+                }
             } catch (const std::bad_alloc&) {  // memory that one user needs too much of stops nobody else
                 answer_ = UserAnswer();
                 answer_.fail(Failure::out_of_memory, 0.0, 0.0);
@@ -58,8 +54,22 @@ void RangeSolver::solve(const Users& users, std::size_t first, std::size_t last,
     }
 }
 
-void RangeSolver::solve_user(const Users& users, std::size_t user) {
+void RangeSolver::clear_answer(std::size_t r) {
+    answer_.lottery.clear(0);
+    answer_.failure = Failure::none;
+    answer_.engine = Engine::none;
+    answer_.effort = {Status::converged, 0, 0};
+    answer_.gap = answer_.allowed_gap = answer_.trade_off = nan;
+    answer_.prices.assign(r, nan);
+}
+
+const UserAnswer& RangeSolver::solve_one(const Users& users, std::size_t user) {
+    question_of(users, user);
     solver_.load(question_);
+    if (const std::size_t room = solver_.free_part().room(); room < question_.k()) {
+        answer_.fail(Failure::too_few_candidates, static_cast<double>(question_.k()), static_cast<double>(room));
+        return answer_;
+    }
     if (users.aim == Aim::relevance_loss)
         solver_.within_relevance_loss(users.budget, users.limits, answer_);
     else if (users.aim == Aim::max_deviation)
@@ -68,6 +78,7 @@ void RangeSolver::solve_user(const Users& users, std::size_t user) {
         solver_.solve(users.trade_offs[user], users.limits, answer_);
     if (answer_.failure == Failure::none && users.draws != Draws::lottery)
         redrawing_.redraw(users.draws, users.aim, users.budget, solver_, answer_);
+    return answer_;
 }
 
 const Question& RangeSolver::question_of(const Users& users, std::size_t user) {

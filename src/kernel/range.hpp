@@ -57,6 +57,9 @@ class RangeSolver {
     void solve(const Users& users, std::size_t first, std::size_t last, const std::function<bool()>& stop,
                RangeAnswer& answer);
 
+    // The answer to one user's question, valid until the next; std::bad_alloc where memory ends.
+    const UserAnswer& solve_one(const Users& users, std::size_t user);
+
     // What lotteries do, (users, 6): relevance and deviation of the order by scores; relevance and deviation of the lottery
     // in expectation; the mean and the largest deviation of a draw. Users without a ranking have nan.
     void measure(const Users& users, Indices places, Reals weights, std::span<const std::int64_t> counts, std::size_t first,
@@ -66,7 +69,7 @@ class RangeSolver {
     const Question& question_of(const Users& users, std::size_t user);
 
   private:
-    void solve_user(const Users& users, std::size_t user);
+    void clear_answer(std::size_t r);
     void write(const Users& users, RangeAnswer& answer);
     void measure_user(Indices places, Reals weights, std::span<double> row);
     void order_by_relevance();

@@ -20,6 +20,7 @@ enum class Failure : int {
     no_single_ranking = 9,       // all rankings were tried: none keeps what `wanted` (a sum of `Missed`) says
     single_not_found = 10,       // the search found none that does
     out_of_memory = 11,
+    too_few_candidates = 12,     // for the slots, `wanted`, once the shown and full groups are out: `reached`
 };
 
 struct UserAnswer {
