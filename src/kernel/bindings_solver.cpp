@@ -49,7 +49,7 @@ class Questions {
         users_.limits.tolerance = nb::cast<double>(arrays_[at++]);
         if (const auto sorts = nb::cast<std::int64_t>(arrays_[at++]); sorts >= 0)
             users_.limits.max_sorts = static_cast<std::size_t>(sorts);
-        users_.r = users_.floors.empty() ? (size() ? users_.lows.size() / size() : 0) : users_.floors.size();
+        users_.r = nb::cast<std::size_t>(arrays_[at++]);
         table_ = sparse_rows(indptr, columns, values, std::max<std::size_t>(users_.r, 1));
         users_.table = table_.view();
         users_.unavailable = {reinterpret_cast<const unsigned char*>(unavailable_.data), unavailable_.size};
@@ -83,7 +83,8 @@ class Questions {
         require(per_user(users_.lows.size()) && per_user(users_.highs.size()), "every user has a band for each category");
         require(users_.weights.size() == r || per_user(users_.weights.size()), "every category has a weight");
         require(users_.bases.empty() || per_user(users_.bases.size()), "every category has a base");
-        require(users_.floors.size() == users_.caps.size(), "floors and caps go together");
+        require(users_.floors.size() == users_.caps.size() && (users_.floors.empty() || users_.floors.size() == r),
+                "floors and caps go together");
         require(users_.unavailable.empty() || users_.unavailable.size() == candidates, "every candidate is available or not");
         require(rising(users_.starts, candidates), "starts do not rise to the number of candidates");
         const auto rows = static_cast<std::int64_t>(table_.rows());

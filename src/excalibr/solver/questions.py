@@ -94,7 +94,7 @@ def questions_of(users: UserArrays, limits: Limits, aim: Aim = TRADE_OFF) -> Any
             _NOBODY if users.group_limits is None else users.group_limits,
             *(users.slots, users.weight_starts, users.position_weights, users.trade_offs, users.asked),
             *(users.smoothing, AIMS[aim.kind], aim.budget, DRAWS[aim.draws]),
-            *(limits.tolerance, -1 if limits.max_sorts is None else int(limits.max_sorts)),
+            *(limits.tolerance, -1 if limits.max_sorts is None else int(limits.max_sorts), users.lows.shape[1]),
         )
     )
 
@@ -120,7 +120,7 @@ def question_of(problem: Problem, limits: Limits, aim: Aim = TRADE_OFF) -> Any:
             *(problem.target, high, weights, base, floors, caps, unavailable, *pins, *groups),
             *(_number(k), _ZERO, problem.position_weights, np.array([problem.trade_off]), _SOLVED),
             *(smoothing, AIMS[aim.kind], aim.budget, DRAWS[aim.draws]),
-            *(limits.tolerance, -1 if limits.max_sorts is None else int(limits.max_sorts)),
+            *(limits.tolerance, -1 if limits.max_sorts is None else int(limits.max_sorts), r),
         )
     )
 
