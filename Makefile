@@ -99,7 +99,7 @@ format: $(call installed,$(FOR_CHECK))
 	@$(BIN)/ruff check --quiet --fix .
 
 clean:
-	@rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis excalibr-demo.png
+	@rm -rf $(KERNEL) src/excalibr/_kernel*.so build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis excalibr-demo.png
 	@find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The package in place, with its compiled part; again when a source of that changed, which compiles only what it must.
