@@ -46,7 +46,7 @@ def test_each_engine_finds_the_optimum_by_itself(engine: int, program: Arrays) -
     answer = solved(program, engine)
     check_answer(program, answer)
     assert answer.engine == engine
-    assert answer.gap <= 1e-6 * program.unit  # each by itself comes close; together they reach the tolerance
+    assert answer.gap <= 1e-5 * program.unit  # each by itself comes close; together they reach the tolerance
 
 
 @pytest.mark.parametrize("engine", [CHOSEN, SIMPLEX, INTERIOR])
@@ -56,7 +56,7 @@ def test_limits_of_groups_are_kept_and_what_is_left_is_optimal(engine: int, prog
     allowed = {tuple(ranking) for ranking in program.rankings().tolist()}
     assert {tuple(ranking) for ranking in answer.lottery[0].tolist()} <= allowed
     check_answer(program, answer)
-    assert answer.gap <= 1e-6 * program.unit
+    assert answer.gap <= 1e-5 * program.unit
 
 
 @given(programs(curved=True))
