@@ -217,7 +217,7 @@ def test_a_user_who_needs_too_much_memory_stops_nobody() -> None:
     summary, same, error = run(HUGE_USER).stdout.splitlines()
     assert summary == "['1 of 3 users: 1 failed.']"
     assert same == "[True, True]"
-    assert error.startswith("SolverError the solver ran out of memory")
+    assert "the solver ran out of memory" in error
 
 
 def test_the_warning_of_a_gap_points_at_the_line_that_called_calibrate() -> None:

@@ -12,19 +12,10 @@ from hypothesis import given, settings
 from excalibr import Problem, calibrate, calibrate_path
 from excalibr.metrics import kl
 from excalibr.solver import solve
+from tests import hard
 from tests.checks import KL_ALPHA, as_kl, check_kl_certificate, check_lottery, scale
-from tests.problems import LARGE, SMALL, mixed_problem, movie_like_problem
+from tests.problems import SMALL, mixed_problem, movie_like_problem
 from tests.strategies import small_problems
-
-HARD = {
-    "a category that no candidate has": (726, SMALL),
-    "many unreachable categories": (614, SMALL),
-    "a small share out of reach, equal scores": (115, SMALL),
-    "almost no weight on the scores, one slot": (1751, SMALL),
-    "almost no weight on the scores, five thousand candidates": (32, LARGE),
-    "two hundred categories, the target alone, where closing the gap took minutes": (7711583, LARGE),
-}
-
 
 @given(small_problems)
 @settings(max_examples=150)
@@ -42,10 +33,9 @@ def test_everyday_optima_are_certified(n: int, k: int, r: int, per_item: int, tr
     check_kl_certificate(policy)
 
 
-@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("name", hard.names())
 def test_hard_ones_are_certified(name: str) -> None:
-    seed, size = HARD[name]
-    policy = solve(as_kl(mixed_problem(np.random.default_rng(seed), size)))
+    policy = solve(as_kl(hard.hard_problem(name)))
     check_lottery(policy)
     check_kl_certificate(policy)
 

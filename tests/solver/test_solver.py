@@ -12,20 +12,11 @@ from hypothesis import given, settings
 import excalibr
 from excalibr.errors import GapWarning
 from excalibr.problem import Limits, Problem
-from excalibr.solver import solve
-from tests.checks import check_against_the_lp, check_agreement, check_certificate, check_lottery
-from tests.problems import LARGE, SMALL, mixed_problem, movie_like_problem
+from excalibr.solver import Curve, gap_warning, solve
+from tests import hard
+from tests.checks import as_kl, check_against_the_lp, check_agreement, check_certificate, check_lottery
+from tests.problems import movie_like_problem
 from tests.strategies import large_problems, small_problems
-
-HARD = {
-    "weights that halve from slot to slot need complete pivoting when rankings are left out": (1808, LARGE),
-    "one slot and scores that count for a millionth": (286, SMALL),
-    "equal scores, two categories, one slot": (306, SMALL),
-    "rounding between the exposure and its rankings": (1304, LARGE),
-    "every candidate shown, fifty categories": (6232, LARGE),
-    "two hundred categories, none of the scores with any weight": (7771983, LARGE),
-}
-
 
 @given(small_problems)
 @settings(max_examples=400)
@@ -46,9 +37,9 @@ def test_large_optima_prove_their_own_gap(problem: Problem) -> None:
     check_certificate(policy)
 
 
-@pytest.mark.parametrize(("seed", "size"), HARD.values(), ids=HARD.keys())
-def test_a_problem_that_once_failed_is_solved(seed: int, size: str) -> None:
-    policy = solve(mixed_problem(np.random.default_rng(seed), size))
+@pytest.mark.parametrize("name", hard.names())
+def test_a_problem_that_once_failed_is_solved(name: str) -> None:
+    policy = solve(hard.hard_problem(name))
     check_lottery(policy)
     check_certificate(policy)
 
@@ -110,10 +101,31 @@ def test_solving_twice_gives_the_same_bits() -> None:
 @pytest.mark.parametrize(("r", "max_sorts"), [(2, 1), (2, 2), (2, 3), (20, 1), (20, 2), (20, 5), (20, 10), (20, 30)])
 def test_a_solve_that_is_cut_short_says_what_it_proved(r: int, max_sorts: int) -> None:
     problem = movie_like_problem(np.random.default_rng(2), 150, 50, r, 1, 0.5)
-    with pytest.warns(GapWarning, match="max_sorts was reached"):
-        policy = solve(problem, Limits(tolerance=1e-12, max_sorts=max_sorts))
+    limits = Limits(tolerance=1e-12, max_sorts=max_sorts)
+    policy = solve(problem, limits)
+    assert "max_sorts was reached" in str(gap_warning(policy, limits))
     check_lottery(policy)
     check_agreement(policy)
     assert policy.gap > 0
     assert policy.objective <= solve(problem).bound + 1e-12
     assert policy.bound >= solve(problem).objective - 1e-12
+
+
+def test_a_call_that_is_cut_short_warns() -> None:
+    problem = movie_like_problem(np.random.default_rng(2), 150, 50, 20, 1, 0.5)
+    rows = problem.memberships.dense()
+    with pytest.warns(GapWarning, match="max_sorts was reached"):
+        excalibr.calibrate(problem.scores, rows, problem.target, k=50, max_sorts=2)
+
+
+@pytest.mark.parametrize("max_sorts", [2, 3, 7, 20])
+@pytest.mark.parametrize("r", [2, 20])
+@pytest.mark.parametrize("divergence", ["l1", "kl"])
+def test_no_more_sorts_are_made_than_allowed(r: int, max_sorts: int, divergence: str) -> None:
+    problem = movie_like_problem(np.random.default_rng(6), 150, 50, r, 1, 0.5)
+    problem = problem if divergence == "l1" else as_kl(problem)
+    limits = Limits(tolerance=1e-12, max_sorts=max_sorts)
+    curve = Curve(problem, limits)
+    for policy in (solve(problem, limits), curve.at(0.3).policy, curve.at(0.5).policy):
+        assert policy.info is not None
+        assert policy.info.sorts <= max_sorts
