@@ -12,6 +12,11 @@ namespace excalibr::tuning {
 inline constexpr double rounding = 1e-13;  // of gains and prices: no gap below it is asked (450 units in the last place)
 inline constexpr double safety = 0.25;     // the part of the tolerance that engines aim at, so that the certificate keeps it
 
+inline constexpr double steepest = 1e3;    // slopes beyond this many units act like hard limits, and set no scale
+inline constexpr double curve_cost = 64.0;  // what a curved penalty can differ from a straight one by, · its target: −log α
+                                            // and the logarithm of the smallest target there is
+inline constexpr double curve_part = 0.1;   // of the tolerance that straightening may cost
+
 // Which engine.
 inline constexpr std::size_t few_categories = 12;         // up to so many the simplex is quicker than the proximal method
 inline constexpr std::size_t few_for_gentle_slopes = 20;  // up to so many where most candidates are shown (n ≤ 2k) …

@@ -185,10 +185,12 @@ void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
     for (const double step : tuning::steps_inside) {
         const double exactness = end.trade_off == 1.0 ? tuning::second_aim : tuning::second_aim * step;
         CurvePoint inside;
+        const double trade_off = a_step_inside(end.trade_off, step, spread);
+        if (trade_off == end.trade_off) continue;  // no number lies between
         if (sweep_begun_)
-            curve_point(a_step_inside(end.trade_off, step, spread), {std::max(exactness, 1e-14)}, {}, inside);
+            solve_next(trade_off, {std::max(exactness, 1e-14)}, {}, inside);
         else
-            solve_inside(a_step_inside(end.trade_off, step, spread), {std::max(exactness, 1e-14)}, inside);
+            solve_inside(trade_off, {std::max(exactness, 1e-14)}, inside);
         end.effort.sorts += inside.effort.sorts;
         end.effort.steps += inside.effort.steps;
         if (inside.failure != Failure::none) continue;
@@ -211,11 +213,15 @@ bool UserSolver::has_ties(double trade_off) {
 }
 
 void UserSolver::curve_point(double trade_off, const Limits& limits, Reals row_prices, CurvePoint& point) {
-    if (!sweeps_) {
+    if (sweeps_)
+        solve_next(trade_off, limits, row_prices, point);
+    else
         solve_inside(trade_off, limits, point);
-        if (point.failure == Failure::none && (trade_off == 0.0 || trade_off == 1.0)) go_to_end(limits, point);
-        return;
-    }
+    if (point.failure == Failure::none && (trade_off == 0.0 || trade_off == 1.0)) go_to_end(limits, point);
+}
+
+// One more point of a sweep, from the rankings and the basis of those before.
+void UserSolver::solve_next(double trade_off, const Limits& limits, Reals row_prices, CurvePoint& point) {
     free_.set_objective(trade_off, 0.0);
     if (!sweep_begun_) engines_.begin_sweep(free_.program());
     sweep_begun_ = true;
@@ -225,7 +231,6 @@ void UserSolver::curve_point(double trade_off, const Limits& limits, Reals row_p
         solve_inside(trade_off, limits, point);
     else
         take(answer_, trade_off, limits, point);
-    if (trade_off == 0.0 || trade_off == 1.0) go_to_end(limits, point);
 }
 
 double UserSolver::gap_by_rows(double trade_off, const Lottery& lottery, Reals row_prices) {

@@ -97,6 +97,7 @@ class UserSolver {
 
   private:
     void solve_inside(double trade_off, const Limits& limits, CurvePoint& point);
+    void solve_next(double trade_off, const Limits& limits, Reals row_prices, CurvePoint& point);
     void solve_within_limits(double trade_off, const Limits& limits, CurvePoint& point);
     void settle_pinned(double trade_off, CurvePoint& point);
     void explain_limits(const CurvePoint& nearest, double tolerance, CurvePoint& point);
