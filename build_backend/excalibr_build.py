@@ -104,8 +104,9 @@ def _zig_compiler() -> Path:
         raise SystemExit("no C++20 compiler was found")
     folder = ROOT / "build" / "zig"
     folder.mkdir(parents=True, exist_ok=True)
-    # zig would compile for this very processor; the baseline is what every machine of the kind can run
-    for name, arguments in (("ar", "ar"), ("ranlib", "ranlib"), ("c++", "c++ -mcpu=baseline")):
+    # zig would compile for this very processor; the baseline is what every machine of the kind can run. Optimising from
+    # CMake's first test on, it compiles its C++ library once, and not a second time for debugging.
+    for name, arguments in (("ar", "ar"), ("ranlib", "ranlib"), ("c++", "c++ -mcpu=baseline -O2")):
         script = folder / name
         script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m ziglang {arguments} "$@"\n')
         script.chmod(0o755)

@@ -21,8 +21,8 @@ namespace nb = nanobind;
 template <typename Number, int axes>
 struct Array {
     Number* data = nullptr;
-    std::size_t size = 0;               // of all axes together
-    std::size_t shape[axes == 0 ? 1 : axes] = {};
+    std::size_t size = 0;  // of all axes together
+    std::size_t shape[axes] = {};
 
     std::size_t rows() const { return shape[0]; }
     std::size_t columns() const { return shape[axes - 1]; }

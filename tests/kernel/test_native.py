@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -51,6 +52,20 @@ def test_nobody_else_imports_the_compiled_part() -> None:
     package = Path(_native.__file__).parent
     importers = {path.name for path in package.rglob("*.py") if "excalibr._kernel" in path.read_text("utf-8")}
     assert importers == {"_native.py"}
+
+
+@pytest.mark.parametrize("module", ["_kernel", "_kernel_parts"])
+def test_the_types_name_what_is_bound_with_as_many_arguments(module: str) -> None:
+    bound = pytest.importorskip(f"excalibr.{module}", reason="built by `make`, not in wheels")
+    signatures = [each.__doc__.splitlines()[0] for each in vars(bound).values() if hasattr(each, "__nb_signature__")]
+    stub = (ROOT / "src/excalibr" / f"{module}.pyi").read_text("utf-8")
+    assert arguments_of(stub) == arguments_of("\n".join(f"def {signature}: ..." for signature in signatures))
+
+
+def arguments_of(source: str) -> dict[str, int]:
+    """How many arguments each function of a module takes."""
+    functions = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)]
+    return {each.name: len(each.args.posonlyargs) + len(each.args.args) for each in functions}
 
 
 def copy_of_the_sources(folder: Path) -> None:
