@@ -13,4 +13,12 @@ inline constexpr std::size_t sorting_run = 12;       // runs sorted by insertion
 inline constexpr std::size_t moves_a_candidate = 8;  // insertion is given up for merging after so many moves a candidate
 inline constexpr std::size_t worth_selecting = 5;    // from so many candidates a slot on, the best are selected, then sorted
 
+// Local search.
+inline constexpr std::uint64_t most_rankings_tried = 100'000;  // up to so many rankings, all of them are tried: 5 to 20 ms
+inline constexpr std::size_t descents_budget = 2400;  // over k·√n, as a descent's time grows: 20 for 10 slots out of 150
+inline constexpr std::size_t fewest_descents = 3, most_descents = 24;
+inline constexpr double least_gain = 1e-13;  // a move must gain this part of the value, which rounding alone does not
+inline constexpr std::size_t pairs_compared = 12;  // after so many other values of a category, an entry's is called new
+inline constexpr std::uint64_t ranking_operations = 400'000'000;
+
 }  // namespace excalibr::tuning
