@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tuning.hpp"
+
 namespace excalibr {
 namespace {
 
@@ -10,12 +12,31 @@ double take_out(const RankedProgram& program, SearchState& state, Index item, do
     const SparseView& rows = program.rows;
     double cost = state.cost;
     std::copy(state.shares.begin(), state.shares.end(), state.moved.begin());
+    std::copy(state.costs.begin(), state.costs.end(), state.moved_costs.begin());
     for (Index entry = rows.starts[item]; entry < rows.starts[item + 1]; ++entry) {
         const Index category = rows.columns[entry];
         state.moved[category] -= weight * rows.values[entry];
-        cost += program.penalties[category].cost(state.moved[category]) - state.costs[category];
+        state.moved_costs[category] = program.penalties[category].cost(state.moved[category]);
+        cost += state.moved_costs[category] - state.costs[category];
     }
     return cost;
+}
+
+// The candidates outside whose bound at this rank is above `floor`, by index. Without a branch: a third of them are, in
+// no order that could be foreseen.
+Indices list_promising(SearchState& state, Index leaving, double weight, double floor) {
+    const double* const adjusted = state.adjusted.data();
+    const Index* const rank_of = state.rank_of.data();
+    Index* const listed = state.listed.data();
+    const double from = adjusted[leaving];
+    std::size_t count = 0;
+    for (std::size_t candidate = 0; candidate < state.rank_of.size(); ++candidate) {
+        const bool outside = rank_of[candidate] == not_ranked;
+        const bool promising = weight * (adjusted[candidate] - from) > floor;
+        listed[count] = static_cast<Index>(candidate);
+        count += static_cast<std::size_t>(outside & promising);
+    }
+    return {listed, count};
 }
 
 // How much the cost of `moved` rises when a candidate gets this weight; a pair met before in this scan is only added.
@@ -26,9 +47,9 @@ double entering_cost(const RankedProgram& program, SearchState& state, Index can
         const Index pair = program.pair_of[entry];
         if (state.pair_scans[pair] != state.scan) {
             state.pair_scans[pair] = state.scan;
-            const Penalty& penalty = program.penalties[rows.columns[entry]];
-            const double share = state.moved[rows.columns[entry]];
-            state.pair_costs[pair] = penalty.cost(share + weight * rows.values[entry]) - penalty.cost(share);
+            const Index category = rows.columns[entry];
+            const double share = state.moved[category] + weight * rows.values[entry];
+            state.pair_costs[pair] = program.penalties[category].cost(share) - state.moved_costs[category];
         }
         change += state.pair_costs[pair];
     }
@@ -113,6 +134,7 @@ void consider_insertions_towards(const RankedProgram& program, SearchState& stat
         passing.shift(passed, weight);
         const double lift = program.weights[place] - program.weights[rank];
         if (place == rank + static_cast<Index>(step) || bound + lift * state.adjusted[item] <= best.gain) continue;
+        state.operations += tuning::operations_a_move;
         const double cost = passing.cost_with(item, lift);
         const double total = gain + lift * program.gains[item] - (program.charged(cost) - charged_now);
         if (total > best.gain) best = {MoveKind::insertion, rank, place, total};
@@ -127,10 +149,10 @@ void consider_replacements(const RankedProgram& program, SearchState& state, Ind
     const double weight = program.weights[rank], charged_now = program.charged(state.cost);
     const double cost_without = take_out(program, state, leaving, weight);
     ++state.scan;
-    for (Index candidate = 0; candidate < state.rank_of.size(); ++candidate) {
-        if (state.rank_of[candidate] != not_ranked) continue;
+    for (const Index candidate : list_promising(state, leaving, weight, best.gain)) {
         if (weight * (state.adjusted[candidate] - state.adjusted[leaving]) <= best.gain) continue;
         if (program.limited() && state.full_for(program, candidate, leaving)) continue;
+        state.operations += tuning::operations_a_move;
         const double cost = cost_without + entering_cost(program, state, candidate, weight);
         const double gain =
             weight * (program.gains[candidate] - program.gains[leaving]) - (program.charged(cost) - charged_now);
@@ -146,6 +168,7 @@ void consider_swaps(const RankedProgram& program, SearchState& state, Index rank
         const Index rising = state.ranking[other];
         const double weight = program.weights[rank] - program.weights[other];
         if (weight * (state.adjusted[rising] - state.adjusted[falling]) <= best.gain) continue;
+        state.operations += tuning::operations_a_move;
         const double cost = state.cost + exchange_cost(program, state, falling, rising, weight);
         const double gain =
             weight * (program.gains[rising] - program.gains[falling]) - (program.charged(cost) - charged_now);

@@ -3,7 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 
-#include "search.hpp"
+#include "even.hpp"
 
 namespace nb = nanobind;
 
@@ -86,6 +86,17 @@ nb::tuple local_optima(const OwnedProgram& owned, const IndexTable& starts, std:
     return nb::make_tuple(copied<Index>(by_slot, {count, k}), copied<double>(scratch.optima.values, {count}), complete);
 }
 
+nb::tuple make_even_lottery(const OwnedProgram& owned, const IndexTable& rankings, const RealArray& weights,
+                            const RealArray& relevance,
+                            const nb::ndarray<const std::uint8_t, nb::numpy, nb::ndim<1>, nb::c_contig>& hard, SearchScratch& search,
+                            EvenScratch& scratch, double slack, std::uint64_t max_operations) {
+    const EvenLottery even = even_lottery(owned.program(), view(rankings), view(weights), view(relevance),
+                                          {hard.data(), hard.size()}, search, scratch, slack, max_operations);
+    const std::size_t count = even.weights.size();
+    return nb::make_tuple(copied<Index>(even.rankings, {count, even.rankings.size() / count}),
+                          copied<double>(even.weights, {count}), even.improved, even.effort_limited);
+}
+
 }  // namespace
 
 void bind_search(nb::module_& module) {
@@ -96,6 +107,11 @@ void bind_search(nb::module_& module) {
         .def_prop_ro("operations", [](const SearchScratch& scratch) { return scratch.state.operations; });
     module.def("best_ranking", &find_best_ranking);
     module.def("local_optima", &local_optima);
+    nb::class_<EvenScratch>(module, "EvenScratch").def(nb::init<>())
+        .def_prop_ro("operations", [](const EvenScratch& scratch) { return scratch.master.operations; })
+        .def_prop_ro("pivots", [](const EvenScratch& scratch) { return scratch.master.pivots; })
+        .def_prop_ro("columns", [](const EvenScratch& scratch) { return scratch.pool.count(); });
+    module.def("even_lottery", &make_even_lottery);
 }
 
 }  // namespace excalibr

@@ -24,6 +24,7 @@ struct Penalty {
 
     // φ(t)
     double cost(double share) const {
+        if (!curved()) return below * std::max(low - share, 0.0) + above * std::max(share - high, 0.0);  // no branch
         if (share < low) return below * beyond(low, share - low);
         if (share > high) return above * beyond(high, share - high);
         return 0.0;

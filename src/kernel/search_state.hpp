@@ -19,11 +19,13 @@ struct SearchState {
     double cost = 0.0, value = 0.0;             // the sum of all costs; what the program says of the ranking
     std::uint64_t operations = 0;               // candidates, ranks and entries looked at so far: the effort
 
-    // Room of the moves: shares while a move is tried, and what a pair of category and value adds in the present scan.
+    // Room of the moves: shares while a move is tried and what they cost, and what a pair of category and value adds in
+    // the present scan.
     std::vector<double> moved, moved_costs, pair_costs;
     std::vector<std::uint32_t> pair_scans;
     std::uint32_t scan = 0;
     std::vector<Index> changed;  // categories whose moved_costs are out of date
+    std::vector<Index> listed;   // candidates that are worth a look, with room for one more than there are
 
     void reset(const RankedProgram& program);
 
@@ -32,6 +34,7 @@ struct SearchState {
     void load(const RankedProgram& program, Indices by_rank);
 
     // Everything that follows from the ranking, from nothing: cheap beside a scan of the moves, and it cannot drift.
+    // Adjusted gains are computed only where slopes have changed, so the program must be the one of the last load.
     void evaluate(const RankedProgram& program);
 
     // Put a candidate that is not ranked at this rank.
@@ -50,6 +53,8 @@ struct SearchState {
     }
 
   private:
+    bool compute_slopes(const RankedProgram& program);
+    void compute_adjusted(const RankedProgram& program);
     bool has_room(const RankedProgram& program, Index candidate) const;
     void place(const RankedProgram& program, Index rank, Index candidate);
     Index best_allowed(const RankedProgram& program) const;
