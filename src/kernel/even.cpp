@@ -12,7 +12,7 @@ double sum_of(Reals values) {
     return sum;
 }
 
-bool is_hard(std::span<const std::uint8_t> hard, std::size_t category) { return !hard.empty() && hard[category] != 0; }
+bool is_hard(std::span<const bool> hard, std::size_t category) { return !hard.empty() && hard[category]; }
 
 double ranking_relevance(const RankedProgram& program, Indices by_rank, Reals relevance) {
     double sum = 0.0;
@@ -23,7 +23,7 @@ double ranking_relevance(const RankedProgram& program, Indices by_rank, Reals re
 // One user's even lottery in the making: the steps of even_lottery below.
 class Evening {
   public:
-    Evening(const SearchProgram& program, Indices rankings, std::span<const std::uint8_t> hard, SearchScratch& search,
+    Evening(const SearchProgram& program, Indices rankings, std::span<const bool> hard, SearchScratch& search,
             EvenScratch& scratch, double slack, std::uint64_t max_operations)
         : given_(program), rankings_(rankings), hard_(hard), search_(search), program_(search.program), scratch_(scratch),
           master_(scratch.master), slack_(slack), max_operations_(max_operations) {}
@@ -58,7 +58,7 @@ class Evening {
 
     const SearchProgram& given_;
     const Indices rankings_;
-    const std::span<const std::uint8_t> hard_;
+    const std::span<const bool> hard_;
     SearchScratch& search_;
     RankedProgram& program_;
     EvenScratch& scratch_;
@@ -89,12 +89,13 @@ void Evening::take_program() {
     draws.penalties = scratch_.penalties;
     program_.reset(draws, search_.sorting);
     search_.state.reset(program_);
-    search_.state.operations = 0;
+    search_.state.operations = master_.operations = 0;
     const double total = sum_of(program_.weights);
     scratch_.total = total > 0.0 ? total : 1.0;
 }
 
-// Relevance counted from the best candidate, and the difference between the best and the worst ranking's.
+// Relevance counted from the best candidate, and the difference between the best and the worst ranking's; where that is
+// only rounding, any unit does.
 void Evening::take_relevance(Reals relevance) {
     const double top = *std::max_element(relevance.begin(), relevance.end());
     scratch_.relevance.resize(relevance.size());
@@ -105,7 +106,8 @@ void Evening::take_relevance(Reals relevance) {
     double spread = 0.0;
     for (std::size_t rank = 0; rank < program_.ranks(); ++rank)
         spread += program_.weights[rank] * (sorted[sorted.size() - 1 - rank] - sorted[rank]);
-    scratch_.spread = spread > 0.0 ? spread : 1.0;
+    const bool rounded = spread <= tuning::even_no_spread * scratch_.total * -sorted.front();
+    scratch_.spread = rounded ? std::max(-sorted.front(), 1.0) : spread;
 }
 
 // What the given lottery does in expectation and is charged.
@@ -363,7 +365,7 @@ EvenLottery Evening::given_lottery() {
 }  // namespace
 
 EvenLottery even_lottery(const SearchProgram& program, Indices rankings, Reals weights, Reals relevance,
-                         std::span<const std::uint8_t> hard, SearchScratch& search, EvenScratch& scratch, double slack,
+                         std::span<const bool> hard, SearchScratch& search, EvenScratch& scratch, double slack,
                          std::uint64_t max_operations) {
     return Evening(program, rankings, hard, search, scratch, slack, max_operations).run(weights, relevance);
 }

@@ -42,11 +42,11 @@ struct EvenLottery {
 // shares, e are the position weights and spread is the difference between the best and the worst relevance of any ranking.
 //
 // `rankings` (L × k, slot order) and `weights` are the lottery, `relevance` (n) the scores whose expectation is kept; the
-// program's gains do not count. `hard` (r), or empty, marks with 1 the categories whose band limits the expectation: the
+// program's gains do not count. `hard` (r), or empty, marks the categories whose band limits the expectation: the
 // expected share does not leave it, slack or not, and a draw is not charged for it. The mean charge of a draw is never
 // above the given lottery's; there are at most r + 3 rankings, and those of the given lottery more if the effort ran out.
 EvenLottery even_lottery(const SearchProgram& program, Indices rankings, Reals weights, Reals relevance,
-                         std::span<const std::uint8_t> hard, SearchScratch& search, EvenScratch& scratch,
+                         std::span<const bool> hard, SearchScratch& search, EvenScratch& scratch,
                          double slack = tuning::even_slack, std::uint64_t max_operations = tuning::even_operations);
 
 }  // namespace excalibr

@@ -23,7 +23,7 @@ inline constexpr std::size_t pairs_compared = 12;  // after so many other values
 inline constexpr std::uint64_t ranking_operations = 100'000'000;
 
 inline constexpr double even_slack = 1e-3, even_margin = 1e-2, even_surcharge = 1e-6, even_worthwhile = 1e-7;
-inline constexpr double negligible_weight = 1e-12, even_hard_tolerance = 1e-9;
+inline constexpr double negligible_weight = 1e-12, even_hard_tolerance = 1e-9, even_no_spread = 1e-13;
 inline constexpr std::size_t even_steps_budget = 3000, even_fewest_steps = 100, even_most_steps = 150;
 inline constexpr double even_step = 8.0, even_step_decay = 3.0;
 inline constexpr std::size_t even_rounds = 6;
