@@ -1,8 +1,10 @@
 # Every target installs what it needs into .venv first; after that it only does its work.
 #
 #   make demo                 re-rank a small catalogue: a table here, a picture in excalibr-demo.png
+#   make kernel               compile what changed in src/kernel (every target that needs it does)
 #   make test                 the tests and the examples in the documentation
 #   make check                what CI does: format, lint, types, import contracts, then `make test`
+#   make sanitize             the kernel's tests and some fuzzing with bounds, memory and undefined behaviour checked
 #   make fuzz DURATION=60     mixed problems against a literal LP, for so many seconds, with a fresh seed (or SEED=7)
 #   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)
 #   make bench                every peer on the same problems, as ratios measured in one run, into docs/benchmarks.md:
@@ -25,7 +27,7 @@ FULL ?=
 DATA ?=
 OLD ?=
 
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 comma := ,
 
@@ -34,12 +36,25 @@ FOR_TEST := test,cli,plot$(if $(EXTRAS),$(comma)$(EXTRAS))
 FOR_CHECK := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 FOR_BENCH := paper,plot,data
 
-installed = $(VENV)/.installed-$(1)
+KERNEL := $(VENV)/.kernel
+KERNEL_SOURCES := CMakeLists.txt $(wildcard cmake/* src/kernel/*)
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
-.PHONY: help demo test check fuzz bench bench-repeat bench-compare bench-batch profile format clean
+# The checked build, beside the other one. Python is not built with the sanitizers, so their libraries are loaded first.
+CHECKED := build/checked
+CHECKED_BUILD := -C build-dir=$(CHECKED)/{wheel_tag} -C cmake.define.EXCALIBR_CHECKED=ON -C cmake.define.EXCALIBR_PARTS=ON
+CHECKED_RUN = env PYTHONPATH=$(CHECKED)/package PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
+	UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)"
+CHECKED_SECONDS ?= 120
+
+installed = $(KERNEL) $(VENV)/.installed-$(1)
+
+.PHONY: help kernel demo test check sanitize fuzz bench bench-repeat bench-compare bench-batch profile format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
+
+kernel: $(KERNEL)
 
 demo: $(call installed,$(FOR_DEMO))
 	@$(BIN)/excalibr demo --out excalibr-demo.png
@@ -53,6 +68,13 @@ check: $(call installed,$(FOR_CHECK))
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
 	@$(MAKE) --no-print-directory test FOR_TEST='$(FOR_CHECK)'
+
+sanitize: $(call installed,$(FOR_TEST))
+	@command -v g++ > /dev/null || { echo "make sanitize needs g++, whose sanitizers it loads into Python."; exit 1; }
+	@echo "Building the checked kernel in $(CHECKED) …"
+	@CXX=g++ $(PIP) install --no-build-isolation --no-deps --upgrade --target $(CHECKED)/package $(CHECKED_BUILD) .
+	@$(CHECKED_RUN) $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) tests/kernel
+	@$(CHECKED_RUN) $(BIN)/python -m tests.fuzz --seconds $(CHECKED_SECONDS) $(if $(SEED),--seed $(SEED))
 
 fuzz: $(call installed,$(FOR_TEST))
 	@$(BIN)/python -m tests.fuzz --seconds $(DURATION) $(if $(SEED),--seed $(SEED))
@@ -77,13 +99,23 @@ format: $(call installed,$(FOR_CHECK))
 	@$(BIN)/ruff check --quiet --fix .
 
 clean:
-	@rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis excalibr-demo.png
+	@rm -rf $(KERNEL) src/excalibr/_kernel*.so build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis excalibr-demo.png
 	@find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
+# The package in place, with its compiled part; again when a source of that changed, which compiles only what it must.
+$(KERNEL): pyproject.toml $(KERNEL_SOURCES) | $(VENV)/.build-tools
+	@echo "Building excalibr in place …"
+	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
 # One stamp for each set of extras, older than pyproject.toml when something must be installed again.
-$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
-	@echo "Installing excalibr[$*] into $(VENV) …"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[$*]'
+$(VENV)/.installed-%: pyproject.toml | $(KERNEL)
+	@echo "Installing what excalibr[$*] needs into $(VENV) …"
+	@$(PIP) install 'excalibr[$*]'
+	@touch $@
+
+$(VENV)/.build-tools: pyproject.toml build_backend/excalibr_build.py | $(BIN)/python
+	@$(BIN)/python build_backend/excalibr_build.py
 	@touch $@
 
 $(BIN)/python:

@@ -15,7 +15,6 @@ from excalibr.policy import Policy
 from excalibr.problem import Band, ByCategory, CategoriesLike, Limits, Problem, Shown, Wishes
 
 if TYPE_CHECKING:
-    from excalibr.draws import Budget
     from excalibr.tradeoffs import Frontier
 
 __all__ = ["calibrate", "calibrate_path", "frontier"]
@@ -118,7 +117,8 @@ def calibrate(
         deviation, with the proven gap to the best possible. "even": a lottery with the expectation of the optimal one,
         whose rankings are each as close to the target as can be found.
     tolerance
-        Stop at this proven gap, relative to max(1, (1 − λ)·(max s − min s)).
+        Stop at this proven gap, relative to (1 − λ)·(max s − min s), as far as rounding beside the
+        slopes allows.
     max_sorts
         Stop after so many sorts of the candidates, for a request in flight, with the gap that was proven by then.
 
@@ -149,10 +149,11 @@ def calibrate(
     _warn_of_truncation(problem, stacklevel=3)
     limits = Limits(tolerance, max_sorts)
     _require_excalibr(method, draws, relevance_loss, max_deviation)
-    if relevance_loss is not None or max_deviation is not None:
-        return _within_budget(draws, problem, limits, relevance_loss, max_deviation)
-    policy = methods.apply(method, problem, limits)
-    return policy if draws == "lottery" else _redraw(draws, policy)
+    if method != "excalibr":
+        return methods.apply(method, problem, limits)
+    policy = _solve(problem, limits, draws, relevance_loss, max_deviation)
+    _warn_of_gap(policy, limits, stacklevel=3)
+    return policy
 
 
 def calibrate_path(
@@ -186,10 +187,15 @@ def calibrate_path(
         scores, categories, target, trade_off=0.0, draws=draws, tolerance=tolerance, max_sorts=max_sorts, **asked
     )
     problems = [problem.with_trade_off(trade_off) for trade_off in _listed(trade_offs)]
-    from excalibr.solver import solve_path  # the kernel is loaded when it is first needed
+    from excalibr.solver import Aim, solve, solve_path
 
-    policies = solve_path(problems, limits)
-    return policies if draws == "lottery" else [_redraw(draws, policy) for policy in policies]
+    if draws == "lottery":
+        policies = solve_path(problems, limits)
+    else:
+        policies = [solve(each, limits, Aim(draws=draws)) for each in problems]
+    for policy in policies:
+        _warn_of_gap(policy, limits, stacklevel=3)
+    return policies
 
 
 def frontier(
@@ -236,7 +242,8 @@ def frontier(
         del asked["draws"]
     _leave_out(asked, _NOT_FOR_FRONTIERS)
     problem, limits = _asked(scores, categories, target, trade_off=0.0, **asked)
-    from excalibr.tradeoffs import Curve, trace
+    from excalibr.solver import Curve
+    from excalibr.tradeoffs import trace
 
     return trace(Curve(problem, limits), tolerance, max_vertices)
 
@@ -322,30 +329,29 @@ def _require_excalibr(method: str, draws: str, relevance_loss: float | None, max
             raise InputError(explain("method", f"is {method!r}", f"be 'excalibr' where {name} is given", hint))
 
 
-def _within_budget(
-    draws: str, problem: Problem, limits: Limits, relevance_loss: float | None, max_deviation: float | None
+def _solve(
+    problem: Problem, limits: Limits, draws: str, relevance_loss: float | None, max_deviation: float | None
 ) -> Policy:
-    from excalibr.draws import Budget
-    from excalibr.solver import warn_if_short
-    from excalibr.tradeoffs import Curve, most_relevant_within, nearest_within, relevance_floor
+    from excalibr.solver import Aim, solve
 
-    curve = Curve(problem, limits)
+    if relevance_loss is None and max_deviation is None:
+        return solve(problem, limits) if draws == "lottery" else solve(problem, limits, Aim(draws=draws))
+    from excalibr.tradeoffs import most_relevant_within, nearest_within
+
     if relevance_loss is not None:
-        policy = nearest_within(curve, relevance_loss)
-        budget = Budget(relevance_at_least=relevance_floor(problem, relevance_loss))
-    else:
-        assert max_deviation is not None
-        policy = most_relevant_within(curve, max_deviation)
-        budget = Budget(cost_at_most=max_deviation)
-    if limits.max_sorts is not None:
-        warn_if_short(policy, limits)
-    return policy if draws == "lottery" else _redraw(draws, policy, budget)
+        return nearest_within(problem, relevance_loss, limits, draws)
+    return most_relevant_within(problem, max_deviation, limits, draws)
 
 
-def _redraw(draws: str, policy: Policy, budget: Budget | None = None) -> Policy:
-    from excalibr.draws import redraw  # the search is compiled when it is first needed
+def _warn_of_gap(policy: Policy, limits: Limits, stacklevel: int) -> None:
+    """Say that a policy's gap is not what was asked, if so, at the caller's line."""
+    if policy.info is None or policy.gap <= policy.info.allowed_gap:
+        return
+    from excalibr.solver import gap_warning
 
-    return redraw(draws, policy, budget)
+    warning = gap_warning(policy, limits)
+    if warning is not None:
+        warnings.warn(warning, stacklevel=stacklevel + 1)
 
 
 def _listed(trade_offs: Iterable[float]) -> list[float]:

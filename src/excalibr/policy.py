@@ -16,6 +16,7 @@ import numpy as np
 
 from excalibr import seeds
 from excalibr._arrays import frozen
+from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.problem import Problem, relevance_order
@@ -23,7 +24,37 @@ from excalibr.problem import Problem, relevance_order
 if TYPE_CHECKING:
     from excalibr.explanation import Explanation
 
-__all__ = ["Policy"]
+__all__ = ["Policy", "SolveInfo"]
+
+
+@dataclass(frozen=True, slots=True)
+class SolveInfo:
+    """What a solve by the exact method took.
+
+    Attributes
+    ----------
+    engine
+        Which engine found the answer: "simplex" (column generation), "proximal" (Newton steps in exposure space),
+        "interior" (column generation with an interior-point master), or "none" where nothing was left to decide.
+    sorts
+        How often the candidates were sorted, in all engines together.
+    steps
+        Pivots or Newton steps, in all engines together.
+    status
+        "converged": the tolerance is proven; "sorts spent": ``max_sorts`` was reached first; "stalled": rounding left
+        no room for more. The gap is proven in every case.
+    seconds
+        Time in the kernel.
+    allowed_gap
+        The gap that was asked, ``tolerance`` · (1 − λ) · spread of the scores, as far as rounding allows it.
+    """
+
+    engine: str
+    sorts: int
+    steps: int
+    status: str
+    seconds: float
+    allowed_gap: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +77,8 @@ class Policy:
         :math:`y = -\lambda(1-\alpha)\, q / \tilde p`; None where there are none.
     method
         The name of the method that made the policy.
+    info
+        What the solve took, :class:`SolveInfo`; None where the exact method did not make the policy.
 
     Examples
     --------
@@ -65,6 +98,7 @@ class Policy:
     gap: float = nan
     category_prices: Floats | None = None
     method: str = "excalibr"
+    info: SolveInfo | None = None
 
     def __post_init__(self) -> None:
         # Read-only views: what is derived from the arrays is kept, and the caller's own arrays stay as they were.
@@ -76,11 +110,9 @@ class Policy:
     @cached_property
     def exposure(self) -> Floats:
         """x, (n,): the expected position weight that each candidate gets."""
-        from excalibr.problem.packing import exposure_of  # compiled, which takes a moment to load
-
         rankings = np.ascontiguousarray(self.rankings, dtype=np.int64)
         weights = np.ascontiguousarray(self.weights, dtype=np.float64)
-        return frozen(exposure_of(rankings, weights, self.problem.position_weights, self.problem.n))
+        return frozen(kernel.exposure_of(rankings, weights, self.problem.position_weights, self.problem.n))
 
     @cached_property
     def shares(self) -> Floats:

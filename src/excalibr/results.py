@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from excalibr._types import Floats, Integers
-from excalibr.batch import Batch, Lotteries, Status, choose_rankings, join, measure
+from excalibr.batch import Batch, Effort, Lotteries, Status, choose_rankings, measure
 from excalibr.frames import read_frame
+from excalibr.solver import ENGINES, STATUSES
 from excalibr.tables import Candidates, Tables
 from excalibr.tables.ids import encode, keys_of, read_ids
 from excalibr.tables.items import numbers_of
@@ -21,7 +22,9 @@ __all__ = ["REPORT_COLUMNS", "Finish", "Part", "Results", "Tally", "draw_stored"
 
 MEASURES = ("relevance_before", "deviation_before", "relevance", "deviation", "draw_deviation", "worst_draw_deviation")
 
-REPORT_COLUMNS = ("candidates", "slots", *MEASURES, "gap", "rankings", "status")
+EFFORT = ("engine", "sorts", "steps", "solver_status")
+
+REPORT_COLUMNS = ("candidates", "slots", *MEASURES, "gap", "rankings", *EFFORT, "status")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,7 @@ class Part:
     gaps: Floats
     statuses: Integers
     reasons: dict[int, str]
+    effort: Effort
     measures: Floats | None
     lotteries: Lotteries | None
 
@@ -51,10 +55,6 @@ class Finish:
     keep: bool
     measured: bool
 
-    def __post_init__(self) -> None:
-        if self.measured:  # compiled or loaded here, and not by every thread at once
-            measure(self.batch, join([], self.batch.memberships.n_categories))
-
     def __call__(self, lotteries: Lotteries) -> Part:
         """The part of one range."""
         first, last = lotteries.first, lotteries.first + len(lotteries.counts)
@@ -69,6 +69,7 @@ class Finish:
             lotteries.gaps,
             lotteries.statuses,
             lotteries.reasons,
+            lotteries.effort,
             measure(self.batch, lotteries) if self.measured else None,
             lotteries if self.keep else None,
         )
@@ -114,10 +115,18 @@ class Results:
         for number, reason in (each for part in self.parts for each in part.reasons.items()):
             statuses[number] = f"{statuses[number]}: {reason}"
         before = (np.diff(self.batch.starts), self._slots)
-        values = (*before, *(column.copy() for column in table.T), gaps, self._counts, statuses)
+        values = (*before, *(column.copy() for column in table.T), gaps, self._counts, *self._effort(), statuses)
         added = dict(zip(REPORT_COLUMNS, values, strict=True))
         user = self.options.user_id
         return self.candidates.frame.take(self.candidates.first_rows, [user, *added], added)
+
+    def _effort(self) -> tuple[Any, ...]:
+        """Engine, sorts, steps and solver status of each user; of who was not solved, "none" and zeros."""
+        engines, sorts, steps, statuses = (
+            _joined([getattr(part.effort, name) for part in self.parts]) for name in Effort._fields
+        )
+        ended = [STATUSES[code] if engine else "none" for engine, code in zip(engines.tolist(), statuses, strict=True)]
+        return [ENGINES[code] for code in engines.tolist()], sorts, steps, ended
 
     @cached_property
     def tally(self) -> Tally:

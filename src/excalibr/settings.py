@@ -112,11 +112,6 @@ class Settings:
         """When a solver may stop."""
         return Limits(tolerance=self.tolerance, max_sorts=self.max_sorts)
 
-    def is_plain(self) -> bool:
-        """Whether the compiled loop over users answers exactly this: the paper's program by the exact method."""
-        numbers = {"k", "trade_off", "position_weights", "tolerance", "max_sorts"}
-        return self.given().keys() <= numbers
-
     def most_slots(self) -> float:
         """How many slots there can be: as many as position weights, where these are numbers."""
         return np.inf if isinstance(self.position_weights, str) else np.size(np.asarray(self.position_weights))

@@ -78,9 +78,8 @@ struct Penalty {
     }
 
   private:
-    // u − q − q·log(u/q), or |t − edge| where straight, for a share so far beyond an edge
+    // u − q − q·log(u/q) for a share so far beyond an edge
     double beyond(double edge, double distance) const {
-        if (!curved()) return std::abs(distance);
         const double wanted = base + edge, change = (1.0 - smoothing) * distance;
         return wanted > 0.0 ? change - wanted * std::log1p(change / wanted) : std::abs(change);
     }

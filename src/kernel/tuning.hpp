@@ -8,10 +8,78 @@
 
 namespace excalibr::tuning {
 
+// Exactness.
+inline constexpr double rounding = 1e-13;  // of gains and prices: no gap below it is asked (450 units in the last place)
+inline constexpr double safety = 0.25;     // the part of the tolerance that engines aim at, so that the certificate keeps it
+
+// Which engine.
+inline constexpr std::size_t few_categories = 12;         // up to so many the simplex is quicker than the proximal method
+inline constexpr std::size_t few_for_gentle_slopes = 20;  // up to so many where most candidates are shown (n ≤ 2k) …
+inline constexpr double gentle = 0.75;                    // … and slopes are at most this part of the spread
+
 // Sorting.
 inline constexpr std::size_t sorting_run = 12;       // runs sorted by insertion before they are merged; 8 to 16 are alike
 inline constexpr std::size_t moves_a_candidate = 8;  // insertion is given up for merging after so many moves a candidate
 inline constexpr std::size_t worth_selecting = 5;    // from so many candidates a slot on, the best are selected, then sorted
+
+// The proximal method.
+inline constexpr double first_rho = 8.0;             // · heaviest slot / (spread + steepest): 2 to 16 are within 5 %
+inline constexpr double largest_rho = 2e5;           // beyond it the rounding of ρ·z would show in the exposure
+inline constexpr double first_residual = 1e-2;       // how exactly the first proximal step is solved
+inline constexpr double residual_of_gap = 0.2;       // later ones: this part of the gap, over the steepest weight
+inline constexpr std::size_t max_proximal_steps = 200;
+inline constexpr std::size_t max_stalled = 32;       // proximal steps that win less than a tenth before giving up
+inline constexpr std::size_t patience = 6;           // after so many of them ρ is held smaller: perhaps it is rounding
+inline constexpr std::size_t max_newton_steps = 20;  // more mean that ρ grew too fast
+inline constexpr std::size_t max_trials = 6;         // of a line search
+inline constexpr std::size_t max_dampings = 12;      // tenfold each: a direction of descent is found long before
+inline constexpr std::size_t max_clampings = 10;     // rounds of the active set; few problems need more than three
+inline constexpr double least_damping = 1e-12;       // of ρ: keeps the factorisation regular where categories coincide
+inline constexpr double flat_enough = 0.3;           // a line search ends where the slope is this part of its start's
+inline constexpr double short_step = 0.3;            // a shorter step teaches more damping
+inline constexpr double caution = 0.7;               // of the parabola's end: the curvature grows on the way
+inline constexpr std::size_t spare_candidates = 32;  // looked at beyond twice the slots, where candidates are many
+
+// Lotteries.
+inline constexpr double tight = 1e-14;                 // a prefix of a block that lacks no more is a block of its own
+inline constexpr double negligible_weight = 1e-13;     // rankings with a smaller probability are left out
+inline constexpr double same_effect = 1e-11;           // a ranking that differs by no more from a mix of others is that mix
+inline constexpr double small_reduction_pivot = 1e-9;  // a smaller entry does not stop a shift of weight
+
+// The simplex master.
+inline constexpr std::size_t pool_room = 64, pool_room_a_category = 6;  // rankings kept; 600 need as many sorts
+inline constexpr std::size_t refactorise_every = 40;    // pivots until the inverse has drifted too far; 60 once lost digits
+inline constexpr double singular_pivot = 1e-14;         // a basis with a smaller pivot is not factorised
+inline constexpr double small_pivot = 1e-10;            // a basic variable that moves less does not stop a step
+inline constexpr double ratio_tie = 1e-14;              // steps that differ by less end together, by the larger pivot
+inline constexpr std::size_t pivots_a_row = 50;         // · (rows + 10), then the master gives up
+inline constexpr std::size_t longest_list = 8;          // rankings tried between two pricings of the whole pool
+inline constexpr double worth_listing = 0.2;            // of the best reduced cost: who has less is not listed
+
+// The interior-point master.
+inline constexpr std::size_t max_interior_steps = 80;
+inline constexpr double centring = 0.15;                 // the part of the complementarity that a step aims at
+inline constexpr double step_to_boundary = 0.99;         // of the way to where a slack or multiplier would vanish
+inline constexpr double shortest_interior_step = 1e-10;  // a shorter one leads nowhere
+inline constexpr double finest_complementarity = 1e-16;  // below it rounding takes over
+inline constexpr double interior_of_tolerance = 0.02;    // how much of the tolerance the master may leave
+inline constexpr double regularisation = 1e-12;          // of the diagonal, where two prices do the same
+inline constexpr std::size_t refinements = 3;            // without them gaps end at 1e-7, with them at 1e-10
+inline constexpr double same_column = 1e-13;             // a ranking whose effect differs by less is not new
+inline constexpr double idle_weight = 1e-11;             // rankings with less leave a full pool
+inline constexpr double interior_effort = 1e9;           // multiplications, some seconds, which only hundreds of categories
+                                                         // need; a count, so that answers do not depend on the machine
+
+// Column generation.
+inline constexpr double first_smoothing = 0.5;    // the weight of the best prices at first; none for two categories
+inline constexpr double smoothing_near = 0.85;    // the same where the first prices are near the optimum's already
+inline constexpr double smoother = 0.1, rougher = 0.1;  // how the weight adapts; other rates: within 5 %
+inline constexpr std::size_t sorts_a_category = 40;     // · (categories + 10), then it gives up
+inline constexpr std::size_t few_passes = 2;            // pricings of the whole pool before another sort is worth more
+inline constexpr std::size_t max_confirmations = 5;     // ends that a fresh factorisation took back
+inline constexpr double reduced_cost_of_tolerance = 0.04;    // what is acted on: this part of the tolerance, …
+inline constexpr double largest_reduced_cost = 1e-11;        // … not more than this, as one price error repeats …
+inline constexpr double least_reduced_cost = 1e-15;          // … and not less than rounding
 
 // Local search.
 inline constexpr std::uint64_t operations_a_move = 8;
@@ -23,7 +91,7 @@ inline constexpr std::size_t pairs_compared = 12;  // after so many other values
 inline constexpr std::uint64_t ranking_operations = 100'000'000;
 
 inline constexpr double even_slack = 1e-3, even_margin = 1e-2, even_surcharge = 1e-6, even_worthwhile = 1e-7;
-inline constexpr double negligible_weight = 1e-12, even_hard_tolerance = 1e-9, even_no_spread = 1e-13;
+inline constexpr double even_hard_tolerance = 1e-9, even_no_spread = 1e-13;
 inline constexpr std::size_t even_steps_budget = 3000, even_fewest_steps = 100, even_most_steps = 150;
 inline constexpr double even_step = 8.0, even_step_decay = 3.0;
 inline constexpr std::size_t even_rounds = 6;
@@ -31,5 +99,18 @@ inline constexpr std::uint64_t even_operations = 100'000'000;
 inline constexpr double even_entering = 1e-10, even_listing = 0.2, even_least_pivot = 1e-9, even_trifle = 1e-12;
 inline constexpr double even_perturbation = 1e-3, even_stalled = 1e-14, even_singular = 1e-13;
 inline constexpr std::size_t even_list_length = 8, even_refactor = 100;
+
+// Questions.
+inline constexpr std::size_t too_many_for_sweeps = 32;  // from so many categories on neighbouring optima share too little
+inline constexpr double limit_slack = 1e-9;             // a limit that is missed by no more is kept: the rounding of sums
+inline constexpr double limit_steepnesses[] = {1e2, 1e4, 1e6};  // of a hard limit, against everything else, in turn
+inline constexpr double feasibility_tolerance = 1e-10;          // how exactly the limits alone are solved
+inline constexpr double steps_inside[] = {1e-3, 1e-5, 1e-7};    // how far inside an end of the trade-off to look, in turn
+inline constexpr double second_aim = 2e-8;              // how exactly the second aim is solved there
+inline constexpr double end_gap = 1e-10;                // what it may cost the first aim
+inline constexpr double budget_slack = 1e-12;           // of the spread of the scores
+inline constexpr std::size_t max_budget_solves = 200;
+inline constexpr double single_steepness = 1e6;         // of a hard limit for a single ranking, against everything else
+inline constexpr double single_relevance_slack = 1e-7;  // of the spread: what a single ranking may miss a floor by
 
 }  // namespace excalibr::tuning

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from excalibr._native import kernel
 from excalibr.baselines.single import centred_gains, one_ranking
 from excalibr.policy import Policy
 from excalibr.problem import Problem
@@ -34,8 +35,6 @@ def mmr(problem: Problem) -> Policy:
     >>> mmr(Problem.of([0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], [1.0, 0.0], k=2)).rankings.tolist()
     [[0, 2]]
     """
-    from excalibr.baselines import kernel  # compiled when it is first needed
-
     rows = problem.memberships
     order = kernel.marginal_order(
         centred_gains(problem), rows.indptr, rows.indices, rows.values, problem.r, problem.k, problem.trade_off

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.baselines.single import centred_gains, falling_weights, one_ranking
 from excalibr.policy import Policy
-from excalibr.problem import KL_SMOOTHING, Memberships, Problem
+from excalibr.problem import KL_SMOOTHING, Problem
 
 __all__ = ["SMOOTHING", "greedy", "greedy_projected", "greedy_simple", "select"]
 
@@ -110,31 +111,16 @@ def select(
     problem: Problem, weights: Floats, *, projected: bool = False, candidates: Integers | None = None
 ) -> Integers:
     """The order of selection for slots of these weights, (k,); from ``candidates`` (rising indices), or from all."""
-    from excalibr.baselines import kernel  # compiled when it is first needed
-
     memberships = problem.memberships
-    terms, firsts = _terms(memberships)
     return kernel.calibrated_order(
-        np.arange(problem.n) if candidates is None else candidates,
+        np.arange(problem.n, dtype=np.int64) if candidates is None else candidates,
         centred_gains(problem),
         memberships.indptr,
-        terms,
-        memberships.indices[firsts],
-        memberships.values[firsts],
+        memberships.indices,
+        memberships.values,
         problem.target,
         weights,
         problem.trade_off,
         SMOOTHING,
         projected,
     )
-
-
-def _terms(memberships: Memberships) -> tuple[Integers, Integers]:
-    """The number of each entry's distinct (category, share), and where each of those first stands."""
-    by_pair = np.lexsort((memberships.values, memberships.indices))
-    categories, shares = memberships.indices[by_pair], memberships.values[by_pair]
-    new = np.ones(len(by_pair), dtype=np.bool_)
-    new[1:] = (categories[1:] != categories[:-1]) | (shares[1:] != shares[:-1])
-    terms = np.empty(len(by_pair), dtype=np.int64)
-    terms[by_pair] = np.cumsum(new) - 1
-    return terms, by_pair[new]

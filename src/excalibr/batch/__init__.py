@@ -1,12 +1,13 @@
 """Many users at once, on plain arrays: checked together, solved on threads, one bad user stopping nobody."""
 
-from excalibr.batch.answers import Lotteries, Policies, choose_rankings, join
+from excalibr.batch.answers import Effort, Lotteries, Policies, choose_rankings, join
 from excalibr.batch.checked import Batch, Beyond, Status
 from excalibr.batch.solving import calibrate_batch, measure, solve_users
 
 __all__ = [
     "Batch",
     "Beyond",
+    "Effort",
     "Lotteries",
     "Policies",
     "Status",

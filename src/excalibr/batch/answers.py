@@ -5,18 +5,33 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from excalibr import seeds
 from excalibr._types import Floats, Integers
-from excalibr.batch.checked import Batch, Status
+from excalibr.batch.checked import Batch, OwnProblem, Status
 from excalibr.errors import InputError, explain
 from excalibr.policy import Policy
 from excalibr.problem import Problem
 
-__all__ = ["Lotteries", "Policies", "choose_rankings", "join"]
+__all__ = ["Effort", "Lotteries", "Policies", "choose_rankings", "join", "no_effort", "problem_of"]
+
+
+class Effort(NamedTuple):
+    """(users,) what each solve took: engine and solver status as the kernel's numbers, sorts and steps."""
+
+    engines: Integers
+    sorts: Integers
+    steps: Integers
+    statuses: Integers
+
+
+def no_effort(users: int) -> Effort:
+    """Of users whom the exact method did not solve."""
+    nothing = np.zeros(users, dtype=np.int64)
+    return Effort(nothing, nothing, nothing, nothing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +52,10 @@ class Lotteries:
         (users, r) and (users,) what proves the optimum; nan where a method proves nothing.
     statuses
         (users,) codes of :class:`Status`.
+    trade_offs
+        (users,) the trade-off that each was solved at, which a budget finds by itself.
+    effort
+        What the solves took.
     reasons
         What went wrong, in words, for the users (numbers in the batch) whose status is ``FAILED``.
     policies
@@ -50,6 +69,8 @@ class Lotteries:
     prices: Floats
     gaps: Floats
     statuses: Integers
+    trade_offs: Floats
+    effort: Effort
     reasons: dict[int, str] = field(default_factory=dict)
     policies: dict[int, Policy] = field(default_factory=dict)
 
@@ -122,8 +143,10 @@ class Policies(Sequence[Policy]):
 
     def _policy(self, user: int) -> Policy:
         """The policy from the compiled loop's arrays; for a bad user the error of its numbers."""
-        own, lotteries = self.batch.own_problem(user), self.lotteries
-        problem = Problem.of(*own.arrays, **_asked_of_a_problem(own.options))
+        lotteries = self.lotteries
+        problem = problem_of(self.batch.own_problem(user))
+        if not np.isnan(lotteries.trade_offs[user]):
+            problem = problem.with_trade_off(float(lotteries.trade_offs[user]))
         if not lotteries.counts[user]:
             raise InputError(f"user {user}: {Status(self.statuses[user]).text}.")
         weights = lotteries.weights[self._ends[user] - lotteries.counts[user] : self._ends[user]]
@@ -154,14 +177,19 @@ def join(parts: Sequence[Lotteries], r: int) -> Lotteries:
     """The lotteries of consecutive ranges as those of one."""
     if not parts:
         none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
-        return Lotteries(0, none, nothing, none, np.empty((0, r)), nothing, none)
-    columns = ("places", "weights", "counts", "prices", "gaps", "statuses")
+        return Lotteries(0, none, nothing, none, np.empty((0, r)), nothing, none, nothing, no_effort(0))
+    columns = ("places", "weights", "counts", "prices", "gaps", "statuses", "trade_offs")
     joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
+    effort = Effort(*(np.concatenate(column) for column in zip(*(part.effort for part in parts), strict=True)))
     reasons = {user: reason for part in parts for user, reason in part.reasons.items()}
     policies = {user: policy for part in parts for user, policy in part.policies.items()}
-    return Lotteries(parts[0].first, **joined, reasons=reasons, policies=policies)
+    return Lotteries(parts[0].first, **joined, effort=effort, reasons=reasons, policies=policies)
 
 
-def _asked_of_a_problem(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that make the problem; the others are the solver's."""
-    return {name: value for name, value in options.items() if name in ("k", "trade_off", "position_weights")}
+def problem_of(own: OwnProblem) -> Problem:
+    """One user's problem, checked as :func:`excalibr.calibrate` checks it."""
+    options = {name: value for name, value in own.options.items() if name not in _NOT_OF_A_PROBLEM}
+    return Problem.of(*own.arrays, **options)
+
+
+_NOT_OF_A_PROBLEM = ("method", "draws", "tolerance", "max_sorts", "relevance_loss", "max_deviation")

@@ -20,11 +20,11 @@ from excalibr._sparse import SparseRows, read_rows
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.calibration import DEFAULT_TRADE_OFF
 from excalibr.errors import InputError, explain
-from excalibr.problem import SUM_TOLERANCE, Attribute, Band, Memberships, Shown
+from excalibr.problem import SUM_TOLERANCE, WIDEST_RANGE, Attribute, Band, Memberships, Shown, without_negligible
 from excalibr.settings import Settings
 
 if TYPE_CHECKING:
-    from excalibr.solver.many import Users
+    from excalibr.batch.terms import BatchTerms
 
 __all__ = ["Batch", "Beyond", "OwnProblem", "Status"]
 
@@ -54,6 +54,10 @@ class Status(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
+NEVER_RANKED = (Status.NO_CANDIDATES, Status.BAD_SCORES, Status.BAD_K)
+"""Users with these statuses have no order by scores to fall back to."""
+
+
 @dataclass(frozen=True, eq=False)
 class Beyond:
     """What users may have beyond the paper's problem, see :func:`excalibr.calibrate`.
@@ -79,7 +83,7 @@ class Beyond:
     asked: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.asked or self.attributes or self.highs is not None or self.pinned or self.shown)
+        return bool(self.attributes or self.highs is not None or self.pinned or self.shown)
 
 
 NOTHING_BEYOND = Beyond()
@@ -99,8 +103,8 @@ class Batch:
         (N,) the row of ``memberships`` that each candidate is.
     memberships
         The items' shares of each category, rows that sum to 1.
-    targets
-        (users, r) rows that sum to 1.
+    targets, highs
+        (users, r) rows that sum to 1, for each attribute; or the lower edges of bands, whose upper edges are ``highs``.
     trade_offs, slots
         (users,) each user's own; a user with fewer candidates than slots has as many slots as candidates.
     statuses
@@ -112,7 +116,7 @@ class Batch:
     own_trade_offs
         Whether users have trade-offs of their own, or all have that of ``settings``.
     beyond
-        What users have beyond the paper's problem; then ``memberships`` and ``targets`` are as they came.
+        What users have beyond the paper's problem.
     """
 
     scores: Floats
@@ -128,6 +132,7 @@ class Batch:
     given_targets: Floats
     own_trade_offs: bool = False
     beyond: Beyond = NOTHING_BEYOND
+    highs: Floats | None = None
 
     @classmethod
     def of(
@@ -143,19 +148,16 @@ class Batch:
         settings: Settings | None = None,
         beyond: Beyond = NOTHING_BEYOND,
     ) -> Batch:
-        """Check the arguments of :func:`excalibr.calibrate_batch` and build the batch.
-
-        What goes beyond the paper's problem is checked by :func:`excalibr.calibrate`, user by user.
-        """
+        """Check the arguments of :func:`excalibr.calibrate_batch` and build the batch."""
         settings = settings or Settings()
         values = _flat("scores", scores)
         starts = _starts(indptr, len(values))
         users, sizes = len(starts) - 1, np.diff(starts)
         given_rows = _rows(categories)
-        memberships, bad_rows = _memberships(given_rows, each_sums_to=max(1, len(beyond.attributes)))
+        memberships, bad_rows = _memberships(given_rows, beyond.attributes)
         chosen = _items(items, len(values), memberships.n_candidates)
         given_targets = _targets(targets, users, memberships.n_categories)
-        wanted, bad_targets = _as_given(given_targets) if beyond else _normalised_targets(given_targets)
+        wanted, highs, bad_targets = _normalised_targets(given_targets, beyond)
         balance, bad_trade_offs = _trade_offs(trade_offs, users, settings)
         places, bad_slots = _slots(slots, sizes, settings)
         wrong = {
@@ -163,11 +165,11 @@ class Batch:
             Status.BAD_TRADE_OFF: bad_trade_offs,
             Status.BAD_TARGET: bad_targets,
             Status.BAD_CATEGORIES: _users_with(bad_rows[chosen], starts),
-            Status.BAD_SCORES: _users_with(~np.isfinite(values), starts),
+            Status.BAD_SCORES: _users_with(~(np.abs(values) <= WIDEST_RANGE), starts),
             Status.NO_CANDIDATES: sizes == 0,
         }
         arrays = (frozen(values), frozen(starts), frozen(chosen), memberships, frozen(wanted), balance, places)
-        given = (given_rows, given_targets, trade_offs is not None, beyond)
+        given = (given_rows, given_targets, trade_offs is not None, beyond, highs)
         return cls(*arrays, _statuses(wrong, users), settings, *given)
 
     @property
@@ -181,20 +183,41 @@ class Batch:
         return np.asarray(self.statuses < Status.NO_CANDIDATES)
 
     @cached_property
-    def as_users(self) -> Users:
-        """The batch as the kernel takes it; each different number of slots has its weights once."""
-        from excalibr.solver.many import Users
+    def terms(self) -> BatchTerms:
+        """What is asked of the users, as the kernel takes it."""
+        from excalibr.batch.terms import read_terms
 
-        rows = self.memberships
-        sizes, group = np.unique(self.slots, return_inverse=True)
-        weights = [np.empty(0), *(self.settings.weights_of(int(size)) for size in sizes if size)]
-        begins = (np.cumsum(sizes) - sizes)[group]
-        return Users(
-            *(self.scores, self.starts, self.items),
-            *(rows.indptr, rows.indices, rows.values),
-            *(self.targets, self.trade_offs, self.slots),
-            *(frozen(begins), frozen(np.concatenate(weights))),
-        )
+        return read_terms(self)
+
+    @cached_property
+    def scaled_scores(self) -> Floats:
+        """The scores, brought to the range from 0 to 1 user by user where that is asked."""
+        if self.settings.normalise is None or not len(self.scores):
+            return self.scores
+        sizes = np.diff(self.starts)
+        begins, owners = self.starts[:-1][sizes > 0], np.repeat(np.arange(int((sizes > 0).sum())), sizes[sizes > 0])
+        with np.errstate(invalid="ignore"):
+            lowest, highest = np.minimum.reduceat(self.scores, begins), np.maximum.reduceat(self.scores, begins)
+            spread = (highest / 2 - lowest / 2)[owners]
+            halves = self.scores / 2 - (lowest / 2)[owners]
+            return frozen(np.where(spread > 0, halves / np.where(spread > 0, spread, 1.0), 0.0))
+
+    def questions(self, *, fall_back: bool) -> Any:
+        """The users' questions for the kernel; with ``fall_back``, those who cannot be calibrated ask for their order."""
+        from excalibr.batch.terms import user_arrays
+        from excalibr.solver.questions import BY_RELEVANCE, LEFT_OUT, SOLVED, Aim, questions_of
+
+        settings = self.settings
+        solved = self.good.copy()
+        solved[list(self.terms.reasons)] = False
+        otherwise = np.where(np.isin(self.statuses, NEVER_RANKED) | (not fall_back), LEFT_OUT, BY_RELEVANCE)
+        asked = np.where(solved, SOLVED, otherwise).astype(np.int64)
+        aim = Aim(draws=settings.draws)
+        if settings.relevance_loss is not None:
+            aim = Aim("relevance_loss", float(settings.relevance_loss), settings.draws)
+        elif settings.max_deviation is not None:
+            aim = Aim("max_deviation", float(settings.max_deviation), settings.draws)
+        return questions_of(user_arrays(self, self.terms, asked), settings.limits(), aim)
 
     def with_statuses(self, statuses: Integers) -> Batch:
         """The same batch with what is known of its users from elsewhere; a worse status of our own stays."""
@@ -280,14 +303,18 @@ def _rows(categories: Any) -> SparseRows:
     return rows
 
 
-def _memberships(rows: SparseRows, *, each_sums_to: int) -> tuple[Memberships, Booleans]:
-    """The rows brought to their sum, and which of them cannot be: not finite, negative, or another sum."""
-    starts, values = rows.indptr.astype(np.int64), np.asarray(rows.data, dtype=np.float64)
+def _memberships(rows: SparseRows, attributes: tuple[Attribute, ...]) -> tuple[Memberships, Booleans]:
+    """The rows brought to a sum of 1 for each attribute, and which cannot be: not finite, negative, or another sum."""
+    starts, values = rows.indptr.astype(np.int64), np.array(rows.data, dtype=np.float64)
     owner = np.repeat(np.arange(rows.shape[0]), np.diff(starts))
-    sums = sums_by(owner, values, rows.shape[0]) / each_sums_to
-    bad = ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
+    bad = np.zeros(rows.shape[0], dtype=np.bool_)
     bad[owner[~((values >= 0) & np.isfinite(values))]] = True
-    values = values / np.where(bad, 1.0, sums)[owner]
+    for attribute in attributes or (Attribute("", 0, rows.shape[1]),):
+        own = (rows.indices >= attribute.start) & (rows.indices < attribute.stop)
+        sums = sums_by(owner[own], values[own], rows.shape[0])
+        wrong = ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
+        values[own] /= np.where(wrong, 1.0, sums)[owner[own]]
+        bad |= wrong
     parts = (frozen(starts), frozen(rows.indices.astype(np.int64)), frozen(values))
     return Memberships(*parts, int(rows.shape[1])), bad
 
@@ -318,17 +345,31 @@ def _targets(targets: ArrayLike, users: int, r: int) -> Floats:
     return given
 
 
-def _as_given(targets: Floats) -> tuple[Floats, Booleans]:
-    return targets, np.zeros(len(targets), dtype=bool)
+def _normalised_targets(given: Floats, beyond: Beyond) -> tuple[Floats, Floats | None, Booleans]:
+    """The targets divided by their sums, the upper edges of bands, and which users' cannot be used.
 
-
-def _normalised_targets(given: Floats) -> tuple[Floats, Booleans]:
-    """The targets divided by their sums, and which of them cannot be; those are uniform, and not used."""
-    sums = given.sum(axis=1)
-    bad = ~((given >= 0) & np.isfinite(given)).all(axis=1) | ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
-    wanted = given / np.where(bad, 1.0, sums)[:, None]
-    wanted[bad] = 1.0 / given.shape[1]
-    return wanted, bad
+    An attribute's target is a band where its edges differ; a band is taken as it is.
+    """
+    lows, highs = given.copy(), None if beyond.highs is None else np.array(beyond.highs, dtype=np.float64)
+    bad = np.zeros(len(given), dtype=np.bool_)
+    for attribute in beyond.attributes or (Attribute("", 0, given.shape[1]),):
+        own = lows[:, attribute.columns]
+        sums = own.sum(axis=1)
+        wrong = ~((own >= 0) & np.isfinite(own)).all(axis=1) | ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
+        points = without_negligible(own / np.where(wrong, 1.0, sums)[:, None])
+        if highs is None:
+            lows[:, attribute.columns] = points
+        else:
+            upper = highs[:, attribute.columns]
+            band = (own != upper).any(axis=1)
+            wrong = np.where(band, ~(np.isfinite(own) & np.isfinite(upper) & (own <= upper)).all(axis=1), wrong)
+            lows[:, attribute.columns] = np.where(band[:, None], own, points)
+            highs[:, attribute.columns] = np.where(band[:, None], upper, points)
+        bad |= wrong
+    lows[bad] = 1.0 / given.shape[1]
+    if highs is not None:
+        highs[bad] = lows[bad]
+    return lows, None if highs is None else frozen(highs), bad
 
 
 def _trade_offs(given: ArrayLike | None, users: int, settings: Settings) -> tuple[Floats, Booleans]:

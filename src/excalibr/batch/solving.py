@@ -9,20 +9,19 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._types import Booleans, Floats, Integers
-from excalibr.batch.answers import Lotteries, Policies, join
-from excalibr.batch.checked import Batch, Status
-from excalibr.calibration import calibrate
-from excalibr.errors import BatchWarning, ExcalibrError, ExcalibrWarning
+from excalibr import methods
+from excalibr._native import kernel
+from excalibr._types import Floats, Integers
+from excalibr.batch.answers import Effort, Lotteries, Policies, join, no_effort, problem_of
+from excalibr.batch.checked import NEVER_RANKED, Batch, Status
+from excalibr.errors import BatchWarning, ExcalibrError, InputError, explain
 from excalibr.parallel import Advance, checked_threads, over_ranges, progress_bar
 from excalibr.policy import Policy
 from excalibr.positions import slots_by_weight
 from excalibr.settings import Settings, read_settings
+from excalibr.solver.failures import Failure, error_of
 
 __all__ = ["calibrate_batch", "measure", "solve_users", "sum_up"]
-
-NEVER_RANKED = (Status.NO_CANDIDATES, Status.BAD_SCORES, Status.BAD_K)
-"""Users with these statuses have no order by scores to fall back to."""
 
 _NOWHERE = np.empty(0, dtype=np.int64)
 
@@ -111,21 +110,23 @@ def solve_users(
     With ``fall_back``, users who cannot be calibrated are ranked by their scores; those without candidates or with
     scores that are not finite never are.
     """
-    plain = batch.settings.is_plain() and not batch.beyond
-    solve = _compiled_solve(batch, fall_back) if plain else _one_by_one_solve(batch, fall_back)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ExcalibrWarning)  # one for each user: the statuses tell them together
+    if batch.settings.method == "excalibr":
+        yield from _solved_by_the_kernel(batch, finish, fall_back, threads, advance)
+    else:
+        solve = _one_by_one_solve(batch, fall_back)
         yield from over_ranges(lambda first, last: finish(solve(first, last)), batch.users, threads, advance)
 
 
 def measure(batch: Batch, lotteries: Lotteries) -> Floats:
-    """(users, 6) what the lotteries of a range do, see :func:`excalibr.solver.many.measure_range`."""
-    if batch.beyond:
-        return _measure_one_by_one(batch, lotteries)
-    from excalibr.solver.many import measure_range
+    """(users, 6) what the lotteries of a range do.
 
+    Columns: relevance and deviation of the order by scores; relevance and deviation of the lottery in expectation;
+    the mean and the largest deviation of a draw. Users without a ranking have nan.
+    """
     first, last = lotteries.first, lotteries.first + len(lotteries.counts)
-    return measure_range(batch.as_users, lotteries.places, lotteries.weights, lotteries.counts, first, last)
+    arrays = (np.ascontiguousarray(lotteries.places), lotteries.weights, np.ascontiguousarray(lotteries.counts))
+    measured: Floats = kernel.measure_range(batch.questions(fall_back=False), *arrays, first, last)
+    return measured
 
 
 def sum_up(statuses: Integers, *, level: int = 3) -> None:
@@ -140,50 +141,46 @@ def _keep(lotteries: Lotteries) -> Lotteries:
     return lotteries
 
 
-def _compiled_solve(batch: Batch, fall_back: bool) -> Solve:
-    """The loop over users inside the kernel."""
-    from excalibr.solver.engines import sorts_allowed
-    from excalibr.solver.many import solve_range
+def _solved_by_the_kernel(
+    batch: Batch, finish: Callable[[Lotteries], Result], fall_back: bool, threads: int, advance: Advance | None
+) -> Iterator[Result]:
+    """The loop over users inside the kernel, range by range; an interrupt ends the ranges that are under way."""
+    questions = batch.questions(fall_back=fall_back)
 
-    kernel: Any = solve_range
-    limits = batch.settings.limits()
-    asked, at_end = _asked(batch, fall_back), _at_end(batch)
-    arrays = (batch.as_users, asked, limits.tolerance, sorts_allowed(limits))
-    kernel(*arrays, 0, 0)  # compiled or loaded here, and not by every thread at once
+    def work(first: int, last: int) -> Result:
+        return finish(_lotteries_of_range(batch, kernel.solve_range(questions, first, last), first))
 
-    def solve(first: int, last: int) -> Lotteries:
-        places, weights, counts, prices, gaps = kernel(*arrays, first, last)
-        statuses = batch.statuses[first:last].copy()
-        for short in np.flatnonzero(gaps > limits.tolerance):
-            if gaps[short] > limits.tolerance * max(1.0, _spread(batch, first + int(short))):
-                statuses[short] = Status.STOPPED_EARLY
-        found = Lotteries(first, places, weights, counts, prices, gaps, statuses)
-        return _with_ends(batch, found, at_end[first:last], fall_back) if at_end[first:last].any() else found
-
-    return solve
+    try:
+        yield from over_ranges(work, batch.users, threads, advance)
+    except BaseException:
+        questions.cancel()
+        raise
 
 
-def _at_end(batch: Batch) -> Booleans:
-    """Users with a trade-off of 0 or 1: many lotteries are optimal there, and ``calibrate`` looks for the best one."""
-    return np.asarray(batch.good & np.isin(batch.trade_offs, (0.0, 1.0)))
+def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lotteries:
+    """The kernel's answers for a range of users."""
+    (places, weights, counts, prices, gaps, allowed, trade_offs, statuses, engines, sorts, steps, failures, *rest) = found
+    outcome = batch.statuses[first : first + len(counts)].copy()
+    solved = outcome < Status.NO_CANDIDATES
+    outcome[solved & (gaps > allowed)] = Status.STOPPED_EARLY
+    reasons = {}
+    for place in np.flatnonzero(failures).tolist():
+        outcome[place] = Status.FAILED
+        reasons[first + place] = str(_error(batch, place, failures, rest[0], rest[1]))
+    for user, reason in batch.terms.reasons.items():
+        if first <= user < first + len(counts) and solved[user - first]:
+            outcome[user - first], reasons[user] = Status.FAILED, reason
+    effort = Effort(engines, sorts, steps, statuses)
+    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, reasons)
 
 
-def _with_ends(batch: Batch, found: Lotteries, at_end: Booleans, fall_back: bool) -> Lotteries:
-    """A range's lotteries, with those of users at an end of the trade-off made one by one and put in their places."""
-    ends, slots = np.cumsum(found.counts), batch.slots[found.first : found.first + len(found.counts)]
-    place_ends = np.cumsum(found.counts * slots)
-    parts = []
-    for place, alone in enumerate(at_end.tolist()):
-        user, count = found.first + place, found.counts[place]
-        if alone:
-            parts.append(_solve_user(batch, user, fall_back))
-            continue
-        own = slice(place, place + 1)
-        places = found.places[place_ends[place] - count * slots[place] : place_ends[place]]
-        weights = found.weights[ends[place] - count : ends[place]]
-        one_each = (found.counts[own], found.prices[own], found.gaps[own], found.statuses[own])
-        parts.append(Lotteries(user, places, weights, *one_each))
-    return join(parts, batch.memberships.n_categories)
+def _error(batch: Batch, place: int, failures: Integers, details: Floats, limit_prices: Floats | None) -> ExcalibrError:
+    category, wanted, reached = details[place].tolist()
+    prices = None if limit_prices is None else limit_prices[place]
+    failure = Failure(int(failures[place]), int(category), wanted, reached, prices)
+    terms, settings = batch.terms, batch.settings
+    budget = settings.relevance_loss if settings.max_deviation is None else settings.max_deviation
+    return error_of(failure, batch.beyond.attributes, terms.floors, terms.caps, float(budget or 0.0), settings.max_sorts)
 
 
 def _one_by_one_solve(batch: Batch, fall_back: bool) -> Solve:
@@ -200,37 +197,40 @@ def _solve_user(batch: Batch, user: int, fall_back: bool) -> Lotteries:
     status, reasons = int(batch.statuses[user]), {}
     if status < Status.NO_CANDIDATES:
         try:
-            own = batch.own_problem(user)
-            return _lotteries_of(batch, user, calibrate(*own.arrays, **own.options))
+            return _lotteries_of(batch, user, _apply_method(batch, user))
         except ExcalibrError as error:
             status, reasons[user] = int(Status.FAILED), str(error)
+        except MemoryError as error:
+            status, reasons[user] = int(Status.FAILED), f"out of memory {error}".strip()
     ranked = fall_back and status not in NEVER_RANKED
     weights, places = np.ones(int(ranked)), _by_relevance(batch, user) if ranked else _NOWHERE
     nothing = np.full((1, batch.memberships.n_categories), np.nan)
+    unknown = np.array([np.nan])
     return Lotteries(
-        user, places, weights, np.array([len(weights)]), nothing, np.array([np.nan]), np.array([status]), reasons
+        *(user, places, weights, np.array([len(weights)]), nothing, unknown, np.array([status]), unknown),
+        *(no_effort(1), reasons),
     )
+
+
+def _apply_method(batch: Batch, user: int) -> Policy:
+    """The method's policy for one user, as :func:`excalibr.calibrate` would make it."""
+    own, settings = batch.own_problem(user), batch.settings
+    for name in ("draws", "relevance_loss", "max_deviation"):
+        if name in own.options:
+            hint = f"leave out {name}, or the method."
+            raise InputError(explain("method", f"is {settings.method!r}", f"be 'excalibr' where {name} is given", hint))
+    return methods.apply(settings.method, problem_of(own), settings.limits())
 
 
 def _lotteries_of(batch: Batch, user: int, policy: Policy) -> Lotteries:
-    limits, gap, r = batch.settings.limits(), policy.gap, batch.memberships.n_categories
-    exact = batch.settings.draws == "lottery"  # a single ranking has a gap to the best lottery by its nature
-    short = exact and gap > limits.tolerance * max(1.0, _spread(batch, user))
-    prices = np.full(r, np.nan) if policy.category_prices is None else policy.category_prices
-    statuses = np.array([Status.STOPPED_EARLY if short else Status.OK], dtype=np.int64)
-    counts, places = np.array([len(policy.weights)]), policy.rankings.ravel()
+    prices = policy.category_prices
+    prices = np.full(batch.memberships.n_categories, np.nan) if prices is None else prices
+    counts, places, status = np.array([len(policy.weights)]), policy.rankings.ravel(), np.array([int(Status.OK)])
+    trade_off, gap = np.array([policy.problem.trade_off]), np.array([policy.gap])
     return Lotteries(
-        user, places, policy.weights, counts, prices[None, :], np.array([gap]), statuses, policies={user: policy}
+        *(user, places, policy.weights, counts, prices[None, :], gap, status, trade_off, no_effort(1)),
+        policies={user: policy},
     )
-
-
-def _asked(batch: Batch, fall_back: bool) -> Integers:
-    """(users,) whether the kernel solves a user, ranks by score, or leaves the user out."""
-    from excalibr.solver.many import BY_RELEVANCE, LEFT_OUT, SOLVED
-
-    otherwise = np.where(np.isin(batch.statuses, NEVER_RANKED) | (not fall_back), LEFT_OUT, BY_RELEVANCE)
-    solved = np.where(_at_end(batch), LEFT_OUT, SOLVED)
-    return np.where(batch.good, solved, otherwise).astype(np.int64)
 
 
 def _by_relevance(batch: Batch, user: int) -> Integers:
@@ -246,29 +246,3 @@ def _by_relevance(batch: Batch, user: int) -> Integers:
     free = by_weight[ranking[by_weight] < 0]
     ranking[free] = by_score[: len(free)]
     return ranking
-
-
-def _measure_one_by_one(batch: Batch, lotteries: Lotteries) -> Floats:
-    """The same as the kernel measures, for what it does not know: attributes are summed, bands have no inside."""
-    measured = np.full((len(lotteries.counts), 6), np.nan)
-    for place in np.flatnonzero(lotteries.counts).tolist():
-        user = lotteries.first + place
-        scores, ranking = batch.scores[batch.starts[user] : batch.starts[user + 1]], _by_relevance(batch, user)
-        if user not in lotteries.policies:  # ranked by relevance
-            measured[place, [0, 2]] = scores[ranking] @ batch.settings.weights_of(len(ranking))
-            continue
-        policy = lotteries.policies[user]
-        problem = policy.problem
-        before = Policy(problem, ranking[None], np.ones(1))
-        deviations = problem.distances(policy.draw_shares).sum(axis=-1)
-        measured[place] = (
-            *(scores @ before.exposure, problem.distances(before.shares).sum()),
-            *(scores @ policy.exposure, problem.distances(policy.shares).sum()),
-            *(policy.weights @ deviations, deviations.max()),
-        )
-    return measured
-
-
-def _spread(batch: Batch, user: int) -> float:
-    scores = batch.scores[batch.starts[user] : batch.starts[user + 1]]
-    return float((1.0 - batch.trade_offs[user]) * np.ptp(scores))

@@ -39,6 +39,6 @@ application.command(
     epilog="Example: excalibr rerank candidates.parquet --items items.parquet --history history.parquet "
     "-k 10 --trade-off 0.5 -o slates.parquet"
 )(rerank)
-application.command(epilog="Example: excalibr warmup")(warmup)
+application.command(hidden=True)(warmup)
 application.command(epilog="Example: excalibr experiment --data ml-1m.zip --out results --threads 2")(experiment)
 application.add_typer(data, name="data", epilog="Example: excalibr data get ml-1m")

@@ -14,7 +14,7 @@ from excalibr.paper.program import solve_full, solve_reduced
 from excalibr.paper.solution import Solution
 from excalibr.policy import Policy
 from excalibr.problem import Problem
-from excalibr.solver.certificate import proven_gap
+from excalibr.solver import proven_gap
 
 __all__ = ["lottery", "lp", "lp_full"]
 

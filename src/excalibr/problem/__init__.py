@@ -1,6 +1,6 @@
 """What is asked for one user, checked once and then immutable: the only room where inputs are checked."""
 
-from excalibr.problem.checks import SUM_TOLERANCE, is_real, is_whole
+from excalibr.problem.checks import SUM_TOLERANCE, WIDEST_RANGE, is_real, is_whole, without_negligible
 from excalibr.problem.memberships import CategoriesLike, Memberships
 from excalibr.problem.penalty import KL_SMOOTHING, Penalty
 from excalibr.problem.question import Limits, Problem
@@ -21,10 +21,12 @@ __all__ = [
     "Problem",
     "Shown",
     "Terms",
+    "WIDEST_RANGE",
     "Wishes",
     "first_allowed",
     "is_real",
     "is_whole",
     "relevance_order",
     "room_left",
+    "without_negligible",
 ]

@@ -18,7 +18,9 @@ from excalibr._types import Floats
 from excalibr.errors import InputError, InputTypeError, explain
 
 __all__ = [
+    "NEGLIGIBLE_SHARE",
     "SUM_TOLERANCE",
+    "WIDEST_RANGE",
     "is_real",
     "is_share",
     "is_whole",
@@ -27,10 +29,17 @@ __all__ = [
     "read_target",
     "read_trade_off",
     "require_all",
+    "without_negligible",
 ]
 
 SUM_TOLERANCE = 1e-6
 """How far from 1 a row of memberships or a target may sum; within it, it is divided by its sum."""
+
+NEGLIGIBLE_SHARE = 1e-15
+"""A target's share that is smaller is taken as 0: nothing that is shown could tell the two apart."""
+
+WIDEST_RANGE = 1e150
+"""Scores may differ by no more: beyond it the squares of differences overflow."""
 
 
 def read_scores(scores: ArrayLike) -> Floats:
@@ -42,6 +51,11 @@ def read_scores(scores: ArrayLike) -> Floats:
         raise InputError(explain("scores", "are empty", "have at least one candidate"))
     if not isfinite(np.add.reduce(array)):  # quick, and right unless finite scores overflow
         require_all("scores", array, np.isfinite, "be finite", "drop the candidates without a score before re-ranking.")
+    lowest, highest = float(array.min()), float(array.max())
+    if max(highest, -lowest) > WIDEST_RANGE:
+        hint = "leave candidates out instead of masking them with a huge score."
+        found = f"go from {lowest:.3g} to {highest:.3g}"
+        raise InputError(explain("scores", found, f"be within ±{WIDEST_RANGE:g}", hint))
     return frozen(array)
 
 
@@ -55,7 +69,15 @@ def read_target(target: ArrayLike, r: int, name: str = "target") -> Floats:
         require_all(name, array, is_share, "be finite and at least 0")
     if abs(total - 1.0) > SUM_TOLERANCE:
         raise InputError(explain(name, f"sums to {total:.6g}", "sum to 1", "divide it by its sum."))
-    return frozen(array / total)
+    return frozen(without_negligible(array / total))
+
+
+def without_negligible(target: Floats) -> Floats:
+    """A target, or rows of targets, with shares that are too small to matter taken as 0."""
+    small = target < NEGLIGIBLE_SHARE
+    if small.any():
+        target = np.where(small, 0.0, target)
+    return target
 
 
 def read_slots(k: int | None, n: int) -> int:

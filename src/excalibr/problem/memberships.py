@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr._arrays import frozen, numbers, sums_by
+from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.problem.checks import SUM_TOLERANCE, is_share
@@ -47,8 +47,7 @@ class Memberships:
     def shares(self, exposure: Floats) -> Floats:
         """p = Aᵀx, the category distribution of an exposure (n,)."""
         exposure = np.ascontiguousarray(exposure, dtype=np.float64)
-        shares: Floats = _packing().shares_of(self.indptr, self.indices, self.values, self.n_categories, exposure)
-        return shares
+        return kernel.shares_of(self.indptr, self.indices, self.values, self.n_categories, exposure)
 
     def costs(self, prices: Floats) -> Floats:
         """A·y, what each candidate pays at the category prices (r,)."""
@@ -89,7 +88,7 @@ def read_memberships(categories: CategoriesLike, n: int, name: str = "categories
     if off > SUM_TOLERANCE:
         raise _bad_sum(indptr, values, name)
     if off:
-        values = _packing().with_sums_of_one(indptr, values)
+        values = kernel.with_sums_of_one(indptr, values)
     return Memberships(frozen(indptr), frozen(indices), frozen(values), r)
 
 
@@ -107,15 +106,8 @@ def _dense_rows(categories: Any, name: str) -> _Rows:
     array = numbers(name, categories, own=False)  # packed below, into arrays of our own
     if array.ndim != 2:
         raise InputError(explain(name, f"have shape {array.shape}", "have shape (n, r)"))
-    indptr, indices, values, are_shares, off = _packing().pack_rows(array)
+    indptr, indices, values, are_shares, off = kernel.pack_rows(array)
     return indptr, indices, values, array.shape[1], are_shares, off
-
-
-@cache
-def _packing() -> Any:
-    from excalibr.problem import packing  # compiled, which takes a moment to load
-
-    return packing
 
 
 def _is_sparse(categories: object) -> bool:
@@ -134,7 +126,7 @@ def _sparse_rows(categories: Any, name: str) -> _Rows:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-    return indptr, indices, matrix.data, int(matrix.shape[1]), *_packing().look_over(indptr, matrix.data)
+    return indptr, indices, matrix.data, int(matrix.shape[1]), *kernel.look_over(indptr, matrix.data)
 
 
 def _bad_share(indptr: Integers, indices: Integers, values: Floats, name: str) -> InputError:

@@ -30,7 +30,7 @@ __all__ = ["Limits", "Problem"]
 class Limits:
     """When a solver may stop: at a proven gap, or after so many sorts of the candidates.
 
-    The gap is relative to max(1, (1 − λ)·(largest score − smallest score)).
+    The gap is relative to (1 − λ)·(largest score − smallest score), as far as rounding beside the slopes allows.
     """
 
     tolerance: float = 1e-9

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr._arrays import frozen, numbers
-from excalibr._types import Floats, Integers
+from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain, unknown_name
 from excalibr.positions import raw_weights
 from excalibr.problem.checks import is_real, is_share, is_whole, read_target, require_all
@@ -22,12 +22,30 @@ from excalibr.problem.memberships import Memberships, read_memberships, stack
 from excalibr.problem.penalty import KL_SMOOTHING
 from excalibr.problem.terms import Attribute, Band, Shown, Terms
 
-__all__ = ["ByCategory", "Wishes", "read_attributes", "read_terms"]
+__all__ = [
+    "SMOOTHINGS",
+    "ByCategory",
+    "CategoryReader",
+    "Wishes",
+    "read_attributes",
+    "read_common_weights",
+    "read_group_limits",
+    "read_limits",
+    "read_pins",
+    "read_terms",
+    "relative_weights",
+    "unnormalised_weights",
+]
 
 ByCategory: TypeAlias = "ArrayLike | Mapping[Any, Any]"
 """A number for each category: (r,), or a mapping from category indices, or by attribute a mapping to either."""
 
-DIVERGENCES = {"l1": 0.0, "kl": KL_SMOOTHING}
+SMOOTHINGS = {"l1": 0.0, "kl": KL_SMOOTHING}
+"""The divergences by name, with the smoothing that makes their penalty."""
+
+
+LARGEST_WEIGHT = 1e30
+"""Weights beyond it mean nothing, and their products with others could overflow."""
 
 
 class Wishes(NamedTuple):
@@ -91,19 +109,23 @@ def read_terms(
 ) -> tuple[Floats, Terms]:
     """The terms, and the lower edge of the target that remains after what was shown."""
     n, r = memberships.n_candidates, memberships.n_categories
-    by_category = _Reader(attributes, r)
-    if wishes.divergence not in DIVERGENCES:
-        raise unknown_name("divergence", wishes.divergence, DIVERGENCES)
-    weights = _weights(wishes, by_category, low, high)
+    by_category = CategoryReader(attributes, r)
+    if wishes.divergence not in SMOOTHINGS:
+        raise unknown_name("divergence", wishes.divergence, SMOOTHINGS)
+    if not isinstance(wishes.relative, (bool, np.bool_)):
+        raise InputTypeError(explain("relative", f"is {wishes.relative!r}", "be True or False"))
+    weights = read_common_weights(wishes.category_weights, wishes.attribute_weights, by_category)
+    if wishes.relative:
+        weights = relative_weights(weights, low, high, attributes)
     base, unavailable, page = _seen(wishes.shown, memberships, attributes, position_weights, len(slots))
-    floors, caps = _limits(wishes, by_category)
+    floors, caps = read_limits(wishes.floors, wishes.caps, by_category)
     groups, group_limits = _groups(wishes.max_per_category, by_category, memberships)
-    pinned_slots, pinned_candidates = _pinned(wishes.pinned, n, len(slots), unavailable)
+    pinned_slots, pinned_candidates = read_pins(wishes.pinned, n, len(slots), unavailable)
     terms = Terms(
         attributes=attributes,
         high=frozen(high / page - base),
         weights=frozen(weights),
-        smoothing=DIVERGENCES[wishes.divergence],
+        smoothing=SMOOTHINGS[wishes.divergence],
         floors=frozen(floors),
         caps=frozen(caps),
         base=frozen(base),
@@ -136,7 +158,7 @@ def _require_same_names(categories: Mapping[str, Any], given: Any, argument: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class CategoryReader:
     """Reads numbers by category into (r,) arrays; those that are not given keep a default."""
 
     attributes: tuple[Attribute, ...]
@@ -175,21 +197,31 @@ def _spread(argument: str, given: Any, r: int, default: float) -> Floats:
     return np.broadcast_to(array, r)
 
 
-def _weights(wishes: Wishes, by_category: _Reader, low: Floats, high: Floats) -> Floats:
-    """Attribute weight × category weight × (1 / target where deviation is relative)."""
-    weights = by_category("category_weights", wishes.category_weights, 1.0)
+def read_common_weights(category_weights: Any, attribute_weights: Any, by_category: CategoryReader) -> Floats:
+    """(r,) attribute weight × category weight."""
+    weights = by_category("category_weights", category_weights, 1.0)
     require_all("category_weights", weights, is_share, "be finite and at least 0")
-    if not isinstance(wishes.relative, (bool, np.bool_)):
-        raise InputTypeError(explain("relative", f"is {wishes.relative!r}", "be True or False"))
     for attribute in by_category.attributes or (Attribute("", 0, by_category.r),):
-        columns = attribute.columns
-        weights[columns] *= _attribute_weight(wishes.attribute_weights, attribute, by_category.attributes)
-        if wishes.relative:
-            middle = 0.5 * (low + high)[columns]
-            positive = middle[middle > 0.0]
-            # a category that nobody wants costs as much as the least wanted one
-            weights[columns] /= np.where(middle > 0.0, middle, positive.min() if positive.size else 1.0)
+        weights[attribute.columns] *= _attribute_weight(attribute_weights, attribute, by_category.attributes)
+    if not np.isfinite(weights).all() or weights.max(initial=0.0) > LARGEST_WEIGHT:
+        found = f"have a product of {weights.max():.3g}"
+        raise InputError(explain("category_weights and attribute_weights", found, f"be at most {LARGEST_WEIGHT:g}"))
     return weights
+
+
+def relative_weights(weights: Floats, low: Floats, high: Floats, attributes: tuple[Attribute, ...]) -> Floats:
+    """The weights over the targets, or the middle of bands, (r,) or (users, r).
+
+    A category that nobody wants costs as much as the least wanted one of its attribute.
+    """
+    middle = 0.5 * (low + high)
+    divided = np.broadcast_to(weights, middle.shape).copy()
+    for attribute in attributes or (Attribute("", 0, middle.shape[-1]),):
+        own = middle[..., attribute.columns]
+        wanted = own > 0.0
+        least = np.where(wanted, own, np.inf).min(axis=-1, keepdims=True)
+        divided[..., attribute.columns] /= np.where(wanted, own, np.where(np.isinf(least), 1.0, least))
+    return divided
 
 
 def _attribute_weight(
@@ -211,10 +243,10 @@ def _attribute_weight(
     return float(given.get(attribute.name, 1.0))
 
 
-def _limits(wishes: Wishes, by_category: _Reader) -> tuple[Floats, Floats]:
+def read_limits(given_floors: Any, given_caps: Any, by_category: CategoryReader) -> tuple[Floats, Floats]:
     """Floors and caps; what every policy keeps anyway (a floor of 0, a cap of 1) is no limit."""
-    floors = by_category("floors", wishes.floors, 0.0)
-    caps = by_category("caps", wishes.caps, 1.0)
+    floors = by_category("floors", given_floors, 0.0)
+    caps = by_category("caps", given_caps, 1.0)
     for argument, limits in (("floors", floors), ("caps", caps)):
         require_all(argument, limits, lambda shares: (shares >= 0.0) & (shares <= 1.0), "be shares from 0 to 1")
     if (floors > caps).any():
@@ -223,11 +255,24 @@ def _limits(wishes: Wishes, by_category: _Reader) -> tuple[Floats, Floats]:
     return np.where(floors > 0.0, floors, -np.inf), np.where(caps < 1.0, caps, np.inf)
 
 
-def _groups(given: Any, by_category: _Reader, memberships: Memberships) -> tuple[Integers, Integers]:
+def _groups(given: Any, by_category: CategoryReader, memberships: Memberships) -> tuple[Integers, Integers]:
     """The group of each candidate and the most that a ranking may have of each; empty where nothing is limited."""
     none = np.empty(0, dtype=np.int64)
     if given is None:
         return none, none
+    groups, limits, partial, why = read_group_limits(given, by_category, memberships)
+    if partial.any():
+        raise InputError(why.format(row=int(np.argmax(partial))))
+    return groups, limits
+
+
+def read_group_limits(
+    given: Any, by_category: CategoryReader, memberships: Memberships
+) -> tuple[Integers, Integers, Booleans, str]:
+    """The group of each row, −1 for none, and how many of each group a ranking may have.
+
+    Then which rows have only a share of a limited category, so that there is nothing to count, and what to say of them.
+    """
     if isinstance(given, bool):
         raise InputTypeError(explain("max_per_category", f"is {given}", "be a whole number, an array or a mapping"))
     if by_category.attributes and isinstance(given, Mapping) and len(given) > 1:
@@ -243,23 +288,29 @@ def _groups(given: Any, by_category: _Reader, memberships: Memberships) -> tuple
     whole = (limits >= 0) & ((limits == np.floor(limits)) | np.isinf(limits))
     require_all("max_per_category", limits, lambda _: whole, "be whole numbers of at least 0")
     limited = np.flatnonzero(np.isfinite(limits))
-    groups = np.full(memberships.n_candidates, -1, dtype=np.int64)
     number_of = np.full(memberships.n_categories, -1, dtype=np.int64)
     number_of[limited] = np.arange(len(limited))
     numbers_of_entries = number_of[memberships.indices]
     owners = np.repeat(np.arange(memberships.n_candidates), np.diff(memberships.indptr))
     inside = numbers_of_entries >= 0
-    partial = inside & (np.abs(memberships.values - 1.0) > 1e-9)
-    if partial.any():
-        row = int(owners[np.argmax(partial)])
-        hint = "an item with shares in several categories has no one category to count; use caps on expected shares."
-        found = f"counts a category of which row {row} has only a share"
-        raise InputError(explain("max_per_category", found, "have one category an item (rows of 0 and 1)", hint))
+    partial = np.zeros(memberships.n_candidates, dtype=np.bool_)
+    partial[owners[inside & (np.abs(memberships.values - 1.0) > 1e-9)]] = True
+    groups = np.full(memberships.n_candidates, -1, dtype=np.int64)
     groups[owners[inside]] = numbers_of_entries[inside]
-    return groups, limits[limited].astype(np.int64)
+    hint = "an item with shares in several categories has no one category to count; use caps on expected shares."
+    why = explain(
+        "max_per_category",
+        "counts a category of which row {row} has only a share",
+        "have one category an item (rows of 0 and 1)",
+        hint,
+    )
+    return groups, np.minimum(limits[limited], memberships.n_candidates).astype(np.int64), partial, why
 
 
-def _pinned(given: Mapping[int, int] | None, n: int, k: int, unavailable: Any) -> tuple[Integers, Integers]:
+def read_pins(
+    given: Mapping[int, int] | None, n: int, k: int, unavailable: Booleans | None = None
+) -> tuple[Integers, Integers]:
+    """The pinned slots, in rising order, and the candidates that keep them."""
     if given is None:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     if not isinstance(given, Mapping):
@@ -272,7 +323,7 @@ def _pinned(given: Mapping[int, int] | None, n: int, k: int, unavailable: Any) -
     candidates = np.array([given[int(slot)] for slot in slots], dtype=np.int64)
     if len(np.unique(candidates)) < len(candidates):
         raise InputError(explain("pinned", f"is {dict(given)}", "have each candidate in one slot"))
-    if unavailable[candidates].any():
+    if unavailable is not None and unavailable[candidates].any():
         again = int(candidates[np.argmax(unavailable[candidates])])
         raise InputError(explain("pinned", f"has candidate {again}, which was shown before", "not be shown already"))
     return slots, candidates
@@ -305,7 +356,7 @@ def _seen(
     seen += memberships.shares(np.asarray(exposure, dtype=np.float64))
     if others is not None:
         seen += others.shares(weights[len(candidates) :])
-    own = float(_raw_weights("position_weights", position_weights, k).sum())
+    own = float(unnormalised_weights(position_weights, k).sum())
     return seen / own, unavailable, own / (own + float(weights.sum()))
 
 
@@ -356,6 +407,13 @@ def _shown_weights(given: str | ArrayLike, sizes: list[int]) -> Floats:
     if isinstance(given, str):
         return np.concatenate([*(_raw_weights("shown.position_weights", given, size) for size in sizes), np.empty(0)])
     return _raw_weights("shown.position_weights", given, sum(sizes))
+
+
+def unnormalised_weights(position_weights: str | ArrayLike, k: int) -> Floats:
+    """The weights of the first ``k`` slots as they are given, not brought to a sum of 1."""
+    if not isinstance(position_weights, str):
+        position_weights = np.asarray(position_weights, dtype=np.float64)[:k]
+    return _raw_weights("position_weights", position_weights, k)
 
 
 def _raw_weights(argument: str, given: str | ArrayLike, count: int) -> Floats:

@@ -1,40 +1,39 @@
-"""The exact solver: a problem in, the optimal lottery with its certificate out.
+"""The exact solver: a problem in, the optimal lottery with its certificate out. The work is the compiled kernel's.
 
-``solve`` takes one problem, ``solve_path`` the same problem at several trade-offs; ``Sweep`` keeps what it finds for
-trade-offs that are chosen one after the other.
+``solve`` takes one problem, at its trade-off or within a budget; ``Curve`` solves one problem at several trade-offs,
+each from what the ones before found; ``proven_gap`` certifies any lottery.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from excalibr._native import kernel
+from excalibr._types import Floats, Integers
 from excalibr.errors import GapWarning
-from excalibr.policy import Policy
+from excalibr.policy import Policy, SolveInfo
 from excalibr.problem import Limits, Problem
-from excalibr.solver.arranged import solve_arranged, thinned
-from excalibr.solver.arrangement import program_of
-from excalibr.solver.ends import at_end
-from excalibr.solver.engines import answer_plain
-from excalibr.solver.sweep import Sweep
+from excalibr.solver.failures import Failure, error_of
+from excalibr.solver.questions import TRADE_OFF, Aim, question_of
 
-__all__ = ["Sweep", "prepare", "program_of", "solve", "solve_path", "thinned", "warn_if_short"]
+__all__ = ["ENGINES", "STATUSES", "Aim", "Curve", "Point", "gap_warning", "proven_gap", "solve", "solve_path"]
+
+ENGINES = ("none", "simplex", "proximal", "interior")
+STATUSES = ("converged", "sorts spent", "stalled")
+"""What the kernel's numbers mean, see :class:`excalibr.policy.SolveInfo`."""
 
 
-def solve(problem: Problem, limits: Limits | None = None) -> Policy:
+def solve(problem: Problem, limits: Limits | None = None, aim: Aim = TRADE_OFF) -> Policy:
     """The optimal lottery of at most r + 1 rankings, with the gap that its rankings and prices prove.
 
     At λ = 0 and 1, where many lotteries are optimal, the best of them by the other aim.
     """
     limits = limits or Limits()
-    policy = _solve(problem, limits)
-    if problem.trade_off in (0.0, 1.0):
-        policy = at_end(policy, limits, _solve)
-    if policy.gap > limits.tolerance:
-        warn_if_short(policy, limits)
-    return policy
+    return _policy(problem, limits, aim, kernel.solve_user(question_of(problem, limits, aim), 0))
 
 
 def solve_path(problems: Sequence[Problem], limits: Limits | None = None) -> list[Policy]:
@@ -42,44 +41,127 @@ def solve_path(problems: Sequence[Problem], limits: Limits | None = None) -> lis
 
     They are solved from the smallest trade-off up, so that each starts near its optimum.
     """
-    limits = limits or Limits()
     if not problems:
         return []
-    places = sorted(range(len(problems)), key=lambda place: problems[place].trade_off)
-    found = Sweep(problems[0], limits).solve_all([problems[place] for place in places])
-    for policy in found:
-        warn_if_short(policy, limits)
-    policies = dict(zip(places, found, strict=True))
+    curve = Curve(problems[0], limits or Limits())
+    order = sorted(range(len(problems)), key=lambda place: problems[place].trade_off)
+    policies = {place: curve.at(problems[place].trade_off).policy for place in order}
     return [policies[place] for place in range(len(problems))]
 
 
-def prepare() -> None:
-    """Have every part of the kernel compiled, or loaded from the machine's cache, before a request needs it."""
-    every_engine = ((1, 0.5), (20, 0.01), (30, 0.5))  # few categories; more, with gentle slopes; many
-    for r, trade_off in every_engine:
-        solve(Problem.of(np.arange(r), np.eye(r), np.full(r, 1.0 / r), k=max(r // 2, 1), trade_off=trade_off))
-    from excalibr.solver.many import prepare_ranges  # which only batches need
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """What an optimal policy reaches, and the λ that it is optimal for; relevance counts from the best score."""
 
-    prepare_ranges()
+    relevance: float
+    cost: float
+    trade_off: float
+    policy: Policy
 
-
-def _solve(problem: Problem, limits: Limits) -> Policy:
-    if problem.terms is not None:
-        return solve_arranged(problem, limits)
-    found = answer_plain(problem, limits)
-    return Policy(problem, found.rankings, found.weights, found.gap, found.prices)
+    def value(self, trade_off: float) -> float:
+        """Its objective at any λ, less (1 − λ) times the best score."""
+        return (1.0 - trade_off) * self.relevance - trade_off * self.cost
 
 
-def warn_if_short(policy: Policy, limits: Limits) -> None:
-    """Say that a policy's gap is not what was asked, if so."""
-    allowed = limits.tolerance * max(1.0, float(np.ptp(policy.problem.gains)))
-    if policy.gap <= allowed:
-        return
+class Curve:
+    """The optimal points of a problem at any trade-offs, each solved from what the ones before found.
+
+    Neighbouring trade-offs in a row cost least, but any order is allowed. Each policy is optimal by its own
+    certificate, and the same calls in the same order give the same bits.
+
+    Parameters
+    ----------
+    problem
+        What is asked, at any trade-off.
+    limits
+        How exactly each point is solved.
+
+    Examples
+    --------
+    >>> problem = Problem.of([0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=1)
+    >>> curve = Curve(problem, Limits())
+    >>> [round(curve.at(trade_off).policy.deviation, 6) for trade_off in (0.0, 0.9)]
+    [1.0, 0.0]
+    """
+
+    def __init__(self, problem: Problem, limits: Limits) -> None:
+        self.problem = problem
+        self.limits = limits
+        self.solves = 0
+        self._curve = kernel.Curve(question_of(problem, limits), 0)
+
+    def at(self, trade_off: float, tolerance: float | None = None, prices: Floats | None = None) -> Point:
+        """The optimum at λ, to another tolerance than the curve's if one is given; ``prices`` (r,) are near its own."""
+        self.solves += 1
+        problem, limits = self.problem.with_trade_off(trade_off), self.limits
+        sorts = -1 if limits.max_sorts is None else int(limits.max_sorts)
+        wanted = limits.tolerance if tolerance is None else tolerance
+        found, relevance, cost = self._curve.solve(problem.trade_off, wanted, sorts, prices)
+        return Point(relevance, cost, problem.trade_off, _policy(problem, limits, TRADE_OFF, found))
+
+    def gap_at(self, trade_off: float, policy: Policy, prices: Floats) -> float:
+        """How far below any policy a policy can be at λ, by the bound that these prices prove."""
+        gap: float = self._curve.gap_at(trade_off, *_arrays(policy.rankings, policy.weights), prices)
+        return gap
+
+    def relevance_floor(self, relevance_loss: float) -> float:
+        """The least relevance that a loss of this part allows.
+
+        The loss is a part of the best relevance, unless relevance can be zero or negative: then it is a part of the
+        spread between the best and the worst relevance that any ranking has.
+        """
+        floor: float = self._curve.relevance_floor(relevance_loss)
+        return floor
+
+
+def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Floats) -> float:
+    """Upper bound at ``prices`` − objective of the lottery, at least 0.
+
+    Parameters
+    ----------
+    problem
+        What was asked.
+    rankings, weights
+        The lottery, (L, k) candidates in slot order and (L,) probabilities.
+    prices
+        (r,) category prices; those outside the penalty's slopes are brought inside, which keeps the bound valid.
+    """
+    curve = kernel.Curve(question_of(problem, Limits()), 0)
+    gap: float = curve.gap_at(problem.trade_off, *_arrays(rankings, weights), _array(prices))
+    return gap
+
+
+def gap_warning(policy: Policy, limits: Limits) -> GapWarning | None:
+    """What to say of a policy whose gap is not what was asked; None where it is."""
+    if policy.info is None or policy.gap <= policy.info.allowed_gap:
+        return None
     reason = (
         "max_sorts was reached" if limits.max_sorts is not None else "the tolerance is finer than rounding allows here"
     )
-    warnings.warn(
-        f"proved a gap of {policy.gap:.2g}, not the {allowed:.2g} that was asked: {reason}. The lottery is valid.",
-        GapWarning,
-        stacklevel=5,
+    return GapWarning(
+        f"proved a gap of {policy.gap:.2g}, not the {policy.info.allowed_gap:.2g} that was asked: {reason}. "
+        "The lottery is valid."
     )
+
+
+def _policy(problem: Problem, limits: Limits, aim: Aim, found: tuple[Any, ...]) -> Policy:
+    """What the kernel found for one user as a policy, or the error that says why it found nothing."""
+    (rankings, weights, prices, gap, allowed, trade_off, status, engine, sorts, steps, failure, *details) = found
+    if failure:
+        terms = problem.terms
+        limits_of = (None, None) if terms is None else (terms.floors, terms.caps)
+        raise error_of(
+            Failure(failure, *details[:4]), problem.attributes, *limits_of, aim.budget, limits.max_sorts
+        )
+    if aim.kind != "trade_off":
+        problem = problem.with_trade_off(trade_off)
+    info = SolveInfo(ENGINES[engine], sorts, steps, STATUSES[status], details[4], allowed)
+    return Policy(problem, rankings, weights, gap, prices, info=info)
+
+
+def _arrays(rankings: Integers, weights: Floats) -> tuple[Integers, Floats]:
+    return np.ascontiguousarray(rankings, dtype=np.int64), _array(weights)
+
+
+def _array(values: Floats) -> Floats:
+    return np.ascontiguousarray(values, dtype=np.float64)

@@ -10,8 +10,8 @@ import numpy as np
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain, missing_extra
 from excalibr.policy import Policy
+from excalibr.solver import Curve
 from excalibr.tradeoffs.budgets import most_relevant_within, nearest_within
-from excalibr.tradeoffs.curve import Curve
 
 __all__ = ["Frontier"]
 
@@ -54,9 +54,9 @@ class Frontier:
                 explain("relevance_loss and max_deviation", "are both given or both left out", "be one of the two")
             )
         if relevance_loss is not None:
-            return nearest_within(self.curve, relevance_loss)
+            return nearest_within(self.curve.problem, relevance_loss, self.curve.limits)
         assert max_deviation is not None
-        return most_relevant_within(self.curve, max_deviation)
+        return most_relevant_within(self.curve.problem, max_deviation, self.curve.limits)
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the curve on matplotlib axes, or on new ones; returns them."""

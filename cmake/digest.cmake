@@ -1,0 +1,13 @@
+# Writes the digest that `excalibr/_native.py` computes: SHA-256 over "name SHA-256-of-contents\n", names in order.
+file(GLOB paths "${ROOT}/src/kernel/*.cpp" "${ROOT}/src/kernel/*.hpp")
+list(APPEND paths "${ROOT}/CMakeLists.txt")
+set(lines "")
+foreach(path IN LISTS paths)
+    get_filename_component(name "${path}" NAME)
+    file(SHA256 "${path}" contents)
+    list(APPEND lines "${name} ${contents}")
+endforeach()
+list(SORT lines)
+list(JOIN lines "\n" text)
+string(SHA256 digest "${text}")
+file(WRITE "${OUTPUT}" "#include \"digest.hpp\"\n\nconst char* excalibr::source_digest() { return \"${digest}\"; }\n")

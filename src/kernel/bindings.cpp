@@ -1,0 +1,91 @@
+// `excalibr._kernel`: what Python calls. Each function takes the caller's arrays as views, works with the GIL released and
+// returns arrays of numpy's. Python has checked the values; sizes and places are checked here, before any is followed.
+//
+// To add one: a function below that converts (`reals`, `indices`, `sparse_rows`), works (`without_gil`) and returns
+// (`to_numpy`); a line in NB_MODULE; a signature in src/excalibr/_kernel.pyi.
+#include "bindings.hpp"
+
+#include "bindings_solver.hpp"
+#include "digest.hpp"
+#include "greedy.hpp"
+#include "packing.hpp"
+
+namespace excalibr::bindings {
+namespace {
+
+nb::tuple pack_rows(const RealTable& table) {
+    require(table.size < std::numeric_limits<Index>::max(), "too many entries for 32-bit places");
+    const auto [packed, sums] = without_gil([&] {
+        SparseRows rows = excalibr::pack_rows(reals(table), table.rows(), table.columns());
+        const RowSums sums = excalibr::look_over(rows.starts, rows.values);
+        return std::pair(std::move(rows), sums);
+    });
+    return nb::make_tuple(to_numpy(Indices(packed.starts)), to_numpy(Indices(packed.columns)),
+                          to_numpy(Reals(packed.values)), sums.are_shares, sums.off);
+}
+
+nb::tuple look_over(const IntegerArray& indptr, const RealArray& values) {
+    const std::vector<Index> starts = row_starts(indptr, values.size);
+    const RowSums sums = without_gil([&] { return excalibr::look_over(starts, reals(values)); });
+    return nb::make_tuple(sums.are_shares, sums.off);
+}
+
+nb::object with_sums_of_one(const IntegerArray& indptr, const RealArray& values) {
+    const std::vector<Index> starts = row_starts(indptr, values.size);
+    return to_numpy(Reals(without_gil([&] { return excalibr::with_sums_of_one(starts, reals(values)); })));
+}
+
+nb::object exposure_of(const IntegerTable& rankings, const RealArray& weights, const RealArray& position_weights,
+                       std::size_t n) {
+    require(rankings.rows() == weights.size, "a lottery has a weight for each ranking");
+    require(rankings.columns() == position_weights.size, "a ranking has a candidate for each position weight");
+    const std::vector<Index> shown = indices(rankings, n);
+    return to_numpy(Reals(without_gil(
+        [&] { return excalibr::exposure_of(shown, reals(weights), reals(position_weights), n); })));
+}
+
+nb::object shares_of(const IntegerArray& indptr, const IntegerArray& columns, const RealArray& values,
+                     std::size_t categories, const RealArray& exposure) {
+    const GivenRows rows = sparse_rows(indptr, columns, values, categories);
+    require(rows.rows() == exposure.size, "a candidate has an exposure");
+    return to_numpy(
+        Reals(without_gil([&] { return excalibr::shares_of(rows.view(), categories, reals(exposure)); })));
+}
+
+nb::object calibrated_order(const IntegerArray& candidates, const RealArray& gains, const IntegerArray& indptr,
+                            const IntegerArray& columns, const RealArray& values, const RealArray& target,
+                            const RealArray& weights, double trade_off, double smoothing, bool projected) {
+    const GivenRows rows = sparse_rows(indptr, columns, values, target.size);
+    require(rows.rows() == gains.size, "a candidate has a gain");
+    require(weights.size <= candidates.size, "there are at least as many candidates as slots");
+    const std::vector<Index> from = indices(candidates, gains.size);
+    const CalibratedGreedy question{reals(gains), rows.view(), reals(target), reals(weights),
+                                    trade_off,    smoothing,   projected};
+    return to_numpy(Indices(without_gil([&] { return excalibr::calibrated_order(from, question); })));
+}
+
+nb::object marginal_order(const RealArray& gains, const IntegerArray& indptr, const IntegerArray& columns,
+                          const RealArray& values, std::size_t categories, std::size_t slots, double trade_off) {
+    const GivenRows rows = sparse_rows(indptr, columns, values, categories);
+    require(rows.rows() == gains.size, "a candidate has a gain");
+    require(slots <= gains.size, "there are at least as many candidates as slots");
+    return to_numpy(Indices(without_gil(
+        [&] { return excalibr::marginal_order(reals(gains), rows.view(), categories, slots, trade_off); })));
+}
+
+}  // namespace
+}  // namespace excalibr::bindings
+
+NB_MODULE(_kernel, module) {
+    using namespace excalibr::bindings;
+    numpy.load();
+    module.attr("SOURCE_DIGEST") = excalibr::source_digest();
+    module.def("pack_rows", &pack_rows);
+    module.def("look_over", &look_over);
+    module.def("with_sums_of_one", &with_sums_of_one);
+    module.def("exposure_of", &exposure_of);
+    module.def("shares_of", &shares_of);
+    module.def("calibrated_order", &calibrated_order);
+    module.def("marginal_order", &marginal_order);
+    bind_solver(module);
+}

@@ -1,0 +1,183 @@
+// How arrays cross between Python and the kernel: views of the caller's memory in, arrays of numpy's own out.
+//
+// Arguments are read through the buffer protocol, which takes a quarter of the time of nanobind's own arrays where these
+// are read-only. An array of another type, with another number of axes or with gaps is a TypeError; nothing is converted.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "arrays.hpp"
+
+namespace excalibr::bindings {
+
+namespace nb = nanobind;
+
+// A contiguous array of the caller's, valid for the call that it is an argument of; `const` for arrays that are only read.
+template <typename Number, int axes>
+struct Array {
+    Number* data = nullptr;
+    std::size_t size = 0;  // of all axes together
+    std::size_t shape[axes] = {};
+
+    std::size_t rows() const { return shape[0]; }
+    std::size_t columns() const { return shape[axes - 1]; }
+    std::span<Number> span() const { return {data, size}; }
+};
+
+using RealArray = Array<const double, 1>;
+using RealTable = Array<const double, 2>;
+using IntegerArray = Array<const std::int64_t, 1>;
+using IntegerTable = Array<const std::int64_t, 2>;
+using FlagArray = Array<const bool, 1>;
+using OwnRealArray = Array<double, 1>;
+using OwnIntegerArray = Array<std::int64_t, 1>;
+
+template <int axes>
+Reals reals(const Array<const double, axes>& array) {
+    return array.span();
+}
+
+// Refuse what would make the kernel read outside of an array; Python checks what a caller may get wrong before.
+inline void require(bool holds, const char* what) {
+    if (!holds) throw nb::value_error(what);
+}
+
+// The same numbers as `Index`; each must be at least 0 and below `bound`.
+template <int axes>
+std::vector<Index> indices(const Array<const std::int64_t, axes>& array,
+                           std::size_t bound = std::numeric_limits<Index>::max()) {
+    std::vector<Index> converted(array.size);
+    bool fits = true;
+    for (std::size_t at = 0; at < array.size; ++at) {
+        fits &= static_cast<std::uint64_t>(array.data[at]) < bound;  // a negative number is larger than any bound
+        converted[at] = static_cast<Index>(array.data[at]);
+    }
+    require(fits, "an index is out of range");
+    return converted;
+}
+
+// Where the rows of a sparse matrix begin and end, for so many entries.
+inline std::vector<Index> row_starts(const IntegerArray& indptr, std::size_t entries) {
+    require(entries < std::numeric_limits<Index>::max(), "too many entries for 32-bit places");
+    std::vector<Index> starts = indices(indptr, entries + 1);
+    bool rising = !starts.empty() && starts.front() == 0 && starts.back() == entries;
+    for (std::size_t row = 1; row < starts.size(); ++row) rising &= starts[row - 1] <= starts[row];
+    require(rising, "row starts do not rise from 0 to the number of entries");
+    return starts;
+}
+
+// A sparse matrix of the caller's: places are converted, values are viewed.
+struct GivenRows {
+    std::vector<Index> starts, columns;
+    Reals values;
+
+    SparseView view() const { return {starts, columns, values}; }
+    std::size_t rows() const { return starts.size() - 1; }
+};
+
+inline GivenRows sparse_rows(const IntegerArray& indptr, const IntegerArray& columns, const RealArray& values,
+                             std::size_t bound) {
+    require(columns.size == values.size, "a sparse matrix has as many columns as values");
+    return {row_starts(indptr, values.size), indices(columns, bound), reals(values)};
+}
+
+// Run with the GIL released: nothing in `work` may touch a Python object.
+template <typename Work>
+auto without_gil(Work&& work) {
+    const nb::gil_scoped_release released;
+    return std::forward<Work>(work)();
+}
+
+// numpy's `empty` and the types of results, looked up when a module is loaded and kept for the life of the process.
+struct Numpy {
+    PyObject *empty = nullptr, *float64 = nullptr, *int64 = nullptr;
+
+    void load() {
+        const nb::module_ numpy = nb::module_::import_("numpy");
+        empty = numpy.attr("empty").inc_ref().ptr();
+        float64 = numpy.attr("dtype")(numpy.attr("float64")).release().ptr();
+        int64 = numpy.attr("dtype")(numpy.attr("int64")).release().ptr();
+    }
+};
+inline Numpy numpy;
+
+// A new array of numpy's with a copy of the numbers: quicker than handing over memory, which costs a capsule and a view.
+template <typename Number, typename From>
+nb::object copied(const From* from, std::size_t size, nb::handle shape, PyObject* dtype) {
+    nb::object array = nb::handle(numpy.empty)(shape, nb::handle(dtype));
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(array.ptr(), &buffer, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) != 0) throw nb::python_error();
+    auto* to = static_cast<Number*>(buffer.buf);
+    for (std::size_t at = 0; at < size; ++at) to[at] = static_cast<Number>(from[at]);
+    PyBuffer_Release(&buffer);
+    return array;
+}
+
+inline nb::object to_numpy(Reals numbers) {
+    return copied<double>(numbers.data(), numbers.size(), nb::int_(numbers.size()), numpy.float64);
+}
+
+inline nb::object to_numpy(Indices numbers) {
+    return copied<std::int64_t>(numbers.data(), numbers.size(), nb::int_(numbers.size()), numpy.int64);
+}
+
+// The same with rows, where the numbers are row after row.
+inline nb::object to_numpy(Reals numbers, std::size_t rows, std::size_t columns) {
+    return copied<double>(numbers.data(), numbers.size(), nb::make_tuple(rows, columns), numpy.float64);
+}
+
+inline nb::object to_numpy(Indices numbers, std::size_t rows, std::size_t columns) {
+    return copied<std::int64_t>(numbers.data(), numbers.size(), nb::make_tuple(rows, columns), numpy.int64);
+}
+
+// Whether a buffer's format is that of a type, in the machine's own byte order.
+template <typename Number>
+bool has_format(const char* format) {
+    if (*format == '@' || *format == '=') ++format;
+    if (format[0] == '\0' || format[1] != '\0') return false;
+    if constexpr (std::is_same_v<Number, double>) return *format == 'd';
+    if constexpr (std::is_same_v<Number, bool>) return *format == '?';
+    return *format == 'q' || *format == 'l';  // the size of an item tells the two apart
+}
+
+}  // namespace excalibr::bindings
+
+namespace nanobind::detail {
+
+template <typename Number, int axes>
+struct type_caster<excalibr::bindings::Array<Number, axes>> {
+    using Taken = excalibr::bindings::Array<Number, axes>;
+    NB_TYPE_CASTER(Taken, const_name("numpy.ndarray"))
+
+    Py_buffer buffer{};
+    bool held = false;
+
+    type_caster() = default;
+    type_caster(const type_caster&) = delete;
+    type_caster& operator=(const type_caster&) = delete;
+    ~type_caster() {
+        if (held) PyBuffer_Release(&buffer);
+    }
+
+    bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
+        constexpr int writable = std::is_const_v<Number> ? 0 : PyBUF_WRITABLE;
+        if (PyObject_GetBuffer(source.ptr(), &buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | writable) != 0) {
+            PyErr_Clear();
+            return false;
+        }
+        held = true;
+        if (buffer.ndim != axes || buffer.itemsize != static_cast<Py_ssize_t>(sizeof(Number))) return false;
+        if (!excalibr::bindings::has_format<std::remove_const_t<Number>>(buffer.format)) return false;
+        value.data = static_cast<Number*>(buffer.buf);
+        value.size = static_cast<std::size_t>(buffer.len) / sizeof(Number);
+        for (int axis = 0; axis < axes; ++axis) value.shape[axis] = static_cast<std::size_t>(buffer.shape[axis]);
+        return true;
+    }
+};
+
+}  // namespace nanobind::detail

@@ -1,0 +1,307 @@
+#include "bindings_solver.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+
+#include "bindings.hpp"
+#include "range.hpp"
+
+namespace excalibr::bindings {
+namespace {
+
+constexpr auto signals_every = std::chrono::milliseconds(100);
+
+// The questions of many users. It refers to the caller's arrays, and keeps them alive.
+class Questions {
+  public:
+    explicit Questions(nb::tuple arrays) : arrays_(std::move(arrays)) {
+        std::size_t at = 0;
+        users_.scores = real(at++);
+        users_.starts = integers(at++);
+        users_.items = integers(at++);
+        const auto indptr = nb::cast<IntegerArray>(arrays_[at++]);
+        const auto columns = nb::cast<IntegerArray>(arrays_[at++]);
+        const auto values = nb::cast<RealArray>(arrays_[at++]);
+        users_.lows = real(at++);
+        users_.highs = real(at++);
+        users_.weights = real(at++);
+        users_.bases = real(at++);
+        users_.floors = real(at++);
+        users_.caps = real(at++);
+        unavailable_ = nb::cast<FlagArray>(arrays_[at++]);
+        users_.pinned_starts = integers(at++);
+        users_.pinned_slots = integers(at++);
+        users_.pinned_candidates = integers(at++);
+        const auto groups = nb::cast<IntegerArray>(arrays_[at++]);
+        const auto group_limits = nb::cast<IntegerArray>(arrays_[at++]);
+        users_.slots = integers(at++);
+        users_.weight_starts = integers(at++);
+        users_.position_weights = real(at++);
+        users_.trade_offs = real(at++);
+        users_.asked = integers(at++);
+        users_.smoothing = nb::cast<double>(arrays_[at++]);
+        users_.aim = static_cast<Aim>(nb::cast<int>(arrays_[at++]));
+        users_.budget = nb::cast<double>(arrays_[at++]);
+        users_.draws = static_cast<Draws>(nb::cast<int>(arrays_[at++]));
+        users_.limits.tolerance = nb::cast<double>(arrays_[at++]);
+        if (const auto sorts = nb::cast<std::int64_t>(arrays_[at++]); sorts >= 0)
+            users_.limits.max_sorts = static_cast<std::size_t>(sorts);
+        users_.r = nb::cast<std::size_t>(arrays_[at++]);
+        table_ = sparse_rows(indptr, columns, values, std::max<std::size_t>(users_.r, 1));
+        users_.table = table_.view();
+        users_.unavailable = {reinterpret_cast<const unsigned char*>(unavailable_.data), unavailable_.size};
+        group_limits_ = indices(group_limits);
+        users_.group_limits = group_limits_;
+        for (const std::int64_t group : groups.span()) group_of_item_.push_back(static_cast<std::int32_t>(group));
+        users_.group_of_item = group_of_item_;
+        check();
+    }
+
+    std::size_t size() const { return users_.trade_offs.size(); }
+    const Users& users() const { return users_; }
+    std::atomic<bool> cancelled = false;
+
+    void check_range(std::size_t first, std::size_t last) const {
+        require(first <= last && last <= size(), "the range is not one of the users'");
+    }
+
+  private:
+    Reals real(std::size_t at) const { return reals(nb::cast<RealArray>(arrays_[at])); }
+    std::span<const std::int64_t> integers(std::size_t at) const { return nb::cast<IntegerArray>(arrays_[at]).span(); }
+
+    // Sizes and places: nothing that the kernel follows may lead outside of an array.
+    void check() const {
+        const std::size_t count = size(), r = users_.r, candidates = users_.scores.size();
+        const auto per_user = [&](std::size_t found) { return found == count * r; };
+        require(users_.starts.size() == count + 1 && users_.slots.size() == count && users_.asked.size() == count &&
+                    users_.weight_starts.size() == count,
+                "every user has a start, slots, weights and something asked");
+        require(users_.items.size() == candidates, "every candidate is an item");
+        require(per_user(users_.lows.size()) && per_user(users_.highs.size()), "every user has a band for each category");
+        require(users_.weights.size() == r || per_user(users_.weights.size()), "every category has a weight");
+        require(users_.bases.empty() || per_user(users_.bases.size()), "every category has a base");
+        require(users_.floors.size() == users_.caps.size() && (users_.floors.empty() || users_.floors.size() == r),
+                "floors and caps go together");
+        require(users_.unavailable.empty() || users_.unavailable.size() == candidates, "every candidate is available or not");
+        require(rising(users_.starts, candidates), "starts do not rise to the number of candidates");
+        const auto rows = static_cast<std::int64_t>(table_.rows());
+        require(all(users_.items, [&](std::int64_t item) { return 0 <= item && item < rows; }), "an item is out of range");
+        require(group_of_item_.empty() || group_of_item_.size() == table_.rows(), "every item has a group or none");
+        const auto limits = static_cast<std::int32_t>(group_limits_.size());
+        require(all(group_of_item_, [&](std::int32_t group) { return -1 <= group && group < limits; }),
+                "a group is out of range");
+        require(limits == 0 || !group_of_item_.empty(), "limits are of groups");
+        for (std::size_t user = 0; user < count; ++user) {
+            const std::int64_t k = users_.slots[user], n = users_.starts[user + 1] - users_.starts[user];
+            const std::int64_t begin = users_.weight_starts[user], end = begin + k;
+            require(0 <= k && k <= n, "a user has more slots than candidates");
+            require(0 <= begin && end <= static_cast<std::int64_t>(users_.position_weights.size()),
+                    "a slot has no position weight");
+        }
+        check_pins();
+    }
+
+    void check_pins() const {
+        if (users_.pinned_starts.empty()) return;
+        require(users_.pinned_starts.size() == size() + 1 && rising(users_.pinned_starts, users_.pinned_slots.size()) &&
+                    users_.pinned_slots.size() == users_.pinned_candidates.size(),
+                "pins are slots and candidates of users");
+        for (std::size_t user = 0; user < size(); ++user)
+            for (auto pin = users_.pinned_starts[user]; pin < users_.pinned_starts[user + 1]; ++pin) {
+                const std::int64_t slot = users_.pinned_slots[pin], candidate = users_.pinned_candidates[pin];
+                require(0 <= slot && slot < users_.slots[user], "a pinned slot is out of range");
+                require(0 <= candidate && candidate < users_.starts[user + 1] - users_.starts[user],
+                        "a pinned candidate is out of range");
+            }
+    }
+
+    static bool rising(std::span<const std::int64_t> starts, std::size_t end) {
+        bool rises = !starts.empty() && starts.front() == 0 && starts.back() == static_cast<std::int64_t>(end);
+        for (std::size_t at = 1; at < starts.size(); ++at) rises = rises && starts[at - 1] <= starts[at];
+        return rises;
+    }
+    template <typename Numbers, typename Test>
+    static bool all(const Numbers& numbers, Test&& test) {
+        bool good = true;
+        for (const auto number : numbers) good = good && test(number);
+        return good;
+    }
+
+    nb::tuple arrays_;
+    Users users_;
+    GivenRows table_;
+    FlagArray unavailable_;
+    std::vector<Index> group_limits_;
+    std::vector<std::int32_t> group_of_item_;
+};
+
+// Asked between users: whether Ctrl-C was pressed, looked at now and then, or the batch was cancelled from elsewhere.
+class Interruption {
+  public:
+    explicit Interruption(const std::atomic<bool>& cancelled) : cancelled_(cancelled) {}
+    bool operator()() {
+        if (cancelled_ || raised_) return true;
+        const auto now = std::chrono::steady_clock::now();
+        if (now - looked_ < signals_every) return false;
+        looked_ = now;
+        const nb::gil_scoped_acquire held;
+        raised_ = PyErr_CheckSignals() != 0;
+        return raised_;
+    }
+    void raise_if_interrupted() const {
+        if (raised_) throw nb::python_error();
+    }
+
+  private:
+    const std::atomic<bool>& cancelled_;
+    std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
+    bool raised_ = false;
+};
+
+nb::object to_numpy(std::span<const std::int64_t> numbers) {
+    return copied<std::int64_t>(numbers.data(), numbers.size(), nb::int_(numbers.size()), numpy.int64);
+}
+
+nb::tuple solve_range(Questions& questions, std::size_t first, std::size_t last) {
+    questions.check_range(first, last);
+    RangeAnswer answer;
+    Interruption interruption(questions.cancelled);
+    const double seconds = without_gil([&] {
+        const auto start = std::chrono::steady_clock::now();
+        RangeSolver().solve(questions.users(), first, last, std::ref(interruption), answer);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    });
+    interruption.raise_if_interrupted();
+    const std::size_t count = last - first, r = questions.users().r;
+    return nb::make_tuple(
+        bindings::to_numpy(Indices(answer.places)), bindings::to_numpy(Reals(answer.weights)), to_numpy(answer.counts),
+        bindings::to_numpy(Reals(answer.prices), count, r), bindings::to_numpy(Reals(answer.gaps)),
+        bindings::to_numpy(Reals(answer.allowed_gaps)), bindings::to_numpy(Reals(answer.trade_offs)),
+        to_numpy(answer.statuses), to_numpy(answer.engines), to_numpy(answer.sorts), to_numpy(answer.steps),
+        to_numpy(answer.failures), bindings::to_numpy(Reals(answer.details), count, 3),
+        answer.limit_prices.empty() ? nb::none() : bindings::to_numpy(Reals(answer.limit_prices), count, r), seconds);
+}
+
+// One user, without an array for each number: rankings, weights, prices, and what describes them.
+nb::tuple answer_of(const UserAnswer& answer, double seconds) {
+    const Lottery& lottery = answer.lottery;
+    return nb::make_tuple(bindings::to_numpy(Indices(lottery.rankings), lottery.size(), lottery.k),
+                          bindings::to_numpy(Reals(lottery.weights)), bindings::to_numpy(Reals(answer.prices)),
+                          answer.gap, answer.allowed_gap, answer.trade_off, static_cast<int>(answer.effort.status),
+                          static_cast<int>(answer.engine), answer.effort.sorts, answer.effort.steps,
+                          static_cast<int>(answer.failure), answer.category, answer.wanted, answer.reached,
+                          answer.limit_prices.empty() ? nb::none() : bindings::to_numpy(Reals(answer.limit_prices)),
+                          seconds);
+}
+
+nb::tuple solve_user(Questions& questions, std::size_t user) {
+    questions.check_range(user, user + 1);
+    UserAnswer answer;
+    const double seconds = without_gil([&] {
+        const auto start = std::chrono::steady_clock::now();
+        answer = RangeSolver().solve_one(questions.users(), user);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    });
+    return answer_of(answer, seconds);
+}
+
+nb::object measure_range(Questions& questions, const IntegerArray& places, const RealArray& weights,
+                         const IntegerArray& counts, std::size_t first, std::size_t last) {
+    questions.check_range(first, last);
+    require(counts.size == last - first, "every user has a count");
+    std::size_t rankings = 0, shown = 0;
+    for (std::size_t user = first; user < last; ++user) {
+        const auto count = static_cast<std::size_t>(counts.data[user - first]);
+        rankings += count;
+        shown += count * static_cast<std::size_t>(questions.users().slots[user]);
+    }
+    require(rankings == weights.size && shown == places.size, "every user has the rankings that were counted");
+    const std::vector<Index> converted = indices(places);
+    std::size_t place = 0;
+    for (std::size_t user = first; user < last; ++user) {
+        const auto size = static_cast<std::size_t>(counts.data[user - first]) *
+                          static_cast<std::size_t>(questions.users().slots[user]);
+        const auto n = static_cast<std::size_t>(questions.users().starts[user + 1] - questions.users().starts[user]);
+        for (std::size_t at = 0; at < size; ++at) require(converted[place + at] < n, "a ranking has an unknown candidate");
+        place += size;
+    }
+    std::vector<double> measured;
+    without_gil([&] {
+        RangeSolver().measure(questions.users(), converted, reals(weights), counts.span(), first, last, measured);
+    });
+    return bindings::to_numpy(Reals(measured), last - first, 6);
+}
+
+// One user's curve: solves at any trade-offs, each from what the ones before found.
+class Curve {
+  public:
+    Curve(Questions& questions, std::size_t user) {
+        questions.check_range(user, user + 1);
+        solver_.load(ranges_.question_of(questions.users(), user));
+    }
+
+    nb::tuple solve(double trade_off, double tolerance, std::int64_t max_sorts, const std::optional<RealArray>& prices) {
+        Limits limits{tolerance};
+        if (max_sorts >= 0) limits.max_sorts = static_cast<std::size_t>(max_sorts);
+        UserAnswer answer;
+        CurvePoint point;
+        std::vector<double> by_row;
+        if (prices) require(prices->size == question().r(), "every category has a price");
+        const double seconds = without_gil([&] {
+            const auto start = std::chrono::steady_clock::now();
+            if (prices) solver_.free_part().to_row_prices(reals(*prices), trade_off, by_row);
+            solver_.curve_point(trade_off, limits, by_row, point);
+            solver_.to_answer(point, answer);
+            return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        });
+        return nb::make_tuple(answer_of(answer, seconds), point.relevance, point.cost);
+    }
+
+    // The least relevance that a loss allows.
+    double relevance_floor(double loss) {
+        return without_gil([&] { return solver_.relevance_floor(loss) + solver_.best_score(); });
+    }
+
+    double gap_at(double trade_off, const IntegerTable& rankings, const RealArray& weights, const RealArray& prices) {
+        require(prices.size == question().r(), "every category has a price");
+        const Lottery lottery = lottery_of(rankings, weights);
+        return without_gil([&] { return solver_.gap_at(trade_off, lottery, reals(prices)); });
+    }
+
+  private:
+    const Question& question() { return solver_.free_part().question(); }
+
+    Lottery lottery_of(const IntegerTable& rankings, const RealArray& weights) {
+        require(rankings.rows() == weights.size && rankings.columns() == question().k(), "a ranking fills the slots");
+        Lottery lottery;
+        lottery.k = question().k();
+        lottery.rankings = indices(rankings, question().n());
+        lottery.weights.assign(weights.data, weights.data + weights.size);
+        return lottery;
+    }
+
+    RangeSolver ranges_;
+    UserSolver solver_;
+};
+
+}  // namespace
+
+void bind_solver(nb::module_& module) {
+    nb::class_<Questions>(module, "Questions")
+        .def(nb::init<nb::tuple>())
+        .def("__len__", &Questions::size)
+        .def("cancel", [](Questions& questions) { questions.cancelled = true; });
+    module.def("solve_range", &solve_range);
+    module.def("solve_user", &solve_user);
+    module.def("measure_range", &measure_range);
+    nb::class_<Curve>(module, "Curve")
+        .def(nb::init<Questions&, std::size_t>(), nb::keep_alive<1, 2>())
+        .def("solve", &Curve::solve, nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
+        .def("gap_at", &Curve::gap_at)
+        .def("relevance_floor", &Curve::relevance_floor);
+}
+
+}  // namespace excalibr::bindings

@@ -1,0 +1,127 @@
+// Budgets instead of λ: as calibrated as possible for a loss of relevance, as relevant as possible within a deviation.
+//
+// Two points of the curve, one on either side of the budget, are drawn together: each step solves at the λ of their chord.
+// Where the solution is no better than the chord, the chord is the curve, and the mix that meets the budget is the answer.
+#include <algorithm>
+#include <cmath>
+
+#include "tuning.hpp"
+#include "user.hpp"
+
+namespace excalibr {
+namespace {
+
+// The λ at which two points are worth the same; the left one is the more relevant.
+double chord(const CurvePoint& left, const CurvePoint& right) {
+    const double relevance = std::max(left.relevance - right.relevance, 0.0), cost = std::max(left.cost - right.cost, 0.0);
+    return relevance + cost > 0.0 ? relevance / (relevance + cost) : 0.5;
+}
+
+double logit(double trade_off) { return std::log(trade_off / (1.0 - trade_off)); }
+
+}  // namespace
+
+// The loss is a part of the best relevance, unless relevance can be zero or negative: then it is a part of the spread
+// between the best and the worst relevance that any ranking has.
+double UserSolver::relevance_floor(double loss) {
+    std::vector<double> centred(free_.question().scores.begin(), free_.question().scores.end());
+    for (double& score : centred) score -= top_;
+    const auto [worst, best] = free_.extremes(centred);
+    return best - loss * (worst + top_ > 0.0 ? best + top_ : best - worst);
+}
+
+void UserSolver::within_relevance_loss(double loss, const Limits& limits, UserAnswer& answer) {
+    const double floor = relevance_floor(loss), slack = tuning::budget_slack * (spread_ > 0.0 ? spread_ : 1.0);
+    CurvePoint most_relevant, best_calibrated;
+    curve_point(0.0, limits, {}, most_relevant);
+    if (most_relevant.failure != Failure::none) return to_answer(most_relevant, answer);
+    if (most_relevant.relevance < floor - slack) {
+        answer = UserAnswer();
+        answer.fail(Failure::relevance_out_of_reach, floor + top_, most_relevant.relevance + top_);
+        return;
+    }
+    curve_point(1.0, limits, {}, best_calibrated);
+    if (best_calibrated.failure != Failure::none || best_calibrated.relevance >= floor - slack)
+        return to_answer(best_calibrated, answer);
+    meet(limits, false, floor, most_relevant, best_calibrated, answer);
+}
+
+void UserSolver::within_deviation(double allowed, const Limits& limits, UserAnswer& answer) {
+    CurvePoint most_relevant, best_calibrated;
+    curve_point(1.0, limits, {}, best_calibrated);
+    if (best_calibrated.failure != Failure::none) return to_answer(best_calibrated, answer);
+    if (best_calibrated.cost > allowed + tuning::limit_slack) {
+        const double nearest = best_calibrated.cost - best_calibrated.gap;
+        const bool proven = nearest > allowed;
+        answer = UserAnswer();
+        answer.fail(proven ? Failure::deviation_out_of_reach : Failure::deviation_needs_sorts, allowed,
+                    proven ? nearest : best_calibrated.cost);
+        return;
+    }
+    curve_point(0.0, limits, {}, most_relevant);
+    if (most_relevant.failure != Failure::none || most_relevant.cost <= allowed) return to_answer(most_relevant, answer);
+    if (best_calibrated.cost >= allowed) return to_answer(best_calibrated, answer);
+    meet(limits, true, allowed, most_relevant, best_calibrated, answer);
+}
+
+// The point of the curve at the limit, between two points on either side of it. Relevance and cost both fall along the
+// curve, from the most relevant point on.
+void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, const CurvePoint& most_relevant,
+                      const CurvePoint& best_calibrated, UserAnswer& answer) {
+    const auto measured = [&](const CurvePoint& point) { return limit_is_cost ? point.cost : point.relevance; };
+    const auto left_share = [&](const CurvePoint& left, const CurvePoint& right) {
+        const double here = measured(left), there = measured(right);
+        return here > there ? std::clamp((limit - there) / (here - there), 0.0, 1.0) : 1.0;
+    };
+    const bool straight = free_.question().smoothing == 0.0;
+    const double unit = spread_ > 0.0 ? spread_ : 1.0;
+    CurvePoint left = most_relevant, right = best_calibrated, point;
+    Effort effort = most_relevant.effort;
+    effort.add(best_calibrated.effort);
+    double share = 1.0, trade_off = 0.5;
+    bool met = false;
+    for (std::size_t step = 0; step < tuning::max_budget_solves && !met; ++step) {
+        trade_off = chord(left, right);
+        if (!straight && step % 3 != 0 && left.trade_off > 0.0 && right.trade_off < 1.0) {
+            // the measure falls about evenly with the logarithm of λ / (1 − λ)
+            const double part = std::clamp(left_share(left, right), 0.02, 0.98);
+            trade_off = 1.0 / (1.0 + std::exp(-(part * logit(left.trade_off) + (1.0 - part) * logit(right.trade_off))));
+        }
+        curve_point(trade_off, limits, {}, point);
+        effort.add(point.effort);
+        if (point.failure != Failure::none) return to_answer(point, answer);
+        (measured(point) >= limit ? left : right) = point;
+        share = left_share(left, right);
+        const double lost =
+            point.value(trade_off) - share * left.value(trade_off) - (1.0 - share) * right.value(trade_off);
+        const double scale = std::max((1.0 - trade_off) * unit, tuning::rounding / limits.tolerance * trade_off);
+        met = lost <= limits.tolerance * scale;
+    }
+    point.effort = effort;
+    if (!met) point.effort.status = Status::stalled;
+    mix(left, right, share, trade_off, point, limits.tolerance, answer);
+}
+
+// The lottery that is `left` with probability `share` and `right` otherwise, as a policy for a λ with the prices of `proof`.
+void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double share, double trade_off,
+                     const CurvePoint& proof, double tolerance, UserAnswer& answer) {
+    mixed_.clear(free_.question().k());
+    for (const auto& [point, chance] : {std::pair(&left, share), std::pair(&right, 1.0 - share)})
+        for (std::size_t at = 0; at < point->lottery.size(); ++at)
+            if (chance * point->lottery.weights[at] > 0.0)
+                mixed_.add(point->lottery.ranking(at), chance * point->lottery.weights[at]);
+    free_.set_objective(trade_off, 0.0);
+    free_.to_free(mixed_, free_lottery_);
+    sweep_begun_ = false;
+    engines_.thin(free_.program(), free_lottery_, thinned_);
+    answer.failure = Failure::none;
+    free_.to_whole(thinned_, answer.lottery);
+    answer.trade_off = trade_off;
+    answer.engine = proof.engine;
+    answer.effort = proof.effort;
+    answer.gap = gap_by_rows(trade_off, answer.lottery, proof.row_prices);
+    answer.allowed_gap = allowed_at(trade_off, proof.row_prices, tolerance);
+    free_.to_reported_prices(proof.row_prices, trade_off, answer.prices);
+}
+
+}  // namespace excalibr

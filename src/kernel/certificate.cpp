@@ -1,0 +1,61 @@
+#include "certificate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tuning.hpp"
+
+namespace excalibr {
+
+Certificate Certifier::certify(const Program& program, const Lottery& lottery, Reals prices, MutableIndices order) {
+    const std::size_t n = program.n(), r = program.r(), k = program.k();
+    const double centre = *std::max_element(program.gains.begin(), program.gains.end());
+    const SparseView rows = program.rows.view();
+    Certificate certificate;
+    exposure_.assign(n, 0.0);
+    for (std::size_t at = 0; at < lottery.size(); ++at) {
+        const Indices ranking = lottery.ranking(at);
+        for (std::size_t slot = 0; slot < k; ++slot)
+            exposure_[ranking[slot]] += lottery.weights[at] * program.position_weights[slot];
+    }
+    shares_.assign(r, 0.0);
+    for (std::size_t candidate = 0; candidate < n; ++candidate) {
+        if (exposure_[candidate] == 0.0) continue;
+        certificate.objective += exposure_[candidate] * (program.gains[candidate] - centre);
+        for (Index entry = rows.starts[candidate]; entry < rows.starts[candidate + 1]; ++entry)
+            shares_[rows.columns[entry]] += exposure_[candidate] * rows.values[entry];
+    }
+    certificate.objective -= penalty_cost(program.penalties, shares_);
+    inside_.resize(r);
+    for (std::size_t category = 0; category < r; ++category)
+        inside_[category] = clamp_price(program.penalties[category], prices[category]);
+    adjusted_.resize(n);
+    for (std::size_t candidate = 0; candidate < n; ++candidate) {
+        double adjusted = program.gains[candidate] - centre;
+        for (Index entry = rows.starts[candidate]; entry < rows.starts[candidate + 1]; ++entry)
+            adjusted -= rows.values[entry] * inside_[rows.columns[entry]];
+        adjusted_[candidate] = adjusted;
+    }
+    slots_.resize(k);
+    fill_identity(slots_);
+    scratch_.resize(std::max(n, k));
+    sort_descending(program.position_weights, slots_, scratch_);
+    oracle_.reset(program.group_of, program.group_limits);
+    oracle_.best_ranking(adjusted_, k, order, scratch_);
+    certificate.bound = conjugate_sum(program.penalties, inside_);
+    for (std::size_t rank = 0; rank < k; ++rank)
+        certificate.bound += program.position_weights[slots_[rank]] * adjusted_[order[rank]];
+    certificate.gap = std::max(certificate.bound - certificate.objective, 0.0);
+    return certificate;
+}
+
+double allowed_gap(const Program& program, double tolerance, Reals prices) {
+    double largest_price = 0.0, gentle_weight = 0.0;
+    for (const double price : prices) largest_price = std::max(largest_price, std::abs(price));
+    for (const Penalty& penalty : program.penalties)
+        gentle_weight = std::max({gentle_weight, penalty.below, penalty.above});
+    const double spread = program.spread(), scale = spread > 0.0 ? spread : gentle_weight;
+    return std::max(tolerance * scale, tuning::rounding * (spread + largest_price));
+}
+
+}  // namespace excalibr

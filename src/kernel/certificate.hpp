@@ -1,0 +1,35 @@
+// The certificate: objective and bound recomputed from a lottery's rankings and the prices, whoever made them.
+//
+// Nothing that an engine carried along enters here. The objective is that of the rankings as they stand; the bound is the
+// dual function at the prices, which no policy can exceed. Gains are centred first, so that large ones do not hide a small
+// gap.
+#pragma once
+
+#include "lottery.hpp"
+#include "program.hpp"
+
+namespace excalibr {
+
+struct Certificate {
+    double objective = 0.0, bound = 0.0;  // less the best gain
+    double gap = 0.0;                     // at least 0
+};
+
+class Certifier {
+  public:
+    // Prices outside the penalties' slopes are brought inside, which keeps the bound valid. `order` is any permutation of
+    // the candidates: the nearer it is to sorted, the quicker.
+    Certificate certify(const Program& program, const Lottery& lottery, Reals prices, MutableIndices order);
+
+  private:
+    std::vector<double> exposure_, shares_, inside_, adjusted_;
+    std::vector<Index> slots_;
+    SortScratch scratch_;
+    RankingOracle oracle_;
+};
+
+// The gap that is asked: `tolerance` · spread of the gains, as far as rounding beside gains and prices allows it. Where
+// nobody gains more than others the penalties' largest weight stands in for the spread.
+double allowed_gap(const Program& program, double tolerance, Reals prices);
+
+}  // namespace excalibr

@@ -1,0 +1,130 @@
+#include "draws.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "tuning.hpp"
+
+namespace excalibr {
+
+void Redrawing::redraw(Draws draws, Aim aim, double budget, UserSolver& solver, UserAnswer& answer) {
+    if (draws == Draws::lottery || solver.free_part().all_pinned()) return;
+    if (draws == Draws::single)
+        to_single(aim, budget, solver, answer);
+    else
+        to_even(solver, answer);
+}
+
+// The best ranking that the search finds, with the lottery's bound for its gap.
+void Redrawing::to_single(Aim aim, double budget, UserSolver& solver, UserAnswer& answer) {
+    FreePart& free = solver.free_part();
+    const double trade_off = answer.trade_off, bound = solver.objective_at(trade_off, answer.lottery) + answer.gap;
+    double floor = 0.0;
+    set_program(free, aim == Aim::trade_off ? trade_off : 1.0);
+    if (aim == Aim::max_deviation) charge_for_cost(free, budget);
+    if (aim == Aim::relevance_loss) {
+        floor = solver.relevance_floor(budget);
+        set_program(free, 1.0);
+        add_relevance_row(free, floor, solver.best_score());
+    }
+    free.to_free(answer.lottery, free_lottery_);
+    const FoundRanking found = best_ranking(program_, free_lottery_.rankings, search_);
+    free_lottery_.clear(free_lottery_.k);
+    free_lottery_.add(found.ranking, 1.0);
+    free.to_whole(free_lottery_, drawn_);
+    if (const int what = missed(aim, budget, floor, solver, drawn_)) {
+        answer.fail(found.exhaustive ? Failure::no_single_ranking : Failure::single_not_found, what, 0.0);
+        answer.lottery.clear(0);
+        return;
+    }
+    answer.lottery = drawn_;
+    answer.gap = std::max(bound - solver.objective_at(trade_off, drawn_), 0.0);
+    answer.allowed_gap = std::numeric_limits<double>::infinity();  // by its nature it has a gap to the best lottery
+}
+
+// The lottery's expectation with rankings that are each nearer to the target.
+void Redrawing::to_even(UserSolver& solver, UserAnswer& answer) {
+    FreePart& free = solver.free_part();
+    const double trade_off = answer.trade_off;
+    set_program(free, 1.0);
+    const std::size_t rows = program_.penalties.size(), categories = free.question().r();
+    hard_ = std::make_unique<bool[]>(rows);
+    for (std::size_t row = categories; row < rows; ++row) hard_[row] = true;
+    free.to_free(answer.lottery, free_lottery_);
+    const EvenLottery even = even_lottery(program_, free_lottery_.rankings, free_lottery_.weights, free.scores(),
+                                          std::span(hard_.get(), rows), search_, even_);
+    drawn_.clear(free_lottery_.k);
+    drawn_.rankings.assign(even.rankings.begin(), even.rankings.end());
+    drawn_.weights.assign(even.weights.begin(), even.weights.end());
+    free.to_whole(drawn_, answer.lottery);
+    answer.gap = solver.gap_at(trade_off, answer.lottery, answer.prices);
+    answer.allowed_gap = std::numeric_limits<double>::infinity();
+}
+
+// What a single ranking is judged by: its own objective at a trade-off, with hard limits as steep slopes.
+void Redrawing::set_program(FreePart& free, double trade_off) {
+    double weight = 0.0;
+    for (const double own : free.question().weights) weight = std::max(weight, own);
+    const auto [least, most] = std::minmax_element(free.question().scores.begin(), free.question().scores.end());
+    const double scale = *most - *least + weight;
+    steepness_ = tuning::single_steepness * (scale > 0.0 ? scale : 1.0);
+    free.set_objective(trade_off, steepness_);
+    const Program& program = free.program();
+    gains_ = program.gains;
+    penalties_ = program.penalties;
+    rows_ = program.rows;
+    program_ = {gains_, rows_.view(), penalties_, program.position_weights, 1.0, 0.0, program.group_of, program.group_limits};
+}
+
+// Relevance alone counts, and a cost above the one that is allowed is charged steeply.
+void Redrawing::charge_for_cost(FreePart& free, double allowed) {
+    gains_.assign(free.scores().begin(), free.scores().end());
+    program_.gains = gains_;
+    program_.charge = steepness_;
+    program_.allowance = allowed;
+}
+
+// One more row whose share is the relevance, in units of the scores' spread, with a hard floor.
+void Redrawing::add_relevance_row(FreePart& free, double floor, double top) {
+    const Question& question = free.question();
+    const auto [least, most] = std::minmax_element(free.scores().begin(), free.scores().end());
+    const double lowest = *least, spread = *most > *least ? *most - *least : 1.0;
+    SparseRows rows;
+    rows.starts.push_back(0);
+    for (std::size_t candidate = 0; candidate < free.scores().size(); ++candidate) {
+        for (Index entry = rows_.starts[candidate]; entry < rows_.starts[candidate + 1]; ++entry) {
+            rows.columns.push_back(rows_.columns[entry]);
+            rows.values.push_back(rows_.values[entry]);
+        }
+        rows.columns.push_back(static_cast<Index>(penalties_.size()));
+        rows.values.push_back((free.scores()[candidate] - lowest) / spread);
+        rows.starts.push_back(static_cast<Index>(rows.columns.size()));
+    }
+    rows_ = rows;
+    double left = floor, open = 0.0;  // what the open slots must bring, less the best score
+    for (std::size_t pin = 0; pin < question.pinned_slots.size(); ++pin)
+        left -= question.position_weights[question.pinned_slots[pin]] * (question.scores[question.pinned_candidates[pin]] - top);
+    for (const double weight : program_.position_weights) open += weight;
+    Penalty relevance;
+    relevance.low = (left - (lowest - top) * open) / spread - tuning::limit_slack;
+    relevance.high = std::numeric_limits<double>::infinity();
+    relevance.below = steepness_;
+    penalties_.push_back(relevance);
+    program_.rows = rows_.view();
+    program_.penalties = penalties_;
+}
+
+// What of the limits and of the budget a lottery misses.
+int Redrawing::missed(Aim aim, double budget, double floor, UserSolver& solver, const Lottery& lottery) {
+    int what = 0;
+    const double relevance = solver.centred_relevance(lottery);
+    const std::vector<double>& shares = solver.scratch_shares(lottery);
+    if (solver.free_part().missed_limits(shares).first > tuning::limit_slack) what += static_cast<int>(Missed::limits);
+    if (aim == Aim::relevance_loss && relevance < floor - tuning::single_relevance_slack * solver.spread())
+        what += static_cast<int>(Missed::relevance_loss);
+    if (aim == Aim::max_deviation && solver.cost_of(shares) > budget + tuning::limit_slack)
+        what += static_cast<int>(Missed::max_deviation);
+    return what;
+}
+
+}  // namespace excalibr

@@ -1,0 +1,161 @@
+#include "engines.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tuning.hpp"
+
+namespace excalibr {
+namespace {
+
+bool is_curved(const Program& program) {
+    return std::any_of(program.penalties.begin(), program.penalties.end(), [](const Penalty& each) { return each.curved(); });
+}
+
+// Whether the simplex is the quicker engine for straight penalties.
+bool prefers_simplex(const Program& program) {
+    if (program.r() <= tuning::few_categories) return true;
+    if (program.r() > tuning::few_for_gentle_slopes || program.n() > 2 * program.k()) return false;
+    double steepest = 0.0;
+    for (const Penalty& penalty : program.penalties) steepest = std::max(steepest, penalty.above);
+    const double spread = program.spread();
+    return spread == 0.0 || steepest <= tuning::gentle * spread;
+}
+
+// The scores less the best one: what rankings of the pool are worth, whatever the trade-off.
+void centre(Reals scores, std::vector<double>& centred) {
+    const double best = *std::max_element(scores.begin(), scores.end());
+    centred.resize(scores.size());
+    for (std::size_t candidate = 0; candidate < scores.size(); ++candidate) centred[candidate] = scores[candidate] - best;
+}
+
+}  // namespace
+
+void Engines::solve(const Program& program, const Limits& limits, Answer& answer) {
+    load(program);
+    const bool curved = is_curved(program), limited = !program.group_limits.empty();
+    if (!curved && (limited || prefers_simplex(program)))
+        return solve_by_columns(program, limits, simplex_, Engine::simplex, nullptr, answer);
+    if (limited) return solve_by_columns(program, limits, interior_, Engine::interior, nullptr, answer);
+    solve_by_proximal_method(program, limits, answer);
+    if (answer.effort.status != Status::stalled) return;
+    if (curved)
+        solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);
+    else
+        solve_by_columns(program, limits, simplex_, Engine::simplex, &answer, second_);
+    second_.effort.sorts += answer.effort.sorts;
+    second_.effort.steps += answer.effort.steps;
+    if (second_.gap() < answer.gap())
+        std::swap(answer, second_);
+    else
+        answer.effort = {answer.effort.status, second_.effort.sorts, second_.effort.steps};
+}
+
+void Engines::load(const Program& program) {
+    scaled_.load_structure(program, scratch_);
+    scaled_.load_objective(program);
+    oracle_.reset(program.group_of, program.group_limits);
+    columns_.resize(program.n(), program.r());
+}
+
+void Engines::solve_by_proximal_method(const Program& program, const Limits& limits, Answer& answer) {
+    answer.engine = Engine::proximal;
+    answer.effort = proximal_.solve(scaled_, engine_tolerance(program, limits), limits.max_sorts);
+    lotteries_.from_point(scaled_, proximal_.best(), program.rankings_needed(), answer.lottery);
+    answer.prices = proximal_.best().prices;
+    order_.assign(proximal_.last_ranking().begin(), proximal_.last_ranking().end());
+    finish(program, limits, answer);
+}
+
+// Column generation from nothing, or from another engine's lottery and prices.
+template <class Master>
+void Engines::solve_by_columns(const Program& program, const Limits& limits, Master& master, Engine engine,
+                               const Answer* first, Answer& answer) {
+    master.reset(program.k(), program.r(), first ? first->lottery.size() : 0);
+    centre(program.gains, centred_);
+    answer.prices.assign(program.r(), 0.0);
+    Limits left = limits;
+    if (first) {
+        left.max_sorts -= std::min(first->effort.sorts, left.max_sorts - 1);
+        std::vector<Index> by_rank(program.k());
+        for (std::size_t at = 0; at < first->lottery.size(); ++at) {
+            for (std::size_t rank = 0; rank < by_rank.size(); ++rank)
+                by_rank[rank] = first->lottery.ranking(at)[scaled_.slot_order[rank]];
+            master.pool.add(scaled_, centred_, by_rank);
+        }
+        for (std::size_t category = 0; category < program.r(); ++category)
+            answer.prices[category] = clamp_price(scaled_.penalties[category], first->prices[category] / scaled_.unit);
+    } else {
+        order_.resize(program.n());
+        fill_identity(order_);
+    }
+    generate(program, left, {1.0 / scaled_.unit, first != nullptr, false}, master, engine, answer);
+}
+
+void Engines::begin_sweep(const Program& program) {
+    scaled_.load_structure(program, scratch_);
+    simplex_.reset(program.k(), program.r(), 0);
+    order_.resize(program.n());
+    fill_identity(order_);
+    sweep_has_basis_ = false;
+}
+
+void Engines::solve_next(const Program& program, Reals scores, double factor, Reals first_prices, const Limits& limits,
+                         Answer& answer) {
+    scaled_.load_objective(program);
+    oracle_.reset(program.group_of, program.group_limits);
+    columns_.resize(program.n(), program.r());
+    centre(scores, centred_);
+    answer.prices.assign(program.r(), 0.0);
+    for (std::size_t category = 0; category < first_prices.size(); ++category)
+        answer.prices[category] = clamp_price(scaled_.penalties[category], first_prices[category] / scaled_.unit);
+    generate(program, limits, {factor / scaled_.unit, !first_prices.empty(), sweep_has_basis_}, simplex_, Engine::simplex,
+             answer);
+    sweep_has_basis_ = true;
+}
+
+template <class Master>
+void Engines::generate(const Program& program, const Limits& limits, const ColumnStart& start, Master& master,
+                       Engine engine, Answer& answer) {
+    answer.engine = engine;
+    answer.effort = columns_.run(scaled_, oracle_, centred_, start, engine_tolerance(program, limits), limits.max_sorts,
+                                 master, answer.prices, order_);
+    master.write(by_rank_);
+    lotteries_.tidy(scaled_, by_rank_, program.rankings_needed(), answer.lottery);
+    finish(program, limits, answer);
+}
+
+// Prices in the program's own unit, and the gap that they prove.
+void Engines::finish(const Program& program, const Limits& limits, Answer& answer) {
+    for (double& price : answer.prices) price *= scaled_.unit;
+    answer.certificate = certifier_.certify(program, answer.lottery, answer.prices, order_);
+    const bool proven = answer.gap() <= allowed_gap(program, limits.tolerance, answer.prices);
+    answer.effort.status = proven                                      ? Status::converged
+                           : answer.effort.sorts >= limits.max_sorts ? Status::sorts_spent
+                                                                       : Status::stalled;
+}
+
+// A part of what is allowed, so that rounding cannot take the certificate past the whole.
+double Engines::engine_tolerance(const Program& program, const Limits& limits) const {
+    return tuning::safety * std::max(allowed_gap(program, limits.tolerance, {}) / scaled_.unit, tuning::rounding);
+}
+
+void Engines::thin(const Program& program, const Lottery& lottery, Lottery& thinned) {
+    load(program);
+    by_rank_.clear(program.k());
+    std::vector<Index> by_rank(program.k());
+    for (std::size_t at = 0; at < lottery.size(); ++at) {
+        for (std::size_t rank = 0; rank < by_rank.size(); ++rank)
+            by_rank[rank] = lottery.ranking(at)[scaled_.slot_order[rank]];
+        by_rank_.add(by_rank, lottery.weights[at]);
+    }
+    lotteries_.tidy(scaled_, by_rank_, program.rankings_needed(), thinned);
+}
+
+Certificate Engines::certify(const Program& program, const Lottery& lottery, Reals prices) {
+    order_.resize(program.n());
+    fill_identity(order_);
+    return certifier_.certify(program, lottery, prices, order_);
+}
+
+}  // namespace excalibr

@@ -1,0 +1,75 @@
+// One program solved: the quicker engine first, and where that stalls another goes on from what it found.
+//
+// The simplex is for straight penalties and goes on from whatever its pool holds; the proximal method is for rankings
+// without group limits; the interior point takes what neither can.
+#pragma once
+
+#include "certificate.hpp"
+#include "columns.hpp"
+#include "proximal.hpp"
+
+namespace excalibr {
+
+struct Limits {
+    double tolerance = 1e-9;  // of the gap, relative to the spread of the gains
+    std::size_t max_sorts = static_cast<std::size_t>(-1);
+};
+
+enum class Engine : int { none = 0, simplex = 1, proximal = 2, interior = 3 };
+
+// A lottery by slot, the prices that prove its gap, and what it took.
+struct Answer {
+    Lottery lottery;
+    std::vector<double> prices;
+    Certificate certificate;
+    Engine engine = Engine::none;
+    Effort effort;
+
+    double gap() const { return certificate.gap; }
+};
+
+class Engines {
+  public:
+    // Solve a program from nothing.
+    void solve(const Program& program, const Limits& limits, Answer& answer);
+
+    // Solve the same program at other gains and slopes, one after the other, each from all that was found before. `scores`
+    // are what the gains are multiples of. `begin` forgets what was found; `first_prices` may be empty.
+    void begin_sweep(const Program& program);
+    void solve_next(const Program& program, Reals scores, double factor, Reals first_prices, const Limits& limits,
+                    Answer& answer);
+
+    // The rankings and weights of a lottery by slot thinned to at most r + 1, with the same shares and the same relevance.
+    void thin(const Program& program, const Lottery& lottery, Lottery& thinned);
+
+    Certificate certify(const Program& program, const Lottery& lottery, Reals prices);
+
+  private:
+    void load(const Program& program);
+    void solve_by_proximal_method(const Program& program, const Limits& limits, Answer& answer);
+    template <class Master>
+    void solve_by_columns(const Program& program, const Limits& limits, Master& master, Engine engine, const Answer* first,
+                          Answer& answer);
+    template <class Master>
+    void generate(const Program& program, const Limits& limits, const ColumnStart& start, Master& master, Engine engine,
+                  Answer& answer);
+    void finish(const Program& program, const Limits& limits, Answer& answer);
+    double engine_tolerance(const Program& program, const Limits& limits) const;
+
+    ScaledProgram scaled_;
+    ProximalMethod proximal_;
+    SimplexMaster simplex_;
+    InteriorMaster interior_;
+    ColumnGeneration columns_;
+    LotteryMaker lotteries_;
+    Certifier certifier_;
+    RankingOracle oracle_;
+    SortScratch scratch_;
+    Lottery by_rank_;
+    Answer second_;
+    std::vector<double> centred_;
+    std::vector<Index> order_;
+    bool sweep_has_basis_ = false;
+};
+
+}  // namespace excalibr

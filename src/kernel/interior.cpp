@@ -1,0 +1,279 @@
+#include "interior.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tuning.hpp"
+
+namespace excalibr {
+namespace {
+
+// How far a positive value may move and stay positive.
+double reach(double value, double move) { return move < 0.0 ? tuning::step_to_boundary * value / -move : 1.0; }
+
+}  // namespace
+
+void InteriorMaster::reset(std::size_t slots, std::size_t categories, std::size_t rankings) {
+    const std::size_t capacity = std::max(rankings, 4 * (categories + 8)) + 1;
+    pool.reset(slots, categories, capacity);
+    values_.assign(capacity, 0.0);
+    weights_.assign(capacity, 0.0);
+    prices_.assign(categories, 0.0);
+    steps_ = 0;
+    operations_ = 0.0;
+}
+
+bool InteriorMaster::resume(const ScaledProgram& program, double factor, double, bool) {
+    scale_ = factor;
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) values_[ranking] = factor * pool.relevance[ranking];
+    split_prices(program);
+    return true;
+}
+
+// One part for each category with a price to choose, two where it has a band.
+void InteriorMaster::split_prices(const ScaledProgram& program) {
+    parts_.clear();
+    for (std::size_t category = 0; category < program.r(); ++category) {
+        const double lowest = program.lowest[category], highest = program.highest[category];
+        if (!program.penalties[category].banded()) {
+            if (lowest < highest) parts_.push_back({category, 1.0, lowest, highest});
+            continue;
+        }
+        if (highest > 0.0) parts_.push_back({category, 1.0, 0.0, highest});
+        if (lowest < 0.0) parts_.push_back({category, -1.0, 0.0, -lowest});
+    }
+}
+
+std::size_t InteriorMaster::add(const ScaledProgram& program, Reals centred_scores, Indices ranking) {
+    if (pool.full()) drop_idle();
+    if (pool.full()) return none;
+    const std::size_t place = pool.add(program, centred_scores, ranking);
+    values_[place] = scale_ * pool.relevance[place];
+    weights_[place] = 0.0;
+    return place;
+}
+
+bool InteriorMaster::is_new(std::size_t place) const {
+    for (std::size_t other = 0; other < place; ++other) {
+        double apart = std::abs(values_[other] - values_[place]);
+        for (std::size_t category = 0; category < pool.shares.rows() && apart <= tuning::same_column; ++category)
+            apart += std::abs(pool.shares(category, other) - pool.shares(category, place));
+        if (apart <= tuning::same_column) return false;
+    }
+    return true;
+}
+
+// Every step goes toward a point where all products of slack and multiplier are a part of what they are now, and ends
+// short of where one of the two would vanish.
+bool InteriorMaster::optimise(const ScaledProgram& program, std::size_t, std::size_t) {
+    const std::size_t m = parts_.size();
+    gather_columns();
+    start_point();
+    for (std::size_t step = 0; step < tuning::max_interior_steps; ++step) {
+        const double product = complementarity(), aim = tuning::centring * product;
+        const double residual = set_system(program, aim);
+        const double products = product * static_cast<double>(pool.count + 2 * m);
+        if (!(product > tuning::finest_complementarity) ||
+            std::max(products, residual) <= tuning::interior_of_tolerance * tolerance_)
+            break;
+        ++steps_;
+        operations_ += static_cast<double>(pool.count) * static_cast<double>(m * m);
+        solve_system();
+        const double length = set_multiplier_steps(aim);
+        if (!(length > tuning::shortest_interior_step)) break;
+        advance(length);
+    }
+    std::fill(prices_.begin(), prices_.end(), 0.0);
+    for (std::size_t part = 0; part < m; ++part) prices_[parts_[part].category] += parts_[part].side * v_[part];
+    set_value(program);
+    return operations_ < tuning::interior_effort;
+}
+
+void InteriorMaster::gather_columns() {
+    columns_.resize(pool.count, parts_.size());
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+        const Reals shares = pool.shares.row(parts_[part].category);
+        for (std::size_t ranking = 0; ranking < pool.count; ++ranking)
+            columns_(ranking, part) = parts_[part].side * shares[ranking];
+    }
+}
+
+// Prices well inside their limits, even weights, a level that leaves every ranking some slack, and multipliers to match.
+void InteriorMaster::start_point() {
+    const std::size_t m = parts_.size(), count = pool.count;
+    for (auto* values : {&v_, &gradient_, &under_, &over_, &under_step_, &over_step_}) values->assign(m, 0.0);
+    for (auto* values : {&step_, &right_, &residual_}) values->assign(m + 1, 0.0);
+    for (auto* values : {&slack_, &slack_step_, &weight_step_}) values->assign(count, 0.0);
+    system_.resize(m + 1, m + 1);
+    factor_.resize(m + 1, m + 1);
+    for (std::size_t part = 0; part < m; ++part) {
+        const Part& own = parts_[part];
+        const double inside = 1e-3 * (own.most - own.least);
+        v_[part] = std::min(std::max(own.side * prices_[own.category], own.least + inside), own.most - inside);
+    }
+    double highest = -std::numeric_limits<double>::infinity(), lowest = -highest;
+    level_ = 0.0;
+    for (std::size_t ranking = 0; ranking < count; ++ranking) {
+        const double value = values_[ranking] - dot(v_, columns_.row(ranking));
+        highest = std::max(highest, value);
+        lowest = std::min(lowest, value);
+    }
+    const double room = std::max(0.1 * (highest - lowest), 1e-3);
+    level_ = highest + room;
+    const double even = 1.0 / static_cast<double>(count);
+    for (std::size_t ranking = 0; ranking < count; ++ranking) {
+        weights_[ranking] = even;
+        slack_[ranking] = slack_of(ranking);
+    }
+    for (std::size_t part = 0; part < m; ++part) {
+        under_[part] = room * even / (v_[part] - parts_[part].least);
+        over_[part] = room * even / (parts_[part].most - v_[part]);
+    }
+}
+
+// η + y·p − v of one ranking; kept positive where rounding would not.
+double InteriorMaster::slack_of(std::size_t ranking) const {
+    return std::max(level_ - values_[ranking] + dot(v_, columns_.row(ranking)), 1e-17);
+}
+
+// The mean product of slack and multiplier.
+double InteriorMaster::complementarity() const {
+    double total = dot(std::span(weights_).first(pool.count), slack_);
+    for (std::size_t part = 0; part < v_.size(); ++part)
+        total += under_[part] * (v_[part] - parts_[part].least) + over_[part] * (parts_[part].most - v_[part]);
+    return total / static_cast<double>(pool.count + 2 * v_.size());
+}
+
+// The Newton system in (v, η), upper triangle, with slacks and multipliers eliminated; returns the dual residual.
+double InteriorMaster::set_system(const ScaledProgram& program, double aim) {
+    const std::size_t m = v_.size();
+    double residual = 0.0;
+    for (std::size_t row = 0; row <= m; ++row) std::fill(system_.row(row).begin() + row, system_.row(row).end(), 0.0);
+    for (std::size_t part = 0; part < m; ++part) {
+        const Part& own = parts_[part];
+        const Penalty& penalty = program.penalties[own.category];
+        const double price = own.side * v_[part], under = v_[part] - own.least, over = own.most - v_[part];
+        double gradient = own.side * (price == 0.0 && own.side < 0.0 ? penalty.low : penalty.share_at(price));
+        for (std::size_t ranking = 0; ranking < pool.count; ++ranking)
+            gradient -= weights_[ranking] * columns_(ranking, part);
+        residual = std::max(residual, std::abs(gradient - under_[part] + over_[part]) * std::max(1.0, std::abs(price)));
+        right_[part] = -gradient + aim / under - aim / over;
+        system_(part, part) = penalty.curvature_at(price) + under_[part] / under + over_[part] / over;
+    }
+    right_[m] = -1.0;
+    double total = 0.0;
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
+        const double weight = weights_[ranking], stiffness = weight / slack_[ranking];
+        const Reals column = columns_.row(ranking);
+        total += weight;
+        const double eased = aim / slack_[ranking] - weight;
+        right_[m] += eased + weight;
+        for (std::size_t row = 0; row < m; ++row) {
+            right_[row] += eased * column[row];
+            const double value = stiffness * column[row];
+            if (value == 0.0) continue;
+            const MutableReals entries = system_.row(row);
+            for (std::size_t other = row; other < m; ++other) entries[other] += value * column[other];
+            entries[m] += value;
+        }
+        system_(m, m) += stiffness;
+    }
+    return std::max(residual, std::abs(1.0 - total));
+}
+
+// A slightly regularised neighbour of the system is factorised, and iterative refinement takes its error away.
+void InteriorMaster::solve_system() {
+    const std::size_t size = right_.size();
+    for (std::size_t row = 0; row < size; ++row) {
+        const Reals entries = system_.row(row);
+        std::copy(entries.begin() + row, entries.end(), factor_.row(row).begin() + row);
+        factor_(row, row) *= 1.0 + tuning::regularisation;
+    }
+    factorise(factor_, size);
+    std::fill(step_.begin(), step_.end(), 0.0);
+    residual_ = right_;
+    for (std::size_t round = 0; round < tuning::refinements; ++round) {
+        substitute(factor_, residual_);
+        for (std::size_t row = 0; row < size; ++row) step_[row] += residual_[row];
+        if (round + 1 == tuning::refinements) break;
+        residual_ = right_;
+        for (std::size_t row = 0; row < size; ++row) {
+            residual_[row] -= system_(row, row) * step_[row];
+            for (std::size_t column = row + 1; column < size; ++column) {
+                residual_[row] -= system_(row, column) * step_[column];
+                residual_[column] -= system_(row, column) * step_[row];
+            }
+        }
+    }
+}
+
+// The steps of multipliers and slacks that go with the step of (v, η); returns how far all of them may go.
+double InteriorMaster::set_multiplier_steps(double aim) {
+    const std::size_t m = v_.size();
+    double furthest = 1.0;
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
+        const double eased = step_[m] + dot(std::span(step_).first(m), columns_.row(ranking));
+        if (!std::isfinite(eased)) return 0.0;
+        slack_step_[ranking] = eased;
+        weight_step_[ranking] = (aim - weights_[ranking] * eased) / slack_[ranking] - weights_[ranking];
+        furthest = std::min({furthest, reach(slack_[ranking], eased), reach(weights_[ranking], weight_step_[ranking])});
+    }
+    for (std::size_t part = 0; part < m; ++part) {
+        const double under = v_[part] - parts_[part].least, over = parts_[part].most - v_[part], move = step_[part];
+        under_step_[part] = (aim - under_[part] * move) / under - under_[part];
+        over_step_[part] = (aim + over_[part] * move) / over - over_[part];
+        furthest = std::min({furthest, reach(under, move), reach(over, -move), reach(under_[part], under_step_[part]),
+                             reach(over_[part], over_step_[part])});
+    }
+    return furthest;
+}
+
+void InteriorMaster::advance(double length) {
+    const std::size_t m = v_.size();
+    for (std::size_t part = 0; part < m; ++part) {
+        v_[part] += length * step_[part];
+        under_[part] += length * under_step_[part];
+        over_[part] += length * over_step_[part];
+    }
+    level_ += length * step_[m];
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
+        weights_[ranking] += length * weight_step_[ranking];
+        slack_[ranking] = slack_of(ranking);
+    }
+}
+
+// The objective of the lottery, with its weights brought to a sum of 1.
+void InteriorMaster::set_value(const ScaledProgram& program) {
+    double total = 0.0;
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) total += weights_[ranking];
+    value_ = 0.0;
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
+        weights_[ranking] /= total;
+        value_ += weights_[ranking] * values_[ranking];
+    }
+    const Reals weights = std::span(weights_).first(pool.count);
+    for (std::size_t category = 0; category < program.r(); ++category)
+        value_ -= program.penalties[category].cost(dot(weights, pool.shares.row(category).first(pool.count)));
+}
+
+// Drop the rankings that have no weight to speak of.
+void InteriorMaster::drop_idle() {
+    std::size_t kept = 0;
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
+        if (!(weights_[ranking] > tuning::idle_weight)) continue;
+        pool.move(ranking, kept);
+        values_[kept] = values_[ranking];
+        weights_[kept] = weights_[ranking];
+        ++kept;
+    }
+    pool.count = kept;
+}
+
+void InteriorMaster::write(Lottery& by_rank) const {
+    by_rank.clear(pool.k);
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking)
+        if (weights_[ranking] > tuning::negligible_weight) by_rank.add(pool.ranking(ranking), weights_[ranking]);
+}
+
+}  // namespace excalibr

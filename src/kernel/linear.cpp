@@ -1,0 +1,34 @@
+#include "linear.hpp"
+
+#include <algorithm>
+
+namespace excalibr {
+
+void factorise(Matrix& matrix, std::size_t size) {
+    for (std::size_t pivot = 0; pivot < size; ++pivot) {
+        double* const above = matrix.row(pivot).data();
+        const double inverse = 1.0 / std::max(above[pivot], 1e-300);
+        for (std::size_t row = pivot + 1; row < size; ++row) {
+            const double multiple = above[row] * inverse;
+            if (multiple == 0.0) continue;
+            double* const below = matrix.row(row).data();
+            for (std::size_t column = row; column < size; ++column) below[column] -= multiple * above[column];
+        }
+        above[pivot] = inverse;
+    }
+}
+
+void substitute(const Matrix& factor, MutableReals right) {
+    const std::size_t size = right.size();
+    for (std::size_t row = 0; row < size; ++row) {
+        const Reals above = factor.row(row);
+        const double value = right[row] *= above[row];
+        for (std::size_t column = row + 1; column < size; ++column) right[column] -= above[column] * value;
+    }
+    for (std::size_t row = size; row-- > 0;) {
+        const Reals above = factor.row(row);
+        right[row] -= dot(above.subspan(row + 1, size - row - 1), right.subspan(row + 1)) * above[row];
+    }
+}
+
+}  // namespace excalibr

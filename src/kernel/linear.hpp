@@ -1,0 +1,14 @@
+// Small dense symmetric systems: L·D·Lᵀ without pivoting, for matrices that damping has made positive definite.
+#pragma once
+
+#include "arrays.hpp"
+
+namespace excalibr {
+
+// Factorise the leading `size` rows of the upper triangle in place: D·Lᵀ beside the diagonal, 1/D on it.
+void factorise(Matrix& matrix, std::size_t size);
+
+// Solve L·D·Lᵀ·x = right in place.
+void substitute(const Matrix& factor, MutableReals right);
+
+}  // namespace excalibr

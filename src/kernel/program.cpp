@@ -1,0 +1,121 @@
+#include "program.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace excalibr {
+namespace {
+
+// The entries of the rows by category.
+void transpose(const SparseRows& rows, std::size_t r, SparseRows& columns) {
+    columns.starts.assign(r + 2, 0);
+    columns.columns.resize(rows.columns.size());
+    columns.values.resize(rows.values.size());
+    for (const Index category : rows.columns) ++columns.starts[category + 2];
+    for (std::size_t category = 2; category < r + 2; ++category) columns.starts[category] += columns.starts[category - 1];
+    for (Index candidate = 0; candidate + 1 < rows.starts.size(); ++candidate)
+        for (Index entry = rows.starts[candidate]; entry < rows.starts[candidate + 1]; ++entry) {
+            const Index place = columns.starts[rows.columns[entry] + 1]++;
+            columns.columns[place] = candidate;
+            columns.values[place] = rows.values[entry];
+        }
+    columns.starts.pop_back();
+}
+
+// The spread of the gains or the gentlest weight, whichever is larger, as a power of two: hard limits are far steeper.
+double unit_of(double spread, std::span<const Penalty> penalties) {
+    double gentlest = std::numeric_limits<double>::infinity();
+    for (const Penalty& penalty : penalties)
+        for (const double weight : {penalty.below, penalty.above})
+            if (weight > 0.0) gentlest = std::min(gentlest, weight);
+    const double unit = std::isinf(gentlest) ? spread : std::max(spread, gentlest);
+    return unit > 0.0 ? std::exp2(std::ceil(std::log2(unit))) : 1.0;
+}
+
+}  // namespace
+
+double Program::spread() const {
+    if (gains.empty()) return 0.0;
+    const auto [least, most] = std::minmax_element(gains.begin(), gains.end());
+    return *most - *least;
+}
+
+void ScaledProgram::load_structure(const Program& program, SortScratch& scratch) {
+    rows = program.rows;
+    transpose(rows, program.r(), columns);
+    slot_order.resize(program.k());
+    fill_identity(slot_order);
+    scratch.resize(std::max(program.n(), program.k()));
+    sort_descending(program.position_weights, slot_order, scratch);
+    slots.resize(program.k());
+    for (std::size_t rank = 0; rank < slots.size(); ++rank) slots[rank] = program.position_weights[slot_order[rank]];
+}
+
+void ScaledProgram::load_objective(const Program& program) {
+    const double top = program.gains.empty() ? 0.0 : *std::max_element(program.gains.begin(), program.gains.end());
+    unit = unit_of(program.spread(), program.penalties);
+    spread = program.spread() / unit;
+    gains.resize(program.n());
+    for (std::size_t candidate = 0; candidate < gains.size(); ++candidate)
+        gains[candidate] = (program.gains[candidate] - top) / unit;
+    penalties = program.penalties;
+    lowest.resize(penalties.size());
+    highest.resize(penalties.size());
+    steepest = 0.0;
+    for (std::size_t category = 0; category < penalties.size(); ++category) {
+        Penalty& penalty = penalties[category];
+        penalty.below /= unit;
+        penalty.above /= unit;
+        lowest[category] = penalty.lowest_price();
+        highest[category] = penalty.highest_price();
+        steepest = std::max({steepest, penalty.below, penalty.above});
+    }
+}
+
+void price_adjusted_scores(const ScaledProgram& program, Reals prices, MutableReals adjusted) {
+    std::copy(program.gains.begin(), program.gains.end(), adjusted.begin());
+    const SparseView columns = program.columns.view();
+    for (std::size_t category = 0; category < prices.size(); ++category) {  // long loops, where the rows would be short
+        const double price = prices[category];
+        if (price == 0.0) continue;
+        const Index last = columns.starts[category + 1];
+        for (Index entry = columns.starts[category]; entry < last; ++entry)
+            adjusted[columns.columns[entry]] -= columns.values[entry] * price;
+    }
+}
+
+double penalty_cost(std::span<const Penalty> penalties, Reals shares) {
+    double cost = 0.0;
+    for (std::size_t category = 0; category < shares.size(); ++category) cost += penalties[category].cost(shares[category]);
+    return cost;
+}
+
+double conjugate_sum(std::span<const Penalty> penalties, Reals prices) {
+    double value = 0.0;
+    for (std::size_t category = 0; category < prices.size(); ++category)
+        value += penalties[category].conjugate(prices[category]);
+    return value;
+}
+
+double ranking_value(Reals slots, Reals adjusted, Indices ranking) {
+    double value = 0.0;
+    for (std::size_t rank = 0; rank < slots.size(); ++rank) value += slots[rank] * adjusted[ranking[rank]];
+    return value;
+}
+
+double ranking_effect(const ScaledProgram& program, Reals gains, Indices ranking, MutableReals shares) {
+    std::fill(shares.begin(), shares.end(), 0.0);
+    const SparseView rows = program.rows.view();
+    double value = 0.0;
+    for (std::size_t rank = 0; rank < program.slots.size(); ++rank) {
+        const Index candidate = ranking[rank];
+        const double weight = program.slots[rank];
+        value += weight * gains[candidate];
+        for (Index entry = rows.starts[candidate]; entry < rows.starts[candidate + 1]; ++entry)
+            shares[rows.columns[entry]] += weight * rows.values[entry];
+    }
+    return value;
+}
+
+}  // namespace excalibr

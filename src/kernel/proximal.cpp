@@ -1,0 +1,372 @@
+#include "proximal.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tuning.hpp"
+
+namespace excalibr {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// With few candidates to spare, choosing whom to look at costs more than it saves.
+bool looks_at_everyone(const ScaledProgram& program) {
+    return program.n() <= 4 * program.k() + 2 * tuning::spare_candidates;
+}
+
+// How much to loosen the hold on the exposure: the easier the last proximal step was, the more.
+double growth_after(std::size_t steps) {
+    if (steps <= 2) return 16.0;
+    if (steps <= 6) return 4.0;
+    return steps < tuning::max_newton_steps ? 2.0 : 0.3;
+}
+
+}  // namespace
+
+Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std::size_t max_sorts) {
+    start(program);
+    double rho = tuning::first_rho * program.slots[0] / std::max(program.spread + program.steepest, 1e-12);
+    double rho_limit = tuning::largest_rho, residual_wanted = tuning::first_residual, smallest_gap = infinity;
+    Effort effort;
+    std::size_t stalled = 0;
+    for (std::size_t outer = 0; outer < tuning::max_proximal_steps && stalled < tuning::max_stalled; ++outer) {
+        const Progress progress = newton(program, rho, residual_wanted, max_sorts - effort.sorts - 1);
+        effort.sorts += progress.sorts + 1;
+        effort.steps += progress.steps;
+        const double gap = record(program);
+        if (gap <= tolerance) {
+            effort.status = Status::converged;
+            return effort;
+        }
+        if (effort.sorts >= max_sorts) {
+            effort.status = Status::sorts_spent;
+            return effort;
+        }
+        stalled = gap < 0.9 * smallest_gap ? 0 : stalled + 1;
+        smallest_gap = std::min(smallest_gap, gap);
+        if (progress.steps == 0) residual_wanted *= 0.1;  // solved as far as was asked, and yet the gap is open
+        residual_wanted = std::max(1e-15, std::min(residual_wanted, tuning::residual_of_gap * gap / program.steepest));
+        std::copy(exposure_.begin(), exposure_.end(), centre_.begin());
+        if (stalled > 0 && stalled % tuning::patience == 0) rho_limit = std::max(0.1 * rho_limit, 10.0);  // rounding?
+        rho = std::min(rho * growth_after(progress.steps), rho_limit);
+    }
+    effort.status = Status::stalled;
+    return effort;
+}
+
+// Start at the ranking by gains, with prices of 0.
+void ProximalMethod::start(const ScaledProgram& program) {
+    const std::size_t n = program.n(), r = program.r();
+    for (auto* values : {&centre_, &adjusted_, &point_, &exposure_}) values->assign(n, 0.0);
+    for (auto* values : {&prices_, &shares_, &gradient_, &wanted_, &floors_, &ceilings_, &direction_, &trial_, &right_,
+                         &total_})
+        values->assign(r, 0.0);
+    order_.resize(n);
+    fill_identity(order_);
+    scratch_.resize(n);
+    sort_from_scratch(program.gains, order_, scratch_);
+    ranked_ = order_;
+    is_active_.assign(n, 1);
+    active_ = n;
+    blocks_.resize(n);
+    hessian_.resize(r, r);
+    factor_.resize(r, r);
+    free_.resize(r);
+    damping_ = 1.0;
+    radius_ = 2.0 * program.steepest;
+    for (std::size_t rank = 0; rank < program.k(); ++rank) centre_[order_[rank]] = program.slots[rank];
+    best_.objective = -infinity;
+    best_.bound = infinity;
+    best_.prices.assign(r, 0.0);
+}
+
+// Solve one proximal step until its residual is small enough.
+ProximalMethod::Progress ProximalMethod::newton(const ScaledProgram& program, double rho, double residual_wanted,
+                                                std::size_t budget) {
+    threshold_ = looks_at_everyone(program) ? -infinity : infinity;
+    evaluate(program, rho, prices_);
+    Progress progress{0, 1};
+    while (progress.steps < tuning::max_newton_steps && progress.sorts < budget) {
+        const double residual = set_gradient(program);
+        if (residual <= residual_wanted) break;
+        set_hessian(program, rho);
+        const double slope = set_direction(rho, residual);
+        if (slope >= 0.0) break;
+        const std::size_t trials = std::min(tuning::max_trials, budget - progress.sorts);
+        progress.sorts += line_search(program, rho, slope, trials);
+        ++progress.steps;
+    }
+    return progress;
+}
+
+// The gradient, and the box in which the penalties' conjugates are smooth; returns the residual.
+//
+// Without a band the box is that of the prices. With one the conjugate has a breakpoint at 0, and a price stays on its
+// side of it. The residual counts the more the dearer the category: a curved penalty's price can be far above its weight.
+double ProximalMethod::set_gradient(const ScaledProgram& program) {
+    for (std::size_t category = 0; category < prices_.size(); ++category) {
+        const Penalty& penalty = program.penalties[category];
+        const double share = shares_[category], price = prices_[category];
+        floors_[category] = program.lowest[category];
+        ceilings_[category] = program.highest[category];
+        wanted_[category] = penalty.high;
+        if (!penalty.banded()) continue;
+        if (price > 0.0 || (price == 0.0 && share > penalty.high)) {
+            floors_[category] = 0.0;
+        } else if (price < 0.0 || share < penalty.low) {
+            wanted_[category] = penalty.low;
+            ceilings_[category] = 0.0;
+        } else {
+            wanted_[category] = share;
+        }
+    }
+    move_wanted_shares(program, prices_);
+    double residual = 0.0;
+    for (std::size_t category = 0; category < prices_.size(); ++category) {
+        const double slope = wanted_[category] - shares_[category], price = prices_[category];
+        gradient_[category] = slope;
+        if ((slope > 0.0 && price > floors_[category]) || (slope < 0.0 && price < ceilings_[category]))
+            residual += std::abs(slope) * std::max(1.0, std::abs(price) / program.steepest);
+    }
+    return residual;
+}
+
+// Where a penalty is curved, the share that its price asks for moves with the price.
+void ProximalMethod::move_wanted_shares(const ScaledProgram& program, Reals prices) {
+    for (std::size_t category = 0; category < prices.size(); ++category)
+        if (program.penalties[category].curved() && prices[category] != 0.0)
+            wanted_[category] = program.penalties[category].share_at(prices[category]);
+}
+
+// Moving prices by d changes the exposure inside a block by the centred change of its candidates' costs, so the Hessian
+// is ρ · Σ_blocks (Σ_i a_i·a_iᵀ − (Σ_i a_i)(Σ_i a_i)ᵀ / g), a_i the category row of candidate i and g the block's size,
+// and the curvature of the conjugates on the diagonal. Upper triangle.
+void ProximalMethod::set_hessian(const ScaledProgram& program, double rho) {
+    const std::size_t r = program.r();
+    const SparseView rows = program.rows.view();
+    for (std::size_t row = 0; row < r; ++row) std::fill(hessian_.row(row).begin() + row, hessian_.row(row).end(), 0.0);
+    for (std::size_t block = 0; block < blocks_.count; ++block) {
+        const Index first = blocks_.starts[block], last = blocks_.starts[block + 1];
+        if (last - first == 1) continue;
+        std::fill(total_.begin(), total_.end(), 0.0);
+        for (Index rank = first; rank < last; ++rank) {
+            const Index end = rows.starts[order_[rank] + 1];
+            for (Index entry = rows.starts[order_[rank]]; entry < end; ++entry) {
+                const double share = rows.values[entry];
+                const MutableReals row = hessian_.row(rows.columns[entry]);
+                total_[rows.columns[entry]] += share;
+                for (Index other = entry; other < end; ++other)
+                    row[rows.columns[other]] += rho * share * rows.values[other];
+            }
+        }
+        for (std::size_t category = 0; category < r; ++category) {
+            if (total_[category] == 0.0) continue;
+            const double factor = rho * total_[category] / static_cast<double>(last - first);
+            const MutableReals row = hessian_.row(category);
+            for (std::size_t other = category; other < r; ++other) row[other] -= factor * total_[other];
+        }
+    }
+    for (std::size_t category = 0; category < r; ++category)
+        hessian_(category, category) += program.penalties[category].curvature_at(prices_[category]);
+}
+
+// A direction along which the function falls; returns its slope. Clamping can spoil it, and more damping repairs it.
+double ProximalMethod::set_direction(double rho, double residual) {
+    double slope = 0.0;
+    for (std::size_t attempt = 0; attempt < tuning::max_dampings; ++attempt) {
+        slope = box_constrained_step(tuning::least_damping * rho + damping_ * residual);
+        if (slope < 0.0) break;
+        damping_ *= 10.0;
+    }
+    return slope;
+}
+
+// Minimise gradientᵀd + ½·dᵀ(H + damping·I)d with floors ≤ prices + d ≤ ceilings, nearly; returns gradientᵀd.
+//
+// An active set: prices at a bound that the gradient pushes outward stay; the system is solved for the others, those that
+// would leave the box are clamped to it, and the rest is solved again.
+double ProximalMethod::box_constrained_step(double damping) {
+    const std::size_t r = prices_.size();
+    std::size_t free = 0;
+    for (Index category = 0; category < r; ++category) {
+        direction_[category] = 0.0;
+        const bool down = gradient_[category] > 0.0 && prices_[category] > floors_[category];
+        const bool up = gradient_[category] < 0.0 && prices_[category] < ceilings_[category];
+        if (up || down) free_[free++] = category;
+    }
+    for (std::size_t round = 0; round < tuning::max_clampings; ++round) {
+        for (std::size_t place = 0; place < free; ++place) direction_[free_[place]] = 0.0;
+        for (std::size_t place = 0; place < free; ++place) {
+            const Index category = free_[place];
+            const MutableReals row = factor_.row(place);
+            for (std::size_t other = place; other < free; ++other) row[other] = hessian_(category, free_[other]);
+            row[place] += damping;
+            double moved = gradient_[category];
+            for (std::size_t other = 0; round > 0 && other < r; ++other)
+                if (direction_[other] != 0.0)
+                    moved += hessian_(std::min<std::size_t>(category, other), std::max<std::size_t>(category, other)) *
+                             direction_[other];
+            right_[place] = -moved;
+        }
+        factorise(factor_, free);
+        substitute(factor_, std::span(right_).first(free));
+        const std::size_t kept = clamp_to_box(free);
+        if (kept == free) break;
+        free = kept;
+    }
+    return dot(gradient_, direction_);
+}
+
+// Take the solution over; prices that leave the box stop at its side and are free no longer. Returns how many still are.
+std::size_t ProximalMethod::clamp_to_box(std::size_t free) {
+    std::size_t kept = 0;
+    for (std::size_t place = 0; place < free; ++place) {
+        const Index category = free_[place];
+        const double reached = prices_[category] + right_[place];
+        if (reached > ceilings_[category]) {
+            direction_[category] = ceilings_[category] - prices_[category];
+        } else if (reached < floors_[category]) {
+            direction_[category] = floors_[category] - prices_[category];
+        } else {
+            direction_[category] = right_[place];
+            free_[kept++] = category;
+        }
+    }
+    return kept;
+}
+
+// Go along the direction until the function no longer rises steeply there; the prices end at the last trial.
+//
+// The first trial goes no further than the radius that has lately been worth it, and teaches damping and radius: where
+// the Hessian foretold the way both give more room, where it did not, less. Returns the number of trials.
+std::size_t ProximalMethod::line_search(const ScaledProgram& program, double rho, double slope,
+                                        std::size_t max_trials) {
+    double furthest = 0.0;
+    for (const double step : direction_) furthest = std::max(furthest, std::abs(step));
+    double length = std::min(1.0, radius_ / furthest);
+    std::size_t trials = 0;
+    while (true) {
+        for (std::size_t category = 0; category < prices_.size(); ++category)
+            trial_[category] = prices_[category] + length * direction_[category];
+        evaluate(program, rho, trial_);
+        ++trials;
+        move_wanted_shares(program, trial_);
+        double slope_there = 0.0;
+        for (std::size_t category = 0; category < prices_.size(); ++category)
+            slope_there += (wanted_[category] - shares_[category]) * direction_[category];
+        if (slope_there <= -tuning::flat_enough * slope || trials == max_trials) break;
+        // short of where a parabola ends: the curvature grows on the way
+        length = std::max(0.05 * length, tuning::caution * length * slope / (slope - slope_there));
+    }
+    std::copy(trial_.begin(), trial_.end(), prices_.begin());
+    if (trials == 1) {
+        damping_ = std::max(0.3 * damping_, 1e-6);
+        radius_ = std::max(radius_, 4.0 * length * furthest);
+    } else {
+        radius_ = 8.0 * length * furthest;
+        if (length < tuning::short_step) damping_ = std::min(4.0 * damping_, 1e6);
+    }
+    return trials;
+}
+
+// x(y) and its shares.
+void ProximalMethod::evaluate(const ScaledProgram& program, double rho, Reals prices) {
+    price_adjusted_scores(program, prices, adjusted_);
+    for (std::size_t candidate = 0; candidate < point_.size(); ++candidate)
+        point_[candidate] = centre_[candidate] + rho * adjusted_[candidate];
+    project_active(program);
+    set_shares(program);
+}
+
+// Sort and project the candidates above the threshold, which falls until nobody who is left out can matter.
+//
+// With few candidates the threshold is −∞ and all are looked at; +∞ asks for a new one.
+void ProximalMethod::project_active(const ScaledProgram& program) {
+    const std::size_t n = program.n(), k = program.k();
+    while (true) {
+        if (threshold_ < infinity) {
+            if (threshold_ > -infinity || active_ < n) select_above(threshold_);
+            if (active_ > k || active_ == n) {
+                const MutableIndices active = std::span(order_).first(active_);
+                sort_descending(point_, active, scratch_);
+                project(point_, program.slots, active, blocks_, exposure_);
+                if (active_ == n || blocks_.means[blocks_.count - 1] >= threshold_) break;
+            }
+        }
+        const std::size_t seen = threshold_ < infinity ? active_ : 0;
+        const std::size_t wanted = 2 * std::max(seen, k) + tuning::spare_candidates;
+        threshold_ = wanted < n ? key_at_rank(point_, wanted, scratch_.places) : -infinity;
+    }
+    if (active_ < n && active_ > 4 * (2 * k + tuning::spare_candidates)) threshold_ = infinity;
+}
+
+// Make `order_` hold exactly the candidates whose point reaches the threshold; who leaves loses its exposure.
+//
+// Those that stay keep their relative order and newcomers follow, so that sorting stays cheap.
+void ProximalMethod::select_above(double threshold) {
+    std::size_t kept = 0;
+    for (std::size_t place = 0; place < active_; ++place) {
+        const Index candidate = order_[place];
+        if (point_[candidate] >= threshold) {
+            order_[kept++] = candidate;
+        } else {
+            is_active_[candidate] = 0;
+            exposure_[candidate] = 0.0;
+        }
+    }
+    for (Index candidate = 0; candidate < point_.size(); ++candidate)
+        if (point_[candidate] >= threshold && !is_active_[candidate]) {
+            is_active_[candidate] = 1;
+            order_[kept++] = candidate;
+        }
+    active_ = kept;
+}
+
+// p = Aᵀx: by category where everyone is looked at, else over the candidates that have exposure.
+void ProximalMethod::set_shares(const ScaledProgram& program) {
+    if (looks_at_everyone(program)) {
+        const SparseView columns = program.columns.view();
+        for (std::size_t category = 0; category < shares_.size(); ++category) {
+            double share = 0.0;
+            for (Index entry = columns.starts[category]; entry < columns.starts[category + 1]; ++entry)
+                share += columns.values[entry] * exposure_[columns.columns[entry]];
+            shares_[category] = share;
+        }
+        return;
+    }
+    const SparseView rows = program.rows.view();
+    std::fill(shares_.begin(), shares_.end(), 0.0);
+    for (std::size_t rank = 0; rank < active_; ++rank) {
+        const Index candidate = order_[rank];
+        const double exposure = exposure_[candidate];
+        if (exposure == 0.0) continue;
+        for (Index entry = rows.starts[candidate]; entry < rows.starts[candidate + 1]; ++entry)
+            shares_[rows.columns[entry]] += rows.values[entry] * exposure;
+    }
+}
+
+// Keep the exposure and the prices if they are the best so far; returns the gap between the two.
+double ProximalMethod::record(const ScaledProgram& program) {
+    double objective = -penalty_cost(program.penalties, shares_);
+    for (std::size_t rank = 0; rank < active_; ++rank)
+        objective += program.gains[order_[rank]] * exposure_[order_[rank]];
+    if (objective > best_.objective) {
+        best_.objective = objective;
+        best_.exposure = exposure_;
+        best_.order.assign(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(active_));
+        best_.block_starts.assign(blocks_.starts.begin(),
+                                  blocks_.starts.begin() + static_cast<std::ptrdiff_t>(blocks_.count + 1));
+    }
+    price_adjusted_scores(program, prices_, adjusted_);
+    sort_best(adjusted_, program.k(), ranked_, scratch_);
+    const double bound = conjugate_sum(program.penalties, prices_) + ranking_value(program.slots, adjusted_, ranked_);
+    if (bound < best_.bound) {
+        best_.bound = bound;
+        best_.prices = prices_;
+    }
+    return best_.gap();
+}
+
+}  // namespace excalibr

@@ -1,0 +1,72 @@
+// The proximal Newton method in exposure space: prices for every category, and the face of exposures they lead to.
+//
+// A proximal step holds the exposure near the last one, xₜ, by a term |x − xₜ|²/(2ρ). Its dual in the r prices y is
+// smooth: x(y) is the projection of xₜ + ρ·(c − A·y), and the gradient is the share that each price asks for less Aᵀx(y).
+// Newton steps in the box of the prices solve it; then xₜ moves and ρ grows. x(y) is always a feasible exposure and y
+// always gives an upper bound, so the gap is known at every proximal step.
+#pragma once
+
+#include "linear.hpp"
+#include "program.hpp"
+#include "projection.hpp"
+#include "status.hpp"
+
+namespace excalibr {
+
+// The best exposure found, with the face of the permutohedron that it lies on, and the best prices.
+struct BestPoint {
+    std::vector<double> exposure;
+    std::vector<Index> order;         // the candidates that were looked at, best first
+    std::vector<Index> block_starts;  // the face: see Blocks
+    std::vector<double> prices;
+    double objective, bound;
+
+    double gap() const { return bound - objective; }
+};
+
+class ProximalMethod {
+  public:
+    // Solve to a gap of `tolerance`, in the program's units, with at most `max_sorts` sorts of the candidates.
+    Effort solve(const ScaledProgram& program, double tolerance, std::size_t max_sorts);
+
+    const BestPoint& best() const { return best_; }
+    Indices last_ranking() const { return ranked_; }  // a permutation, best first at the last prices that were bounded
+
+  private:
+    struct Progress {
+        std::size_t steps = 0, sorts = 0;
+    };
+
+    void start(const ScaledProgram& program);
+    Progress newton(const ScaledProgram& program, double rho, double residual_wanted, std::size_t budget);
+    double set_gradient(const ScaledProgram& program);
+    void move_wanted_shares(const ScaledProgram& program, Reals prices);
+    void set_hessian(const ScaledProgram& program, double rho);
+    double set_direction(double rho, double residual);
+    double box_constrained_step(double damping);
+    std::size_t clamp_to_box(std::size_t free);
+    std::size_t line_search(const ScaledProgram& program, double rho, double slope, std::size_t max_trials);
+    void evaluate(const ScaledProgram& program, double rho, Reals prices);
+    void project_active(const ScaledProgram& program);
+    void select_above(double threshold);
+    void set_shares(const ScaledProgram& program);
+    double record(const ScaledProgram& program);
+
+    // where the method is
+    std::vector<double> prices_, centre_, adjusted_, point_, exposure_, shares_;
+    std::vector<Index> order_, ranked_;  // by `point_`, of which `active_` are looked at; by adjusted scores
+    std::vector<unsigned char> is_active_;
+    std::size_t active_ = 0;
+    double threshold_ = 0.0;  // who is below it is not looked at
+    Blocks blocks_;
+    SortScratch scratch_;
+    BestPoint best_;
+
+    // what a Newton step works with
+    std::vector<double> gradient_, wanted_, floors_, ceilings_, direction_, trial_, right_, total_;
+    Matrix hessian_, factor_;
+    std::vector<Index> free_;
+    double damping_ = 1.0, radius_ = 0.0;
+};
+
+}  // namespace excalibr

@@ -1,0 +1,86 @@
+// Many users in one call: contiguous ranges of users in, their answers out, one after another in flat arrays.
+//
+// A user gets the same bits whoever is beside them: everything that is kept from user to user is room, never numbers.
+#pragma once
+
+#include <functional>
+
+#include "draws.hpp"
+#include "user.hpp"
+
+namespace excalibr {
+
+// What is asked for a user.
+enum class Asked : std::int64_t { nothing = 0, solution = 1, relevance_order = 2 };
+
+// The questions of many users, in arrays that outlive the calls. User u has the candidates `starts[u]` to `starts[u + 1]`;
+// what has a row a user is (users, r), and what is empty is not asked.
+struct Users {
+    Reals scores;
+    std::span<const std::int64_t> starts, items;
+    SparseView table;  // category shares, a row an item
+    std::size_t r = 0;
+    Reals lows, highs, weights, bases;
+    Reals floors, caps;  // (r,), the same for all
+    double smoothing = 0.0;
+    std::span<const unsigned char> unavailable;
+    std::span<const std::int64_t> pinned_starts, pinned_slots, pinned_candidates;
+    std::span<const std::int32_t> group_of_item;
+    Indices group_limits;
+    std::span<const std::int64_t> slots, weight_starts;
+    Reals position_weights;  // those of user u's slots begin at weight_starts[u]
+    Reals trade_offs;
+    Aim aim = Aim::trade_off;
+    double budget = 0.0;
+    Draws draws = Draws::lottery;
+    Limits limits;
+    std::span<const std::int64_t> asked;
+};
+
+// What became of a range. Rankings lie one after another, user by user: candidates counted from the user's first.
+struct RangeAnswer {
+    std::vector<Index> places;
+    std::vector<double> weights;
+    std::vector<std::int64_t> counts;          // rankings of each user
+    std::vector<double> prices;                // (users, r)
+    std::vector<double> gaps, allowed_gaps, trade_offs;
+    std::vector<std::int64_t> statuses, engines, sorts, steps;  // as numbers of Status and Engine
+    std::vector<std::int64_t> failures;        // as numbers of Failure
+    std::vector<double> details;               // (users, 3): category, wanted, reached
+    std::vector<double> limit_prices;          // (users, r) where limits conflict; empty where nobody's do
+};
+
+class RangeSolver {
+  public:
+    // Solve the users from `first` to `last` − 1. `stop` is asked between users, now and then; when it says so, the rest of
+    // the range has no answer.
+    void solve(const Users& users, std::size_t first, std::size_t last, const std::function<bool()>& stop,
+               RangeAnswer& answer);
+
+    // The answer to one user's question, valid until the next; std::bad_alloc where memory ends.
+    const UserAnswer& solve_one(const Users& users, std::size_t user);
+
+    // What lotteries do, (users, 6): relevance and deviation of the order by scores; relevance and deviation of the lottery
+    // in expectation; the mean and the largest deviation of a draw. Users without a ranking have nan.
+    void measure(const Users& users, Indices places, Reals weights, std::span<const std::int64_t> counts, std::size_t first,
+                 std::size_t last, std::vector<double>& measured);
+
+    // One user's question, in this solver's room: valid until the next one is asked for.
+    const Question& question_of(const Users& users, std::size_t user);
+
+  private:
+    void clear_answer(std::size_t r);
+    void write(const Users& users, RangeAnswer& answer);
+    void measure_user(Indices places, Reals weights, std::span<double> row);
+    void order_by_relevance();
+
+    Question question_;
+    std::vector<Index> items_, pinned_slots_, pinned_candidates_;
+    UserSolver solver_;
+    Redrawing redrawing_;
+    UserAnswer answer_;
+    Lottery lottery_;
+    std::vector<double> exposure_, shares_;
+};
+
+}  // namespace excalibr

@@ -1,0 +1,269 @@
+#include "user.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tuning.hpp"
+
+namespace excalibr {
+namespace {
+
+// How much relevance is worth against calibration a little inside an end of the trade-off, as a trade-off.
+double a_step_inside(double end, double step, double spread) {
+    const double relevance = end == 0.0 ? 1.0 : step / spread, calibration = end == 0.0 ? step * spread : 1.0;
+    return calibration / (relevance + calibration);
+}
+
+}  // namespace
+
+void UserSolver::load(const Question& question) {
+    free_.load(question);
+    const auto [least, most] = std::minmax_element(question.scores.begin(), question.scores.end());
+    top_ = *most;
+    spread_ = *most - *least;
+    sweeps_ = question.r() < tuning::too_many_for_sweeps && question.smoothing == 0.0 && !free_.limited() &&
+              !free_.all_pinned();
+    sweep_begun_ = false;
+}
+
+void UserSolver::solve(double trade_off, const Limits& limits, UserAnswer& answer) {
+    CurvePoint point;
+    solve_inside(trade_off, limits, point);
+    if (point.failure == Failure::none && (trade_off == 0.0 || trade_off == 1.0)) go_to_end(limits, point);
+    to_answer(point, answer);
+}
+
+void UserSolver::solve_inside(double trade_off, const Limits& limits, CurvePoint& point) {
+    sweep_begun_ = false;  // the engines forget what a sweep has found
+    point.failure = Failure::none;
+    if (free_.all_pinned()) return settle_pinned(trade_off, point);
+    if (free_.limited()) return solve_within_limits(trade_off, limits, point);
+    free_.set_objective(trade_off, 0.0);
+    engines_.solve(free_.program(), limits, answer_);
+    take(answer_, trade_off, limits, point);
+}
+
+void UserSolver::take(const Answer& answer, double trade_off, const Limits& limits, CurvePoint& point) {
+    point.trade_off = trade_off;
+    point.allowed_gap = allowed_at(trade_off, answer.prices, limits.tolerance);
+    point.gap = answer.gap();
+    point.engine = answer.engine;
+    point.effort = answer.effort;
+    point.row_prices = answer.prices;
+    free_.to_whole(answer.lottery, point.lottery);
+    measure(point);
+}
+
+void UserSolver::measure(CurvePoint& point) {
+    point.relevance = centred_relevance(point.lottery);
+    point.cost = cost_of(shares_);
+}
+
+const std::vector<double>& UserSolver::scratch_shares(const Lottery& lottery) {
+    expose(free_.question(), lottery, exposure_, shares_);
+    return shares_;
+}
+
+double UserSolver::centred_relevance(const Lottery& lottery) {
+    expose(free_.question(), lottery, exposure_, shares_);
+    double relevance = 0.0;
+    for (std::size_t candidate = 0; candidate < exposure_.size(); ++candidate)
+        if (exposure_[candidate] != 0.0) relevance += exposure_[candidate] * (free_.question().scores[candidate] - top_);
+    return relevance;
+}
+
+double UserSolver::cost_of(Reals shares) const {
+    double cost = 0.0;
+    for (std::size_t category = 0; category < shares.size(); ++category)
+        cost += free_.penalty_of(category, 1.0).cost(shares[category]);
+    return cost;
+}
+
+double UserSolver::objective_at(double trade_off, const Lottery& lottery) {
+    const double relevance = centred_relevance(lottery);
+    return (1.0 - trade_off) * relevance - trade_off * cost_of(shares_);
+}
+
+// Nothing is left to decide: every slot is pinned. Any price between the slopes of its penalty proves a category's cost.
+void UserSolver::settle_pinned(double trade_off, CurvePoint& point) {
+    const Question& question = free_.question();
+    point.trade_off = trade_off;
+    point.engine = Engine::none;
+    point.effort = {Status::converged, 0, 0};
+    point.gap = point.allowed_gap = 0.0;
+    Lottery nothing;
+    nothing.clear(0);
+    nothing.weights.push_back(1.0);
+    free_.to_whole(nothing, point.lottery);
+    measure(point);
+    if (free_.missed_limits(shares_).first > tuning::limit_slack) {
+        point.failure = Failure::pinned_break_limits;
+        return;
+    }
+    point.row_prices.clear();
+    for (std::size_t category = 0; category < question.r(); ++category)
+        point.row_prices.push_back(free_.penalty_of(category, trade_off).slope(shares_[category], true));
+    point.row_prices.resize(question.r() + free_.limited_categories().size(), 0.0);
+}
+
+// Hard limits are slopes that are made steeper until the optimum keeps them.
+void UserSolver::solve_within_limits(double trade_off, const Limits& limits, CurvePoint& point) {
+    const Question& question = free_.question();
+    double weight = 0.0;
+    for (const double own : question.weights) weight = std::max(weight, trade_off * own);
+    double scale = (1.0 - trade_off) * spread_ + weight;
+    if (!(scale > 0.0)) scale = 1.0;
+    Effort effort;
+    for (const double steepness : tuning::limit_steepnesses) {
+        free_.set_objective(trade_off, steepness * scale);
+        engines_.solve(free_.program(), limits, answer_);
+        effort.add(answer_.effort);
+        take(answer_, trade_off, limits, point);
+        point.effort = effort;
+        if (free_.missed_limits(shares_).first <= tuning::limit_slack) break;
+        if (steepness == tuning::limit_steepnesses[std::size(tuning::limit_steepnesses) - 1])
+            return explain_limits(CurvePoint(point), limits.tolerance, point);
+    }
+    point.gap = gap_by_rows(trade_off, point.lottery, point.row_prices);
+}
+
+// No policy that keeps the limits was found: solve for the limits alone, whose certificate decides if there is one. If
+// there is, mix as much of the policy that nearly kept them into it as they allow.
+void UserSolver::explain_limits(const CurvePoint& nearest, double tolerance, CurvePoint& point) {
+    const Question& question = free_.question();
+    conflict_ = UserAnswer();
+    for (const Index category : free_.limited_categories()) {
+        const auto [least, most] = free_.extreme_shares(category);
+        if (question.floors[category] > most + tuning::limit_slack)
+            conflict_.fail(Failure::floor_out_of_reach, question.floors[category], most, category);
+        else if (question.caps[category] < least - tuning::limit_slack)
+            conflict_.fail(Failure::cap_out_of_reach, question.caps[category], least, category);
+        if (conflict_.failure != Failure::none) {
+            point.failure = conflict_.failure;
+            return;
+        }
+    }
+    free_.set_feasibility_objective();
+    engines_.solve(free_.program(), Limits{tuning::feasibility_tolerance}, answer_);
+    const double proven = -answer_.certificate.bound;  // what every policy misses in all
+    if (proven > tuning::limit_slack) {
+        conflict_.fail(Failure::limits_conflict, 0.0, -answer_.certificate.objective);
+        conflict_.limit_prices.assign(question.r(), 0.0);
+        for (std::size_t limit = 0; limit < free_.limited_categories().size(); ++limit)
+            conflict_.limit_prices[free_.limited_categories()[limit]] = answer_.prices[question.r() + limit];
+        point.failure = conflict_.failure;
+        return;
+    }
+    if (nearest.effort.status == Status::sorts_spent) {
+        conflict_.fail(Failure::limits_need_sorts, 0.0, 0.0);
+        point.failure = conflict_.failure;
+        return;
+    }
+    Lottery feasible;
+    free_.to_whole(answer_.lottery, feasible);
+    const double missed = free_.missed_limits(scratch_shares(nearest.lottery)).first;
+    const double share = std::clamp(tuning::limit_slack / missed, 0.0, 1.0);
+    UserAnswer mixed;
+    CurvePoint other = nearest;
+    other.lottery = feasible;
+    mix(nearest, other, share, nearest.trade_off, nearest, tolerance, mixed);
+    point.lottery = mixed.lottery;
+    point.row_prices = nearest.row_prices;
+    point.effort = nearest.effort;
+    point.effort.status = Status::stalled;
+    point.gap = mixed.gap;
+    measure(point);
+}
+
+// The lexicographic optimum where `end` is an optimum at λ = 0 or 1: an optimum a little inside is one if it is still an
+// optimum at the end, and that is checked, not assumed. With a cap on sorts nothing more is solved.
+void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
+    if (limits.max_sorts != Limits{}.max_sorts || free_.all_pinned() || !has_ties(end.trade_off)) return;
+    free_.set_objective(end.trade_off, 0.0);
+    const double unit = allowed_gap(free_.program(), 1.0, {});
+    const double spread = spread_ > 0.0 ? spread_ : 1.0;
+    for (const double step : tuning::steps_inside) {
+        const double exactness = end.trade_off == 1.0 ? tuning::second_aim : tuning::second_aim * step;
+        CurvePoint inside;
+        if (sweep_begun_)
+            curve_point(a_step_inside(end.trade_off, step, spread), {std::max(exactness, 1e-14)}, {}, inside);
+        else
+            solve_inside(a_step_inside(end.trade_off, step, spread), {std::max(exactness, 1e-14)}, inside);
+        end.effort.sorts += inside.effort.sorts;
+        end.effort.steps += inside.effort.steps;
+        if (inside.failure != Failure::none) continue;
+        const double gap = gap_by_rows(end.trade_off, inside.lottery, end.row_prices);
+        if (gap <= std::max(end.gap, tuning::end_gap * unit)) {
+            end.lottery = inside.lottery;
+            end.gap = gap;
+            measure(end);
+            return;
+        }
+    }
+}
+
+// At λ = 0 with nobody tied and nothing limited there is one optimum only.
+bool UserSolver::has_ties(double trade_off) {
+    if (trade_off == 1.0 || free_.limited()) return true;
+    sorted_.assign(free_.question().scores.begin(), free_.question().scores.end());
+    std::sort(sorted_.begin(), sorted_.end());
+    return std::adjacent_find(sorted_.begin(), sorted_.end()) != sorted_.end();
+}
+
+void UserSolver::curve_point(double trade_off, const Limits& limits, Reals row_prices, CurvePoint& point) {
+    if (!sweeps_) {
+        solve_inside(trade_off, limits, point);
+        if (point.failure == Failure::none && (trade_off == 0.0 || trade_off == 1.0)) go_to_end(limits, point);
+        return;
+    }
+    free_.set_objective(trade_off, 0.0);
+    if (!sweep_begun_) engines_.begin_sweep(free_.program());
+    sweep_begun_ = true;
+    engines_.solve_next(free_.program(), free_.scores(), 1.0 - trade_off, row_prices, limits, answer_);
+    point.failure = Failure::none;
+    if (answer_.effort.status == Status::stalled)
+        solve_inside(trade_off, limits, point);
+    else
+        take(answer_, trade_off, limits, point);
+    if (trade_off == 0.0 || trade_off == 1.0) go_to_end(limits, point);
+}
+
+double UserSolver::gap_by_rows(double trade_off, const Lottery& lottery, Reals row_prices) {
+    if (free_.all_pinned()) return 0.0;
+    double steepness = 0.0;
+    for (std::size_t row = free_.question().r(); row < row_prices.size(); ++row)
+        steepness = std::max(steepness, std::abs(row_prices[row]));
+    free_.set_objective(trade_off, steepness);
+    free_.to_free(lottery, free_lottery_);
+    return engines_.certify(free_.program(), free_lottery_, row_prices).gap;
+}
+
+double UserSolver::allowed_at(double trade_off, Reals row_prices, double tolerance) {
+    free_.set_objective(trade_off, 0.0);
+    return allowed_gap(free_.program(), tolerance, row_prices);
+}
+
+double UserSolver::gap_at(double trade_off, const Lottery& lottery, Reals reported_prices) {
+    std::vector<double> by_row;
+    free_.to_row_prices(reported_prices, trade_off, by_row);
+    return gap_by_rows(trade_off, lottery, by_row);
+}
+
+void UserSolver::to_answer(const CurvePoint& point, UserAnswer& answer) {
+    if (point.failure != Failure::none) {
+        const Failure failure = point.failure;
+        answer = failure == Failure::pinned_break_limits ? UserAnswer() : conflict_;
+        answer.failure = failure;
+        return;
+    }
+    answer.failure = Failure::none;
+    answer.trade_off = point.trade_off;
+    answer.lottery = point.lottery;
+    answer.gap = point.gap;
+    answer.engine = point.engine;
+    answer.effort = point.effort;
+    answer.allowed_gap = point.allowed_gap;
+    free_.to_reported_prices(point.row_prices, point.trade_off, answer.prices);
+}
+
+}  // namespace excalibr

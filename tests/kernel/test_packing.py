@@ -1,0 +1,132 @@
+"""Rows packed and summed by the kernel, held against a few lines of numpy."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from excalibr._native import kernel
+from excalibr._types import Floats, Integers
+
+CELLS = st.sampled_from([0.0, 0.0, -0.0, 0.25, 0.5, 1.0, -1.0, 5e-324, 1e300, np.inf, np.nan])
+TABLES = arrays.arrays(np.float64, st.tuples(st.integers(0, 6), st.integers(0, 5)), elements=CELLS)
+SHARES = arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.floats(0.0, 1.0))
+
+
+@given(TABLES)
+def test_packed_rows_are_those_of_scipy(table: Floats) -> None:
+    indptr, indices, values, _, _ = kernel.pack_rows(table)
+    expected = sp.csr_array(table)
+    assert indptr.dtype == indices.dtype == np.int64
+    np.testing.assert_array_equal(indptr, expected.indptr)
+    np.testing.assert_array_equal(indices, expected.indices)
+    np.testing.assert_array_equal(values, expected.data)
+
+
+@given(TABLES)
+def test_look_over_finds_what_is_no_share_and_the_worst_sum(table: Floats) -> None:
+    indptr, _, values, are_shares, off = kernel.pack_rows(table)
+    assert (are_shares, off) == kernel.look_over(indptr, values)
+    assert are_shares == bool(((table >= 0) & (table < np.inf)).all())
+    if are_shares:
+        sums = np.array([sum(row) for row in table.tolist()])
+        assert off == pytest.approx(np.abs(sums - 1.0).max(initial=0.0), rel=1e-14)
+
+
+@given(SHARES)
+def test_rows_divided_by_their_sum_have_a_sum_of_one(table: Floats) -> None:
+    table[:, 0] += 1.0
+    indptr, indices, values, _, _ = kernel.pack_rows(table)
+    divided = sp.csr_array((kernel.with_sums_of_one(indptr, values), indices, indptr), shape=table.shape)
+    np.testing.assert_allclose(divided.toarray(), table / table.sum(axis=1, keepdims=True), rtol=1e-14)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_exposure_is_the_sum_over_rankings_and_slots(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    n, count = generator.integers(1, 9, size=2)
+    k = generator.integers(1, n + 1)
+    rankings = np.array([generator.permutation(n)[:k] for _ in range(count)], dtype=np.int64)
+    weights, positions = generator.random(count), generator.random(k)
+    expected = np.zeros(n)
+    np.add.at(expected, rankings, np.outer(weights, positions))
+    np.testing.assert_allclose(kernel.exposure_of(rankings, weights, positions, int(n)), expected, rtol=1e-14)
+
+
+@given(SHARES)
+def test_shares_are_the_transposed_matrix_times_the_exposure(table: Floats) -> None:
+    indptr, indices, values, _, _ = kernel.pack_rows(table)
+    exposure = np.linspace(0.1, 1.0, len(table))
+    shares = kernel.shares_of(indptr, indices, values, table.shape[1], exposure)
+    np.testing.assert_allclose(shares, table.T @ exposure, rtol=1e-13)
+
+
+def test_arrays_that_are_read_only_are_taken() -> None:
+    table = np.eye(3)
+    table.setflags(write=False)
+    assert kernel.pack_rows(table)[1].tolist() == [0, 1, 2]
+
+
+def test_results_are_arrays_of_numpys_own_that_can_be_written() -> None:
+    indptr, indices, values, _, _ = kernel.pack_rows(np.eye(3))
+    assert all(array.flags.owndata and array.flags.writeable for array in (indptr, indices, values))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.eye(3, dtype=np.float32),
+        np.eye(3, dtype=np.int64),
+        np.eye(3, dtype=">f8"),
+        np.eye(6)[:, ::2],
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        np.ones(3),
+        [[1.0, 0.0]],
+        None,
+    ],
+    ids=["float32", "int64", "other byte order", "gaps", "by columns", "one axis", "list", "nothing"],
+)
+def test_an_array_of_another_kind_is_refused(table: Floats) -> None:
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        kernel.pack_rows(table)
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "exposures"),
+    [
+        ([0, 3], [0, 1], 1),
+        ([0, 1], [0, 1], 1),
+        ([1, 2], [0, 1], 1),
+        ([0, 2, 1, 2], [0, 1], 3),
+        ([0, -1, 2], [0, 1], 2),
+        ([], [0, 1], 0),
+        ([0, 2], [0, 2], 1),
+        ([0, 2], [0, -1], 1),
+        ([0, 2], [0, 2**32], 1),
+        ([0, 2], [0], 1),
+        ([0, 2], [0, 1], 2),
+    ],
+)
+def test_places_outside_of_an_array_are_refused(indptr: list[int], indices: list[int], exposures: int) -> None:
+    starts, columns = (np.array(each, dtype=np.int64) for each in (indptr, indices))
+    with pytest.raises(ValueError, match="row starts|out of range|sparse matrix|exposure"):
+        kernel.shares_of(starts, columns, np.array([0.5, 0.5]), 2, np.ones(exposures))
+
+
+@pytest.mark.parametrize("rankings", [[[0, 3]], [[0, -1]], [[0]], [[0, 1], [1, 0]]])
+def test_rankings_of_other_candidates_or_shapes_are_refused(rankings: list[list[int]]) -> None:
+    shown: Integers = np.array(rankings, dtype=np.int64)
+    with pytest.raises(ValueError, match="out of range|position weight|weight for each"):
+        kernel.exposure_of(shown, np.ones(1), np.ones(2), 3)
+
+
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer ends the process instead")
+def test_memory_that_cannot_be_had_is_a_memory_error() -> None:
+    with pytest.raises(MemoryError):
+        kernel.exposure_of(np.zeros((0, 1), dtype=np.int64), np.empty(0), np.ones(1), 2**60 - 1)
