@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from excalibr._messages import Message, Option
 from excalibr._types import Floats, Integers
 from excalibr.errors import InfeasibleError, unknown_name
 from excalibr.policy import Policy
@@ -160,6 +161,5 @@ def _require_kept(policy: Policy, budget: Budget | None, exhaustive: bool) -> No
         missed.append("max_deviation")
     if missed:
         found = "no single ranking keeps it" if exhaustive else "no single ranking that keeps it was found"
-        raise InfeasibleError(
-            f"{' and '.join(missed)}: {found}; a lottery does, in expectation. Hint: draws='lottery' or wider limits."
-        )
+        said = f"{' and '.join(missed)}: {found}; a lottery does, in expectation. Hint: "
+        raise InfeasibleError(Message(said, Option("draws", "lottery"), " or wider limits."))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._messages import Message, Wording
 from excalibr._types import Booleans, Integers
 from excalibr.errors import InputTypeError, explain
 
@@ -53,7 +54,8 @@ def matched(one: Any, other: Any, column: str, tables: tuple[str, str]) -> tuple
     kinds = _kind(one), _kind(other)
     if kinds[0] != kinds[1]:
         found = f"is {kinds[0]} in {tables[0]} and {kinds[1]} in {tables[1]}"
-        raise InputTypeError(explain(column, found, "be of one type", "cast one of them."))
+        hint = Message(Wording("cast one of them", "write both as Parquet, with ids of one type"), ".")
+        raise InputTypeError(explain(Message(column), found, "be of one type", hint))
     wide = pa.decimal256(76, 0) if kinds[0] == "whole numbers" else pa.float64()
     return one.cast(wide), other.cast(wide)
 
