@@ -16,7 +16,19 @@ from typing import Any
 
 from excalibr.errors import ExcalibrError, InputError, explain, missing_extra
 
-__all__ = ["ENDINGS", "Dialect", "dialect_of", "explained", "kind_of", "read_batches", "read_schema", "read_table"]
+__all__ = [
+    "ENDINGS",
+    "Dialect",
+    "dialect_of",
+    "explained",
+    "kind_of",
+    "open_bytes",
+    "plain_name",
+    "read_batches",
+    "read_schema",
+    "read_table",
+    "sniff",
+]
 
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".arrow": "arrow", ".feather": "arrow"}
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
@@ -56,6 +68,20 @@ def kind_of(path: Path) -> str | None:
     if path.suffix.lower() in COMPRESSIONS:
         return "csv" if KINDS.get(Path(path.stem).suffix.lower()) == "csv" else None
     return KINDS.get(path.suffix.lower())
+
+
+def plain_name(path: Path) -> str:
+    """A file's name without the ending of its compression.
+
+    >>> plain_name(Path("data/ratings.csv.gz"))
+    'ratings.csv'
+    """
+    return path.stem if path.suffix.lower() in COMPRESSIONS else path.name
+
+
+def open_bytes(path: Path) -> Any:
+    """A file opened for reading, decompressed as its name says."""
+    return _arrow().input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower()))
 
 
 def read_schema(path: Path) -> Any:
@@ -100,9 +126,8 @@ def dialect_of(path: Path) -> Dialect:
     The delimiter is the one of comma, semicolon, tab and bar that the header has most of, outside quotes; of equals
     the comma. Between semicolons, numbers have decimal commas where some are written so and none with a point.
     """
-    with _arrow().input_stream(str(path), compression=_compression(path)) as file:
-        start = file.read(SNIFFED).decode("utf-8", errors="replace").removeprefix("\ufeff")
-    return sniff(start)
+    with explained(path), open_bytes(path) as file:
+        return sniff(file.read(SNIFFED).decode("utf-8", errors="replace"))
 
 
 def sniff(start: str) -> Dialect:
@@ -111,6 +136,7 @@ def sniff(start: str) -> Dialect:
     >>> sniff("user_id;item_id;score\n1;7;0,5\n")
     Dialect(delimiter=';', decimal=',')
     """
+    start = start.removeprefix("\ufeff")
     header = next(iter(re.sub(r'"[^"]*"', "", start).splitlines()), "")
     delimiter = max(DELIMITERS, key=header.count) if any(map(header.count, DELIMITERS)) else ","
     if delimiter == ",":
@@ -160,14 +186,10 @@ def _kind(path: Path) -> str:
     return kind
 
 
-def _compression(path: Path) -> str | None:
-    return COMPRESSIONS.get(path.suffix.lower())
-
-
 def _open_csv(path: Path, columns: Sequence[str] | None) -> Any:
     arrow_csv, dialect = _arrow("csv"), dialect_of(path)
     return arrow_csv.open_csv(
-        _arrow().input_stream(str(path), compression=_compression(path)),
+        open_bytes(path),
         parse_options=arrow_csv.ParseOptions(delimiter=dialect.delimiter),
         convert_options=arrow_csv.ConvertOptions(include_columns=columns, decimal_point=dialect.decimal),
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,9 +14,10 @@ from excalibr._messages import CommandWords, message_of
 from excalibr._types import Floats, Integers
 from excalibr.batch import Batch, Lotteries, Status, choose_rankings, join, measure
 from excalibr.batch.solving import NEVER_RANKED
+from excalibr.errors import ExcalibrError
 from excalibr.frames import read_frame
 from excalibr.tables import NO_ROOM, Candidates, Items, Note, Tables, items_text, review_items
-from excalibr.tables.ids import encode, keys_of, read_ids
+from excalibr.tables.ids import encode, keys_of
 from excalibr.tables.items import numbers_of
 
 __all__ = ["REPORT_COLUMNS", "Finish", "Part", "Results", "Tally", "draw_stored"]
@@ -71,8 +72,33 @@ class Finish:
             lotteries.gaps,
             lotteries.statuses,
             lotteries.reasons,
-            measure(self.batch, lotteries) if self.measured else None,
+            _measured(self.batch, lotteries) if self.measured else None,
             lotteries if self.keep else None,
+        )
+
+
+def _measured(batch: Batch, lotteries: Lotteries) -> Floats:
+    """What the lotteries of a range do; where that cannot be computed for a user, nan for that user and nobody else."""
+    try:
+        return measure(batch, lotteries)
+    except (ExcalibrError, MemoryError, ArithmeticError):
+        if len(lotteries.counts) == 1:
+            return np.full((1, len(MEASURES)), np.nan)
+        return np.concatenate([_measured(batch, own) for own in _one_by_one(batch, lotteries)])
+
+
+def _one_by_one(batch: Batch, lotteries: Lotteries) -> Iterator[Lotteries]:
+    """Each user's lottery as a range of its own."""
+    slots = batch.slots[lotteries.first : lotteries.first + len(lotteries.counts)]
+    ends, place_ends = np.cumsum(lotteries.counts), np.cumsum(lotteries.counts * slots)
+    for number, count in enumerate(lotteries.counts.tolist()):
+        own, first = slice(number, number + 1), place_ends[number] - count * slots[number]
+        yield replace(
+            lotteries,
+            first=lotteries.first + number,
+            places=lotteries.places[first : place_ends[number]],
+            weights=lotteries.weights[ends[number] - count : ends[number]],
+            **{name: getattr(lotteries, name)[own] for name in ("counts", "prices", "gaps", "statuses")},
         )
 
 
@@ -248,7 +274,7 @@ def _fate(some: Mapping[str, int], users: int, fate: str) -> str:
 def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
     """One ranking a user from a table of lotteries, in any order of rows."""
     frame = read_frame(table, "lotteries")
-    users, owners = encode(read_ids(options.read(frame, "user_id")))
+    users, owners = encode(options.read_ids(frame, "user_id"))
     columns = {name: getattr(options, name) for name in ("ranking", "probability", "rank")}
     ranking, probability, rank = (
         numbers_of(frame.column(column, name), column, "lotteries") for name, column in columns.items()

@@ -76,8 +76,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.k is not None and not is_slots(self.k):
-            must = Message("be a whole number of at least 1", OR_NONE)
-            raise InputError(explain("k", f"is {self.k!r}", must))
+            raise InputError(explain("k", f"is {self.k!r}", Message("be a whole number of at least 1", OR_NONE)))
         if self.trade_off is not None and not _is_share(self.trade_off):
             must = "be from 0 (relevance only) to 1 (calibration only)"
             raise InputError(explain("trade_off", f"is {self.trade_off!r}", must))

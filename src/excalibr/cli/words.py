@@ -15,7 +15,10 @@ from excalibr.errors import ExcalibrError
 
 __all__ = ["in_own_words", "words_of"]
 
-_SAME = {"user": "user_column", "item": "item_column", "rating": "rating_column", "categories": "category_column"}
+_SAME = {
+    **{name: f"{name}_column" for name in ("user", "item", "items_item", "rating", "category")},
+    "categories": "category_column",
+}
 """Names in the library whose option is called otherwise."""
 
 

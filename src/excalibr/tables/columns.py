@@ -12,6 +12,7 @@ from excalibr._messages import Message, Option
 from excalibr.errors import InputError
 from excalibr.frames import Frame, missing_column
 from excalibr.settings import option
+from excalibr.tables.ids import read_ids
 
 __all__ = ["OWN_COLUMNS", "USUAL", "ColumnNames", "usual_columns"]
 
@@ -102,6 +103,11 @@ class ColumnNames:
         """The column of a frame that has a role, as an Arrow array."""
         return frame.column(self.column(role, frame.name, frame.columns), role)
 
+    def read_ids(self, frame: Frame, role: str) -> Any:
+        """The same as ids that can be compared and sorted."""
+        name = self.column(role, frame.name, frame.columns)
+        return read_ids(frame.column(name, role), f"column {name!r} of {frame.name}")
+
     def option_for(self, role: str, table: str) -> str:
         """The option that names this column of this table and leaves others as they are."""
         own = _own_option(role, table)
@@ -148,7 +154,7 @@ def _own_option(role: str, table: str) -> str:
 
 
 def _plain(name: str) -> str:
-    return "".join(letter for letter in name.lower() if letter not in "_- ")
+    return "".join(letter for letter in str(name).lower() if letter not in "_- ")
 
 
 def _several(role: str, table: str, usual: list[str], keyword: str) -> Message:

@@ -14,7 +14,7 @@ from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain
 from excalibr.frames import Frame, read_frame
 from excalibr.problem import Attribute
-from excalibr.tables.ids import encode, labels_of, read_ids, valid
+from excalibr.tables.ids import encode, labels_of, valid
 from excalibr.tables.labels import guess_separator, marks_in
 from excalibr.tables.options import GUESS, Tables
 
@@ -103,7 +103,7 @@ def read_items(table: Any, options: Tables) -> Items:
     category has the category ``(none)``.
     """
     frame = read_frame(table, "items")
-    ids, places = encode(read_ids(options.read(frame, "item_id")))
+    ids, places = encode(options.read_ids(frame, "item_id"))
     if not len(ids):
         raise InputError(explain("items", "are empty", "have at least one row with an item"))
     single = isinstance(options.category, str)
@@ -147,7 +147,7 @@ def _read_attribute(
     weights = weights_in(frame, options)
     values = _plain(frame.column(column, "category"))
     separator = _separator(values, options)
-    rows, labels = _pairs(values, separator)
+    rows, labels = _pairs(values, separator, f"column {column!r} of {frame.name}")
     there = (places[rows] >= 0) & valid(labels) & (weights[rows] > 0)
     owners = places[rows[there]]
     without = np.setdiff1d(np.arange(len(ids)), owners)
@@ -194,7 +194,7 @@ def _plain(column: Any) -> Any:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _pairs(column: Any, separator: str | None) -> tuple[Integers, Any]:
+def _pairs(column: Any, separator: str | None, what: str) -> tuple[Integers, Any]:
     """The row and the label of each pair of item and category; a row without any has none or a null."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -203,9 +203,9 @@ def _pairs(column: Any, separator: str | None) -> tuple[Integers, Any]:
     if separator is not None:
         column = pc.split_pattern(column, separator)
     if not (kind.is_list(column.type) or kind.is_large_list(column.type) or kind.is_fixed_size_list(column.type)):
-        return np.arange(len(column)), labels_of(column)
+        return np.arange(len(column)), labels_of(column, what)
     rows = np.asarray(pc.list_parent_indices(column), dtype=np.int64)
-    return rows, labels_of(pc.list_flatten(column))
+    return rows, labels_of(pc.list_flatten(column), what)
 
 
 def _kind_of_text(kind: Any) -> bool:

@@ -12,7 +12,7 @@ from excalibr.frames import Frame, read_frame
 from excalibr.positions import raw_weights
 from excalibr.settings import Settings
 from excalibr.tables.candidates import Candidates
-from excalibr.tables.ids import codes_in, matched, read_ids
+from excalibr.tables.ids import codes_in, matched
 from excalibr.tables.items import Items, numbers_of, weights_in
 from excalibr.tables.options import Tables
 from excalibr.tables.wanted import owners_of
@@ -99,5 +99,5 @@ def _attention(frame: Frame, options: Tables, settings: Settings) -> Floats:
 
 
 def _items_of(frame: Frame, items: Items, options: Tables) -> Integers:
-    ids = read_ids(options.read(frame, "item_id"))
+    ids = options.read_ids(frame, "item_id")
     return codes_in(*matched(ids, items.ids, "item_id", (frame.name, "items")))

@@ -18,7 +18,7 @@ from excalibr.batch import Status
 from excalibr.errors import InputError, explain
 from excalibr.frames import Frame, read_frame
 from excalibr.problem import Attribute
-from excalibr.tables.ids import codes_in, labels_of, matched, read_ids
+from excalibr.tables.ids import codes_in, labels_of, matched
 from excalibr.tables.items import Items, numbers_of
 from excalibr.tables.options import Tables
 from excalibr.targets import recency_weights, shares_of
@@ -108,7 +108,7 @@ def _settle(given: _Given, prior: Floats | None, strength: float) -> tuple[Float
             sums = sums + pseudo[:, None] * prior
             known = (sums > 0).any(axis=1)
         shares = shares_of(sums)
-        return shares, shares, ~known
+        return shares, shares, np.asarray(~known)
     if strength:
         raise InputError(explain("strength", f"is {strength}", "be 0 where targets are bands"))
     if prior is None:
@@ -155,7 +155,7 @@ def _frame(given: Any, name: str, options: Tables) -> Frame:
 def _history_sums(users: Any, items: Items, options: Tables) -> tuple[Floats, Integers]:
     frame = read_frame(options.history, "history")
     owners = owners_of(users, frame, options)
-    item_ids = read_ids(options.read(frame, "item_id"))
+    item_ids = options.read_ids(frame, "item_id")
     places = codes_in(*matched(item_ids, items.ids, "item_id", ("history", "items")))
     weights = _history_weights(frame, owners, places, options)
     kept = _in_order(owners, places, weights)
@@ -243,7 +243,7 @@ def _labels(frame: Frame, attribute: Attribute, items: Items, options: Tables) -
     at = [each.name for each in items.parts].index(attribute.name)
     names = [own] if own else [name for name in (*known[at : at + 1], "category") if name in frame.columns]
     column = frame.column(names[0], f"{frame.name}_category") if names else options.read(frame, "category")
-    return codes_in(labels_of(column), items.categories[attribute.columns])
+    return codes_in(labels_of(column, f"categories of {frame.name}"), items.categories[attribute.columns])
 
 
 def _required_weights(frame: Frame, options: Tables) -> Floats:
@@ -281,7 +281,7 @@ def _own(frame: Frame, name: str, owners: Integers, users: int) -> Floats | None
 
 def owners_of(users: Any, frame: Frame, options: Tables) -> Integers:
     """Each row's user, by number; −1 for one who is not among these."""
-    ids = read_ids(options.read(frame, "user_id"))
+    ids = options.read_ids(frame, "user_id")
     return codes_in(*matched(ids, users, "user_id", (frame.name, "candidates")))
 
 
@@ -294,7 +294,7 @@ def _moments(column: Any, name: str) -> Floats:
     """Numbers as they are, dates and times in seconds."""
     import pyarrow as pa
 
-    if pa.types.is_temporal(column.type):
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         stamps = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())
         return numbers_of(stamps, name, "history") / 1e6
     return numbers_of(column, name, "history")
