@@ -16,30 +16,35 @@ __all__ = ["said_of_users", "tell_understood", "tell_warnings"]
 
 ROLES = {
     "candidates": ("user_id", "item_id", "score"),
-    "items": ("item_id", "category"),
+    "items": ("item_id",),
     "history": ("user_id", "item_id"),
-    "targets": ("user_id", "category"),
     "users": ("user_id",),
-    "prior": ("category",),
     "pinned": ("user_id", "item_id"),
     "shown": ("user_id", "item_id"),
 }
-"""The columns that are found by their usual names, by table."""
+"""The columns that a table must have, by table."""
 
 
 def tell_understood(items: Items, users: str, sources: Iterable[Source], options: Tables) -> None:
-    """One line on standard error: categories, users, and what nobody named."""
-    several = not isinstance(options.category, str)
+    """One line on standard error: categories, users, and what nobody named; an error where a column is not there."""
     dialects = []
     for source in sources:
         dialects += source.dialects
-        for role in ROLES[source.name]:
-            if not (role == "category" and several):
-                options.find(role, source.name, source.schema.names)
-        if source.name == "history" and options.half_life is not None:
-            options.find("timestamp", "history", source.schema.names)
+        _find_columns(source, items, options)
     said = "; ".join([items_text(items.columns), users, *options.recognised_text(), *dialects])
     typer.echo(f"excalibr: {said}.", err=True)
+
+
+def _find_columns(source: Source, items: Items, options: Tables) -> None:
+    columns = source.schema.names
+    for role in ROLES.get(source.name, ()):
+        options.column(role, source.name, columns)
+    if source.name == "history" and options.half_life is not None:
+        options.column("timestamp", "history", columns)
+    if source.name == "targets":
+        options.find("user_id", "targets", columns)
+    if source.name in ("targets", "prior") and not {items.columns[0].name, "category"} & set(columns):
+        options.find("category", source.name, columns)
 
 
 def tell_warnings(items: Items, reranker: Reranker, own_slots: bool, words: CommandWords) -> None:
