@@ -50,5 +50,6 @@ def words_of(command: Callable[..., None]) -> CommandWords:
 
 def _flag(name: str, info: OptionInfo) -> str:
     """Of several ways to write an option the first, or its letter where that is all of its name."""
-    written = info.param_decls or (f"--{name.replace('_', '-')}",)
+    first = (info.default,) if isinstance(info.default, str) else ()  # typer keeps the first flag there
+    written = (*first, *(info.param_decls or ())) or (f"--{name.replace('_', '-')}",)
     return f"-{name}" if f"-{name}" in written else written[0]

@@ -76,7 +76,7 @@ class ColumnNames:
         own = getattr(self, _own_option(role, table), None)
         if own is not None:
             if own not in columns:
-                raise InputError(missing_column(own, table, columns, _own_option(role, table)))
+                raise InputError(missing_column(own, table, columns, _own_option(role, table), role))
             return str(own)
         asked = getattr(self, role)
         named = isinstance(asked, str) and asked != _DEFAULTS[role]
