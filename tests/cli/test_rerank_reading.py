@@ -26,7 +26,7 @@ UNDERSTOOD = "excalibr: 2 categories in `category`; 2 users; 2 slots of 4 candid
 
 
 def rerank(
-    folder: Path, candidates: Any = CANDIDATES, items: Any = ITEMS, history: Any = HISTORY, *more: str
+    folder: Path, candidates: Any = CANDIDATES, items: Any = ITEMS, history: Any = HISTORY, *more: Any
 ) -> Result:
     """The command on these tables: Arrow tables are written as CSV, paths are read as they are."""
     paths = {}

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from excalibr._arrays import numbers
 from excalibr._files import ENDINGS, dialect_of, kind_of, read_table
-from excalibr._messages import Message, Option
 from excalibr.datasets import (
     Attribute,
     Interactions,
@@ -25,6 +24,7 @@ from excalibr.datasets import (
     positives,
 )
 from excalibr.errors import InputError, explain
+from excalibr.frames import missing_column
 from excalibr.tables import Items, Note, Tables, items_text, read_items, review_items
 from excalibr.tables.columns import usual_columns
 from excalibr.tables.options import GUESS
@@ -181,9 +181,8 @@ def _names(table: Any, path: Path, wanted: Mapping[str, str]) -> list[str]:
         keyword = option.partition(" ")[0]
         usual = usual_columns(_ROLES.get(keyword, ""), table.column_names)
         if name not in table.column_names and (name != _DEFAULTS.get(keyword) or len(usual) != 1):
-            near = usual[0] if usual else ...
-            hint = Message(f"columns are {table.column_names}; pass ", Option(keyword, near), ".")
-            raise InputError(explain(str(path), f"has no column {name!r}", "have it", hint))
+            nearest = usual[0] if usual else ""
+            raise InputError(missing_column(name, str(path), table.column_names, keyword, nearest))
         found.append(name if name in table.column_names else usual[0])
     return found
 

@@ -15,7 +15,7 @@ import typer
 from excalibr._messages import CommandWords
 from excalibr.reranker import Reranker
 from excalibr.tables import Tables
-from excalibr.tables.columns import OWN_COLUMNS
+from excalibr.tables.columns import OWN_COLUMNS, ColumnNames
 
 __all__ = ["PATHS", "WORDS", "with_options"]
 
@@ -32,7 +32,10 @@ WORDS = CommandWords(
 )
 """How the command writes the options of :class:`Reranker` and :class:`Tables`."""
 
-_PANELS = dict.fromkeys(OWN_COLUMNS, "Columns that one table calls otherwise")
+_PANELS = {
+    **dict.fromkeys((each.name for each in dataclasses.fields(ColumnNames)), "Columns, in all tables"),
+    **dict.fromkeys(OWN_COLUMNS, "Columns that one table calls otherwise"),
+}
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
