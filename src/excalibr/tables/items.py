@@ -150,7 +150,7 @@ def _read_attribute(
     rows, labels = _pairs(values, separator, f"column {column!r} of {frame.name}")
     there = (places[rows] >= 0) & valid(labels) & (weights[rows] > 0)
     owners = places[rows[there]]
-    without = np.setdiff1d(np.arange(len(ids)), owners)
+    without = np.flatnonzero(np.bincount(owners, minlength=len(ids)) == 0)
     categories, codes = encode(_joined(labels, there, len(without)))
     owners, shares = np.append(owners, without), np.append(weights[rows[there]], np.ones(len(without)))
     shape = (len(ids), len(categories))
