@@ -41,6 +41,11 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
     bound_ = bound_at(program, oracle, prices, order);
     std::size_t newest = master.add(program, centred_scores, order);
     if (was_empty) alive = master.resume(program.penalties, start.factor, worth_adding_, false);
+    if constexpr (!is_simplex<Master>)
+        if (!was_empty && !master.is_new(newest)) {  // a ranking has one weight, and not two
+            master.drop_last();
+            newest = Master::none;
+        }
     Effort effort{Status::stalled, 1, 0};
     std::size_t confirmations = 0;
     while (alive) {

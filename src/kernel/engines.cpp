@@ -56,6 +56,16 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
         answer.effort = {answer.effort.status, second_.effort.sorts, second_.effort.steps};
 }
 
+void Engines::solve_by(Engine engine, const Program& program, const Limits& limits, Answer& answer) {
+    load(program, limits);
+    if (engine == Engine::simplex)
+        solve_by_columns(program, limits, simplex_, engine, nullptr, answer);
+    else if (engine == Engine::interior)
+        solve_by_columns(program, limits, interior_, engine, nullptr, answer);
+    else
+        solve_by_proximal_method(program, limits, answer);
+}
+
 void Engines::load(const Program& program, const Limits& limits) {
     scaled_.load_structure(program, scratch_);
     scaled_.load_objective(program, curve_tolerance(program, limits));

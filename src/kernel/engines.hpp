@@ -33,6 +33,9 @@ class Engines {
     // Solve a program from nothing.
     void solve(const Program& program, const Limits& limits, Answer& answer);
 
+    // The same by one engine alone, which must be able to: no other goes on where it stalls.
+    void solve_by(Engine engine, const Program& program, const Limits& limits, Answer& answer);
+
     // Solve the same program at other gains and slopes, one after the other, each from all that was found before. `scores`
     // are what the gains are multiples of. `begin` forgets what was found; `first_prices` may be empty.
     void begin_sweep(const Program& program);

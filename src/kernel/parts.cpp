@@ -1,5 +1,5 @@
 // `excalibr._kernel_parts`: parts of the kernel bound one by one, so that tests can hold each against an oracle.
-#include "bindings.hpp"
+#include "parts.hpp"
 
 #include "digest.hpp"
 #include "order.hpp"
@@ -23,6 +23,32 @@ nb::object sort_best(const RealArray& keys, std::size_t count, const IntegerArra
     SortScratch scratch;
     scratch.resize(keys.size);
     excalibr::sort_best(reals(keys), count, sorted, scratch);
+    return to_numpy(Indices(sorted));
+}
+
+double key_at_rank(const RealArray& keys, std::size_t rank) {
+    require(1 <= rank && rank <= keys.size, "a rank is from 1 to the number of keys");
+    std::vector<Index> places(keys.size);
+    return excalibr::key_at_rank(reals(keys), rank, places);
+}
+
+// The order after the sort, whose first `count` are the ranking.
+nb::object best_ranking(const RealArray& keys, std::size_t count, const IntegerArray& group_of, const IntegerArray& limits,
+                        const IntegerArray& order) {
+    require(count <= keys.size && order.size == keys.size, "an order is a permutation, of at least as many as are asked");
+    require(group_of.size == (limits.size ? keys.size : 0), "every candidate has a group or none");
+    std::vector<std::int32_t> groups;
+    for (const std::int64_t group : group_of.span()) {
+        require(-1 <= group && group < static_cast<std::int64_t>(limits.size), "a group is out of range");
+        groups.push_back(static_cast<std::int32_t>(group));
+    }
+    const std::vector<Index> group_limits = indices(limits);
+    std::vector<Index> sorted = indices(order, keys.size);
+    SortScratch scratch;
+    scratch.resize(keys.size);
+    RankingOracle oracle;
+    oracle.reset(groups, group_limits);
+    oracle.best_ranking(reals(keys), count, sorted, scratch);
     return to_numpy(Indices(sorted));
 }
 
@@ -51,5 +77,11 @@ NB_MODULE(_kernel_parts, module) {
     module.attr("SOURCE_DIGEST") = excalibr::source_digest();
     module.def("sort_descending", &sort_descending);
     module.def("sort_best", &sort_best);
+    module.def("key_at_rank", &key_at_rank);
+    module.def("best_ranking", &best_ranking);
     bind_penalty(module);
+    bind_programs(module);
+    bind_masters(module);
+    bind_presolve(module);
+    excalibr::bind_search(module);
 }

@@ -1,0 +1,136 @@
+"""Every engine by itself on the same small programs, against the literal program over all rankings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from excalibr._types import Floats, Integers
+from tests.kernel.programs import ABOVE, BELOW, GENTLE_SLOPES, Arrays, best_lottery, programs
+
+parts = pytest.importorskip("excalibr._kernel_parts", reason="built by `make`, not in wheels")
+
+CHOSEN, SIMPLEX, PROXIMAL, INTERIOR = range(4)
+CONVERGED = 0
+NO_LIMIT = -1
+
+
+class Answer(NamedTuple):
+    lottery: tuple[Integers, Floats]
+    prices: Floats
+    objective: float
+    bound: float
+    gap: float
+    engine: int
+    status: int
+    sorts: int
+    steps: int
+
+
+@given(programs())
+@settings(max_examples=200)
+def test_what_the_kernel_chooses_is_the_optimum_of_the_literal_program(program: Arrays) -> None:
+    answer = solved(program, CHOSEN)
+    check_answer(program, answer)
+    assert answer.status == CONVERGED
+
+
+@pytest.mark.parametrize("engine", [SIMPLEX, PROXIMAL, INTERIOR])
+@given(program=programs(slopes=GENTLE_SLOPES))
+def test_each_engine_finds_the_optimum_by_itself(engine: int, program: Arrays) -> None:
+    answer = solved(program, engine)
+    check_answer(program, answer)
+    assert answer.engine == engine
+    assert answer.gap <= 1e-5 * program.unit  # each by itself comes close; together they reach the tolerance
+
+
+@pytest.mark.parametrize("engine", [CHOSEN, SIMPLEX, INTERIOR])
+@given(program=programs(grouped=True, slopes=GENTLE_SLOPES))
+def test_limits_of_groups_are_kept_and_what_is_left_is_optimal(engine: int, program: Arrays) -> None:
+    answer = solved(program, engine)
+    allowed = {tuple(ranking) for ranking in program.rankings().tolist()}
+    assert {tuple(ranking) for ranking in answer.lottery[0].tolist()} <= allowed
+    check_answer(program, answer)
+    assert answer.gap <= 1e-5 * program.unit
+
+
+@given(programs(curved=True))
+@settings(max_examples=200)
+def test_both_engines_for_kl_agree(program: Arrays) -> None:
+    chosen, proximal, interior = (solved(program, engine) for engine in (CHOSEN, PROXIMAL, INTERIOR))
+    for answer in (chosen, proximal, interior):
+        check_lottery(program, answer)
+        assert answer.gap <= 1e-6 * program.unit
+        assert answer.objective == pytest.approx(program.objective(*answer.lottery), abs=1e-10 * program.unit)
+    assert chosen.status == CONVERGED or chosen.gap <= 1e-13 * program.unit  # nearer than rounding
+    assert proximal.objective == pytest.approx(interior.objective, abs=2e-6 * program.unit)
+
+
+@given(programs(), st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.9]), min_size=1, max_size=5))
+def test_a_sweep_over_trade_offs_ends_where_each_solve_ends(program: Arrays, trade_offs: list[float]) -> None:
+    sweep, nowhere = parts.Sweep(program.of(parts)), np.empty(0)
+    for trade_off in trade_offs:
+        table = program.penalties.copy()
+        table[:, BELOW : ABOVE + 1] *= trade_off
+        own = replace(program, gains=(1 - trade_off) * program.gains, penalties=table)
+        found = sweep.solve(own.of(parts), program.gains, 1 - trade_off, nowhere, 1e-9, NO_LIMIT)
+        check_answer(own, Answer(*found))
+
+
+@given(programs(), st.integers(1, 3), st.sampled_from([CHOSEN, SIMPLEX, PROXIMAL, INTERIOR]))
+def test_a_solve_that_is_cut_short_is_a_lottery_with_its_own_gap(program: Arrays, sorts: int, engine: int) -> None:
+    answer = solved(program, engine, sorts)
+    check_lottery(program, answer)
+    best = best_lottery(*program.effects(program.rankings()), program.penalties)
+    assert answer.objective <= best + 1e-7 * program.unit <= answer.bound + 2e-7 * program.unit
+    assert answer.sorts <= max(sorts, 1) + (engine == PROXIMAL or engine == CHOSEN)
+
+
+@given(programs(), st.permutations(range(6)))
+def test_the_order_of_the_candidates_does_not_matter(program: Arrays, shuffled: list[int]) -> None:
+    order = [place for place in shuffled if place < program.n]
+    other = replace(program, gains=program.gains[order], rows=program.rows[order])
+    assert solved(program, CHOSEN).objective == pytest.approx(solved(other, CHOSEN).objective, abs=1e-8 * program.unit)
+
+
+def test_an_engine_that_cannot_is_refused() -> None:
+    table = np.array([[0.5, 0.5, 1.0, 1.0, 0.01, 0.0]])
+    nobody = np.empty(0, dtype=np.int64)
+    program = Arrays(np.arange(3.0), np.ones((3, 1)), table, np.ones(1), nobody, nobody)
+    with pytest.raises(ValueError, match="straight penalties"):
+        solved(program, SIMPLEX)
+    with pytest.raises(ValueError, match="knows no groups"):
+        solved(replace(program, group_of=np.zeros(3, dtype=np.int64), group_limits=np.ones(1, dtype=np.int64)), PROXIMAL)
+    with pytest.raises(ValueError, match="three engines"):
+        solved(program, 4)
+
+
+def solved(program: Arrays, engine: int, max_sorts: int = NO_LIMIT) -> Answer:
+    found: Any = parts.solve_program(program.of(parts), engine, 1e-9, max_sorts)
+    return Answer(*found)
+
+
+def check_answer(program: Arrays, answer: Answer) -> None:
+    """A lottery whose objective is that of the literal program, with a gap that its prices prove."""
+    check_lottery(program, answer)
+    rounding = 1e-11 * program.unit
+    assert answer.objective == pytest.approx(program.objective(*answer.lottery), abs=rounding)
+    assert answer.bound == pytest.approx(program.bound(answer.prices), abs=rounding)
+    assert answer.gap == pytest.approx(max(answer.bound - answer.objective, 0.0), abs=rounding)
+    best = best_lottery(*program.effects(program.rankings()), program.penalties)
+    assert answer.objective == pytest.approx(best, abs=answer.gap + 1e-7 * program.unit)
+
+
+def check_lottery(program: Arrays, answer: Answer) -> None:
+    rankings, weights = answer.lottery
+    assert 1 <= len(weights) <= program.r + 1
+    assert (weights > 0).all()
+    assert (np.diff(weights) <= 0).all()
+    assert weights.sum() == pytest.approx(1.0, abs=1e-12)
+    assert all(len(set(ranking)) == program.k for ranking in rankings.tolist())
+    assert len({tuple(ranking) for ranking in rankings.tolist()}) == len(weights), "a ranking comes twice"
