@@ -242,7 +242,8 @@ def _labels(frame: Frame, attribute: Attribute, items: Items, options: Tables) -
     known = [column.name for column in items.columns]
     at = [each.name for each in items.parts].index(attribute.name)
     names = [own] if own else [name for name in (*known[at : at + 1], "category") if name in frame.columns]
-    column = frame.column(names[0], f"{frame.name}_category") if names else options.read(frame, "category")
+    keyword = options.option_for("category", frame.name)
+    column = frame.column(names[0], keyword) if names else options.read(frame, "category")
     return codes_in(labels_of(column, f"categories of {frame.name}"), items.categories[attribute.columns])
 
 

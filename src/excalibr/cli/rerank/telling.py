@@ -61,6 +61,7 @@ def said_of_users(scanned: Scan, k: int | None) -> str:
     if not scanned.is_sorted or not scanned.users:
         return f"{rows:,} candidates" + (f" for {k:,} slots a user" if k else "")
     candidates = rows / scanned.users
-    about = f"{'' if candidates == round(candidates) else 'about '}{candidates:,.0f}"
+    whole = candidates == round(candidates)
+    about = f"{candidates:,.0f}" if whole else f"about {candidates:,.{0 if candidates > 10 else 1}f}"
     slots = f"{min(k, round(candidates)):,} slots of {about} candidates" if k else f"{about} candidates and slots"
     return f"{scanned.users:,} users; {slots}"
