@@ -309,9 +309,10 @@ def test_the_history_counts_by_weight_and_by_age() -> None:
 
 def test_a_mistyped_column_is_answered_with_the_columns_there_are() -> None:
     with pytest.raises(InputError) as raised:
-        RERANKER.rerank(CANDIDATES.rename_columns(["user", "item_id", "pred"]), ITEMS, targets={"a": 1})
+        RERANKER.rerank(CANDIDATES.rename_columns(["users", "item_id", "pred"]), ITEMS, targets={"a": 1})
     assert str(raised.value) == (
-        "column 'user_id' not found in candidates. Hint: columns are ['user', 'item_id', 'pred']; pass user_id='user'."
+        "column 'user_id' not found in candidates. Hint: columns are ['users', 'item_id', 'pred']; "
+        "pass user_id='users'."
     )
 
 
@@ -343,7 +344,7 @@ def test_an_empty_table_gives_an_empty_one_with_the_same_columns() -> None:
         ({"targets": {"a": -1}}, "targets: have a negative weight"),
         ({"targets": {"z": 1}}, "targets: have no weight on a category that an item has.*categories are"),
         ({"targets": {"a": 1}, "strength": 2}, "strength: is 2 without a prior"),
-        ({"targets": {"a": 1}, "users": CANDIDATES}, "neither column 'trade_off' nor 'k' found in users"),
+        ({"targets": {"a": 1}, "users": CANDIDATES}, "users: has the columns .*, must have 'trade_off' or 'k'"),
         ({"targets": {"a": 1}, "usr_id": "user"}, "option: is 'usr_id'.*did you mean 'user_id'"),
     ],
 )

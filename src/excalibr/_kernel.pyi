@@ -1,4 +1,7 @@
-# What src/kernel/bindings.cpp binds. Arrays must be contiguous, of float64 or int64, and may be read-only.
+# What src/kernel/bindings.cpp and bindings_solver.cpp bind. Arrays must be contiguous, of float64 or int64, and may be
+# read-only.
+from typing import Any
+
 from excalibr._types import Floats, Integers
 
 SOURCE_DIGEST: str
@@ -36,3 +39,32 @@ def marginal_order(
     gains: Floats, indptr: Integers, indices: Integers, values: Floats, n_categories: int, slots: int, trade_off: float
 ) -> Integers:
     """Select ``slots`` candidates in turn, by gain − λ·(largest overlap with one chosen before)."""
+
+class Questions:
+    """The questions of many users, as a tuple of arrays and numbers; `excalibr.solver.questions` makes it."""
+
+    def __init__(self, arrays: tuple[Any, ...]) -> None: ...
+    def __len__(self) -> int: ...
+    def cancel(self) -> None:
+        """Make the ranges that are under way end before their next user."""
+
+def solve_range(questions: Questions, first: int, last: int) -> tuple[Any, ...]:
+    """Solve the users first … last − 1: places, weights, counts, prices, gaps, and what describes each solve."""
+
+def solve_user(questions: Questions, user: int) -> tuple[Any, ...]:
+    """Solve one user: rankings, weights, prices, gap, and what describes the solve."""
+
+def measure_range(
+    questions: Questions, places: Integers, weights: Floats, counts: Integers, first: int, last: int
+) -> Floats:
+    """(users, 6) what the lotteries of a range of users are worth."""
+
+class Curve:
+    """One user's solves at any trade-offs, each from what the ones before found."""
+
+    def __init__(self, questions: Questions, user: int) -> None: ...
+    def solve(
+        self, trade_off: float, tolerance: float, max_sorts: int, prices: Floats | None
+    ) -> tuple[tuple[Any, ...], float, float]: ...
+    def gap_at(self, trade_off: float, rankings: Integers, weights: Floats, prices: Floats) -> float: ...
+    def relevance_floor(self, loss: float) -> float: ...

@@ -13,15 +13,19 @@
     ExcalibrWarning (UserWarning)
     ├── BatchWarning                  some users of a batch or a table could not be calibrated; says how many and why
     ├── GapWarning                    a solve stopped before its tolerance; the policy is valid, its gap was proven
+    ├── TableWarning                  a table reads as what was hardly meant; says which option would change that
     └── TruncationWarning             as many slots as candidates: a re-ranker can do little there
 
-Messages read *what* · must be · got · where · hint; :func:`explain` and :func:`unknown_name` write them.
+Messages read *what* · must be · got · where · hint; :func:`explain` and :func:`unknown_name` write them. A
+:class:`Message` remembers the options that it names, so that the command line can say them in its own words.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+
+from excalibr._messages import Message, Option
 
 __all__ = [
     "BatchWarning",
@@ -34,6 +38,7 @@ __all__ = [
     "InputTypeError",
     "MissingExtraError",
     "SolverError",
+    "TableWarning",
     "TruncationWarning",
     "explain",
     "missing_extra",
@@ -43,6 +48,11 @@ __all__ = [
 
 class ExcalibrError(Exception):
     """Base of every error that excalibr raises on purpose."""
+
+    def __str__(self) -> str:
+        # The message itself where there is one: whoever keeps str(error) can still have it in the command's words.
+        given = self.args[0] if len(self.args) == 1 else None
+        return given if isinstance(given, Message) else super().__str__()
 
 
 class InputError(ExcalibrError, ValueError):
@@ -81,17 +91,22 @@ class GapWarning(ExcalibrWarning):
     """A solve stopped before it reached its tolerance."""
 
 
+class TableWarning(ExcalibrWarning):
+    """A table reads as something that was hardly meant."""
+
+
 class TruncationWarning(ExcalibrWarning):
     """There are no more candidates than slots."""
 
 
-def explain(argument: str, found: str, must: str, hint: str = "") -> str:
-    """One message in the house's form.
+def explain(argument: str, found: str, must: str, hint: str = "") -> Message:
+    """One message in the house's form; each part may be a :class:`Message`, and the argument is an option if it is not.
 
-    >>> explain("k", "is 0", "be at least 1", "pass k=10 for a slate of ten.")
+    >>> explain("k", "is 0", "be at least 1", Message("pass ", Option("k", 10), " for a slate of ten."))
     'k: is 0, must be at least 1. Hint: pass k=10 for a slate of ten.'
     """
-    return f"{argument}: {found}, must {must}." + (f" Hint: {hint}" if hint else "")
+    name = Option(argument) if argument.isidentifier() and not isinstance(argument, Message) else argument
+    return Message(name, ": ", found, ", must ", must, ".", *((" Hint: ", hint) if hint else ()))
 
 
 def unknown_name(argument: str, name: object, known: Iterable[str]) -> InputError:

@@ -13,10 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._messages import Message, Option, Wording
 from excalibr._types import Integers
 from excalibr.errors import InputError, InputTypeError, explain, missing_extra
 
-__all__ = ["Frame", "read_frame"]
+__all__ = ["Frame", "missing_column", "read_frame"]
+
+DELIMITERS = (";", "\t", "|", ",")
+"""What stands in a header that was read as one column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,11 @@ def read_frame(table: Any, name: str) -> Frame:
 
     _arrow_package()
     try:
-        return Frame(name, nw.from_native(table, eager_only=True))
+        frame = Frame(name, nw.from_native(table, eager_only=True))
+        twice = [each for number, each in enumerate(frame.columns) if each in frame.columns[:number]]
+    except nw.exceptions.DuplicateError as error:
+        found = " ".join(str(error).split())
+        raise InputError(explain(name, f"have columns twice ({found})", "have each column once")) from error
     except TypeError as error:
         if hasattr(table, "__arrow_c_stream__"):
             return Frame(name, nw.from_arrow(table, backend="pyarrow"))
@@ -64,18 +72,30 @@ def read_frame(table: Any, name: str) -> Frame:
         found = f"is a {type(table).__module__}.{type(table).__qualname__}"
         must = "be a table of pandas, Polars or PyArrow, or have an Arrow stream"
         raise InputTypeError(explain(name, found, must, hint)) from error
+    if twice:
+        raise InputError(explain(name, f"have the column {twice[0]!r} twice", "have each column once"))
+    return frame
 
 
-def missing_column(name: str, table: str, columns: Sequence[str], keyword: str) -> str:
-    """The message for a column that is not there.
+def missing_column(name: str, table: str, columns: Sequence[str], keyword: str, role: str = "") -> Message:
+    """The message for a column that is not there, with the option that names another.
 
-    >>> missing_column("score", "candidates", ["user", "item", "scores"], "score")
-    "column 'score' not found in candidates. Hint: columns are ['user', 'item', 'scores']; pass score='scores'."
+    ``role`` is what the column is for, where that is not its name.
+
+    >>> missing_column("score", "candidates", ["user", "item", "scoring"], "score")
+    "column 'score' not found in candidates. Hint: columns are ['user', 'item', 'scoring']; pass score='scoring'."
     """
-    near = difflib.get_close_matches(name, columns, n=1, cutoff=0.4)
-    return f"column {name!r} not found in {table}. Hint: columns are {list(columns)}; pass {keyword}=" + (
-        f"{near[0]!r}." if near else "… to name yours."
-    )
+    not_found = f"column {name!r} not found in {table}. Hint: "
+    between = [mark for mark in DELIMITERS if len(columns) == 1 and mark in str(columns[0])]
+    if between:
+        way = Wording(f"with sep={between[0]!r}", f"from a CSV file, where {between[0]!r} is seen as the delimiter")
+        return Message(not_found, f"it has a single column, {columns[0]!r}; read it ", way, ".")
+    near = [each for each in (role, name) if each in columns]
+    near += difflib.get_close_matches(name, map(str, columns), n=1, cutoff=0.4)
+    listed = f"columns are {list(columns)}; pass "
+    if not near:
+        return Message(not_found, listed, Option(keyword, ...), " to name yours.")
+    return Message(not_found, listed, Option(keyword, near[0]), ".")
 
 
 def _arrow(series: Any, what: str) -> Any:

@@ -10,6 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from excalibr._messages import Message, Option
 from excalibr.errors import InputError, explain, unknown_name
 from excalibr.policy import Policy
 from excalibr.problem import Limits, Problem
@@ -55,6 +56,7 @@ def apply(name: str, problem: Problem, limits: Limits | None = None) -> Policy:
     if not isinstance(name, str) or name not in METHODS:
         raise unknown_name("method", name, METHODS)
     if problem.terms is not None and name != "excalibr":
-        hint = "method='excalibr' takes every option; the others one attribute, a distribution and the L1 divergence."
+        others = " takes every option; the others one attribute, a distribution and the L1 divergence."
+        hint = Message(Option("method", "excalibr"), others)
         raise InputError(explain("method", f"is {name!r}", "be 'excalibr' for what is asked beyond the paper", hint))
     return METHODS[name](problem, limits or Limits())

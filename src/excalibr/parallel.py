@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from excalibr._messages import Message, Wording
 from excalibr.errors import InputError, explain
 
 __all__ = ["Advance", "checked_threads", "over_ranges", "progress_bar"]
@@ -55,7 +56,8 @@ def checked_threads(threads: int | None) -> int:
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise InputError(explain("threads", f"is {threads!r}", "be a whole number of at least 1, or None"))
+        must = Message("be a whole number of at least 1", Wording(", or None", ""))
+        raise InputError(explain("threads", f"is {threads!r}", must))
     return int(threads)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from excalibr.reranker import Reranker
 from excalibr.settings import read_settings
-from excalibr.tables import Tables, read_items
+from excalibr.tables import Tables, read_items, review_items, warn_all
 
 __all__ = ["RerankBatch"]
 
@@ -43,6 +43,7 @@ class RerankBatch:
         self._tables = {name: value for name, value in options.items() if name not in names}
         self._reranker = read_settings(Reranker, {"threads": 1, **ranking})
         self._items = read_items(items, read_settings(Tables, self._tables))
+        warn_all(review_items(self._items), stacklevel=2)
         self._day = day
 
     def __call__(self, batch: Any) -> Any:

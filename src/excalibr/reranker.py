@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Hashable
 from contextlib import nullcontext
@@ -11,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from excalibr import seeds
+from excalibr._messages import Message, Option
 from excalibr._types import Floats
 from excalibr.batch import Batch, Beyond, Status, solve_users
 from excalibr.calibration import DEFAULT_TRADE_OFF
 from excalibr.errors import BatchWarning, InputError, explain, unknown_name
 from excalibr.parallel import Advance, checked_threads, progress_bar
-from excalibr.results import Finish, Results, draw_stored
+from excalibr.results import Finish, Results, draw_stored, understood_text
 from excalibr.settings import Settings, option, read_settings
 from excalibr.tables import (
     Candidates,
@@ -29,9 +31,12 @@ from excalibr.tables import (
     read_pinned,
     read_shown,
     read_wanted,
+    warn_all,
 )
 
 __all__ = ["Reranker"]
+
+LOGGER = logging.getLogger("excalibr")
 
 FALLBACKS = ("relevance", "nothing", "error")
 
@@ -97,7 +102,8 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         **tables
             ``history`` or ``targets``; ``users``, ``prior``, ``pinned``, ``shown``; ``strength``, ``half_life``,
             ``separator``; and column names: ``user_id``, ``item_id``, ``score``, ``category`` (a list or a mapping of
-            them for several attributes), ``attribute``, ``weight``, ``low``, ``high``, ``timestamp``, ``rank``.
+            them for several attributes), ``attribute``, ``weight``, ``low``, ``high``, ``timestamp``, ``rank``; for
+            one table alone ``history_user_id``, ``items_item_id``, ….
 
         Returns
         -------
@@ -141,6 +147,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
     ) -> Results:
         """Solve once, to ask for slates, lotteries and a report together; ``results.tally`` says what was not used.
 
+        What was understood of the tables is ``results.understood``, and logged under ``excalibr`` at INFO.
         ``keep`` keeps all rankings for :meth:`Results.lotteries`, ``measured`` what :meth:`Results.report` shows.
         ``items`` may also be what :func:`excalibr.tables.read_items` has read from the same table. ``advance`` is
         called with the number of users that are done, in place of a progress bar.
@@ -152,11 +159,12 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         given = given if seen is None else given.without(seen.owners, seen.items)
         batch = self._batch(given, seen, known, options)
         self._stop_at_bad(batch, given)
+        LOGGER.info("%s", understood_text(options, known, batch))
         finish = Finish(batch, given.keys(), self.seed, day, keep, measured)
         workers, fall_back = checked_threads(self.threads), self.fallback == "relevance"
         with nullcontext(advance) if advance else progress_bar("Re-ranking", batch.users) as done:
             parts = list(solve_users(batch, finish, fall_back=fall_back, threads=workers, advance=done))
-        return Results(options, given, batch, parts)
+        return Results(options, known, given, batch, parts)
 
     def _batch(self, given: Candidates, seen: Seen | None, items: Items, options: Tables) -> Batch:
         """The candidates and what their users want, as one batch."""
@@ -183,10 +191,12 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         if self.fallback == "error" and not batch.good.all():
             at = int(np.argmin(batch.good))
             found = f"user {given.keys()[at]!r} has {Status(batch.statuses[at]).text}"
-            raise InputError(explain("candidates", found, "have only users who can be calibrated", "see fallback=…."))
+            hint = Message("see ", Option("fallback", ...), ".")
+            raise InputError(explain("candidates", found, "have only users who can be calibrated", hint))
 
     def _told(self, results: Results) -> Results:
-        """The results, after one warning about all that could not be used."""
+        """The results, after warnings of what looks wrong, and one about all that could not be used."""
+        warn_all(results.notes, stacklevel=3)
         told = results.tally.text(self.fallback)
         if told:
             warnings.warn(told, BatchWarning, stacklevel=3)

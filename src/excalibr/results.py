@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from excalibr._messages import CommandWords, message_of
 from excalibr._types import Floats, Integers
 from excalibr.batch import Batch, Effort, Lotteries, Status, choose_rankings, measure
+from excalibr.batch.checked import NEVER_RANKED
 from excalibr.frames import read_frame
 from excalibr.solver import ENGINES, STATUSES
-from excalibr.tables import Candidates, Tables
-from excalibr.tables.ids import encode, keys_of, read_ids
+from excalibr.tables import NO_ROOM, Candidates, Items, Note, Tables, items_text, review_items
+from excalibr.tables.ids import encode, keys_of
 from excalibr.tables.items import numbers_of
 
 __all__ = ["REPORT_COLUMNS", "Finish", "Part", "Results", "Tally", "draw_stored"]
@@ -80,9 +82,20 @@ class Results:
     """The answers for one table of candidates; what was asked for when it was solved can be had as tables."""
 
     options: Tables
+    items: Items
     candidates: Candidates
     batch: Batch
     parts: list[Part]
+
+    @property
+    def understood(self) -> str:
+        """One line on what the tables hold, as they were read."""
+        return understood_text(self.options, self.items, self.batch)
+
+    @property
+    def notes(self) -> list[Note]:
+        """What to warn of: categories that look wrong, and slots that leave nothing to choose."""
+        return [*review_items(self.items), *([NO_ROOM] if self._no_room() else [])]
 
     def slates(self) -> Any:
         """One ranking a user: user, rank, item, score and the kept columns."""
@@ -104,8 +117,8 @@ class Results:
         }
         return self._gather(_joined(shown), added, [self.options.ranking, self.options.probability])
 
-    def report(self) -> Any:
-        """A row a user, in the order of the users."""
+    def report(self, words: CommandWords | None = None) -> Any:
+        """A row a user, in the order of the users; reasons in Python's words, or in those of a command."""
         measures = [part.measures for part in self.parts if part.measures is not None]
         table = np.concatenate([np.empty((0, len(MEASURES))), *measures])
         table[self._statuses >= Status.NO_CANDIDATES, 1::2] = np.nan  # no target to deviate from
@@ -113,11 +126,11 @@ class Results:
         gaps = _joined([part.gaps for part in self.parts], float)
         statuses = [Status(code).text for code in self._statuses.tolist()]
         for number, reason in (each for part in self.parts for each in part.reasons.items()):
-            statuses[number] = f"{statuses[number]}: {reason}"
+            statuses[number] = f"{statuses[number]}: {message_of(reason, words)}"
         before = (np.diff(self.batch.starts), self._slots)
         values = (*before, *(column.copy() for column in table.T), gaps, self._counts, *self._effort(), statuses)
         added = dict(zip(REPORT_COLUMNS, values, strict=True))
-        user = self.options.user_id
+        user = self._named("user_id")
         return self.candidates.frame.take(self.candidates.first_rows, [user, *added], added)
 
     def _effort(self) -> tuple[Any, ...]:
@@ -151,11 +164,30 @@ class Results:
         """(users,) how many slots are filled."""
         return np.where(self._counts > 0, self.batch.slots, 0)
 
+    def _no_room(self) -> bool:
+        """Whether nobody named a number of slots, so that every user has as many as candidates."""
+        sizes = np.diff(self.batch.starts)
+        several = sizes > 1
+        return self.batch.settings.k is None and bool(several.any() and (self.batch.slots == sizes)[several].all())
+
+    def _named(self, role: str) -> str:
+        """How the candidates call a column."""
+        return self.options.column(role, "candidates", self.candidates.frame.columns)
+
     def _gather(self, shown: Integers, added: dict[str, Any], after_user: list[str]) -> Any:
         options, frame = self.options, self.candidates.frame
-        first = [options.user_id, *after_user, options.rank, options.item_id, options.score]
+        first = [self._named("user_id"), *after_user, options.rank, self._named("item_id"), self._named("score")]
         others = [name for name in frame.columns if name not in first]
         return frame.take(self.candidates.rows[shown], [*first, *others], added)
+
+
+def understood_text(options: Tables, items: Items, batch: Batch) -> str:
+    """What the tables were understood to hold: categories, users, slots, and columns that nobody named."""
+    sizes = np.diff(batch.starts)
+    slots, candidates = (int(np.median(counts)) if len(counts) else 0 for counts in (batch.slots, sizes))
+    varied = " (median)" if len(np.unique(sizes)) > 1 or len(np.unique(batch.slots)) > 1 else ""
+    counted = f"{batch.users:,} users; {slots:,} slots of {candidates:,} candidates{varied}"
+    return "; ".join([items_text(items.columns), counted, *options.recognised_text()])
 
 
 @dataclass
@@ -187,12 +219,17 @@ class Tally:
         bad = {status: count for status, count in self.statuses.items() if status != Status.STOPPED_EARLY.text}
         parts = [f"{early:,} of {self.users:,} users stopped early, with the gap that was proven."] if early else []
         if bad:
-            fate = "ranked by relevance" if fallback == "relevance" else "left out"
-            listed = ", ".join(f"{count:,} {status}" for status, count in sorted(bad.items()))
-            parts += [
-                f"{sum(bad.values()):,} of {self.users:,} users could not be calibrated and are {fate} ({listed})."
-            ]
+            parts += [_fate(some, self.users, fate) for fate, some in _by_fate(bad, fallback).items() if some]
         return " ".join(parts)
+
+    def ranked(self, fallback: str) -> int:
+        """How many users have a slate.
+
+        >>> Tally(users=9, statuses=Counter({"no candidates": 2, "no target": 1})).ranked("relevance")
+        7
+        """
+        early = {Status.STOPPED_EARLY.text: 0}
+        return self.users - sum(_by_fate({**self.statuses, **early}, fallback)[LEFT_OUT].values())
 
     def _tight_text(self) -> str:
         return f"{self.tight:,} users have no more candidates than slots: pass more of them." if self.tight else ""
@@ -202,10 +239,25 @@ class Tally:
         return f"Rows left out: {listed}." if listed else ""
 
 
+LEFT_OUT, BY_RELEVANCE = "have no slate", "could not be calibrated and are ranked by relevance"
+
+
+def _by_fate(bad: Mapping[str, int], fallback: str) -> dict[str, dict[str, int]]:
+    """Statuses of users who could not be calibrated, by what the users get."""
+    never = {status.text for status in NEVER_RANKED} if fallback == "relevance" else set(bad)
+    without = {status: count for status, count in bad.items() if status in never}
+    return {BY_RELEVANCE: {status: bad[status] for status in bad if status not in never}, LEFT_OUT: without}
+
+
+def _fate(some: Mapping[str, int], users: int, fate: str) -> str:
+    listed = ", ".join(f"{count:,} {status}" for status, count in sorted(some.items()))
+    return f"{sum(some.values()):,} of {users:,} users {fate} ({listed})."
+
+
 def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
     """One ranking a user from a table of lotteries, in any order of rows."""
     frame = read_frame(table, "lotteries")
-    users, owners = encode(read_ids(frame.column(options.user_id, "user_id")))
+    users, owners = encode(options.read_ids(frame, "user_id"))
     columns = {name: getattr(options, name) for name in ("ranking", "probability", "rank")}
     ranking, probability, rank = (
         numbers_of(frame.column(column, name), column, "lotteries") for name, column in columns.items()

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from excalibr._messages import Message, Option, Wording
 from excalibr.calibration import DRAWS
 from excalibr.errors import InputError, explain, unknown_name
 from excalibr.methods import METHODS
@@ -31,6 +32,9 @@ BY_CATEGORY = ("category_weights", "floors", "caps", "max_per_category")
 """Options with a value for each category, which tables name and :func:`excalibr.calibrate` numbers."""
 
 DIVERGENCES = ("l1", "kl")
+
+OR_NONE = Wording(", or None", "")
+"""Python's word for an option that is left out."""
 
 
 def option(default: Any, explanation: str) -> Any:
@@ -72,14 +76,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.k is not None and not is_slots(self.k):
-            raise InputError(explain("k", f"is {self.k!r}", "be a whole number of at least 1, or None"))
+            raise InputError(explain("k", f"is {self.k!r}", Message("be a whole number of at least 1", OR_NONE)))
         if self.trade_off is not None and not _is_share(self.trade_off):
             must = "be from 0 (relevance only) to 1 (calibration only)"
             raise InputError(explain("trade_off", f"is {self.trade_off!r}", must))
         aims = {name: getattr(self, name) for name in AIMS if getattr(self, name) is not None}
         if len(aims) > 1:
             first, second, *_ = aims
-            raise InputError(explain(second, f"is given with {first}", "be given alone"))
+            raise InputError(explain(second, Message("is given with ", Option(first)), "be given alone"))
         for name, known in {"method": METHODS, "draws": DRAWS, "divergence": DIVERGENCES}.items():
             if getattr(self, name) not in known:
                 raise unknown_name(name, getattr(self, name), known)
@@ -170,7 +174,8 @@ def _check_attributes(option_name: str, value: Any, attributes: Sequence[Attribu
         return
     names = [each.name for each in attributes]
     if not isinstance(value, Mapping) or not names:
-        hint = "name the columns of the attributes, category=['genre', 'decade']." if not names else ""
+        columns = Message("name the columns of the attributes, ", Option("category", ["genre", "decade"]), ".")
+        hint = columns if not names else ""
         must = f"be a mapping by attribute, of {names}" if names else "go with several attributes"
         raise InputError(explain(option_name, f"is {value!r}", must, hint))
     for name in value:

@@ -17,7 +17,7 @@ from excalibr.frames import read_frame
 from excalibr.reranker import Reranker
 from excalibr.results import REPORT_COLUMNS
 from excalibr.settings import read_settings
-from excalibr.tables import Tables, read_items
+from excalibr.tables import Tables, read_items, review_items, warn_all
 from excalibr.tables.users import UserStream
 
 __all__ = ["lotteries", "report", "rerank"]
@@ -70,6 +70,7 @@ class _Plan:
 
     frames: dict[str, Any]
     task: _Task
+    names: Tables
 
     @classmethod
     def of(cls, candidates: Any, items: Any, day: Hashable, options: dict[str, Any]) -> _Plan:
@@ -82,10 +83,11 @@ class _Plan:
         local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}
         known = read_items(_local(items, "items"), checked)
         context = candidates.sparkSession.sparkContext
-        user_id = checked.user_id
+        warn_all(review_items(known), stacklevel=3)
+        user_id = checked.column("user_id", "candidates", candidates.columns)
         frames = {"candidates": candidates.filter(candidates[user_id].isNotNull()), **travelling}
         reranker = read_settings(Reranker, ranking | {"threads": 1})
-        return cls(frames, _Task(reranker, context.broadcast((known, local)), day, user_id, tuple(frames)))
+        return cls(frames, _Task(reranker, context.broadcast((known, local)), day, user_id, tuple(frames)), checked)
 
     def run(self, what: str) -> Any:
         """The frame of the answers."""
@@ -104,7 +106,8 @@ class _Plan:
                 name: row
             }
             columns = [cell.alias(_column(other)) for other, cell in cells.items()]
-            part = frame.select(frame[self.task.user_id], functions.lit(number).alias(TABLE), *columns)
+            user = self.names.column("user_id", name, frame.columns)
+            part = frame.select(frame[user].alias(self.task.user_id), functions.lit(number).alias(TABLE), *columns)
             united = part if united is None else united.union(part)
         return united
 

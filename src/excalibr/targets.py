@@ -4,6 +4,8 @@ Arrays in, arrays out. ``history`` is for one user, ``histories`` for many at on
 item shares :math:`a_i`, item weights :math:`w_i` and a prior :math:`q^0` of strength :math:`\alpha` the target is
 
 .. math:: q = \frac{\sum_i w_i a_i + \alpha q^0}{\sum_i w_i + \alpha}
+
+A share below 1e-12 of the total is taken as 0: weights that halve with age leave traces of what was long ago.
 """
 
 from __future__ import annotations
@@ -14,12 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr._arrays import numbers
+from excalibr._messages import Message, Option
 from excalibr._sparse import SparseRows, build_rows, is_sparse, read_rows
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.problem import SUM_TOLERANCE
 
-__all__ = ["fixed", "histories", "history", "rating_weights", "recency_weights", "uniform"]
+__all__ = ["NEGLIGIBLE", "fixed", "histories", "history", "rating_weights", "recency_weights", "shares_of", "uniform"]
+
+NEGLIGIBLE = 1e-12
+"""A share of the total below which a category counts as absent."""
 
 
 def history(
@@ -98,12 +104,23 @@ def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, 
     sums: Any = counted @ shares
     dense = np.asarray(sums.toarray() if is_sparse(sums) else sums)
     dense = dense + _pseudo_counts(prior, strength, dense.shape[1])
-    totals = dense.sum(axis=1)
-    if not (totals > 0).all():
-        where = f"row {int(np.argmin(totals > 0))} has no item with a weight above 0"
-        hint = "pass prior=… and strength=… for users with little or no history."
+    known = dense.sum(axis=1) > 0
+    if not known.all():
+        where = f"row {int(np.argmin(known))} has no item with a weight above 0"
+        hint = Message("pass ", Option("prior", ...), " and ", Option("strength", ...), " for little or no history.")
         raise InputError(explain("history", where, "have at least one", hint))
-    return np.asarray(dense / totals[:, None])
+    return shares_of(dense)
+
+
+def shares_of(sums: Floats) -> Floats:
+    """(users, r) each row divided by its sum, without shares that are too small to matter; nan where it sums to 0.
+
+    >>> shares_of(np.array([[3.0, 1.0, 1e-300], [1e-300, 1e-300, 0.0]])).tolist()
+    [[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]]
+    """
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite stays so, for whoever checks it
+        kept = np.where(sums < NEGLIGIBLE * sums.sum(axis=1, keepdims=True), 0.0, sums)
+        return np.asarray(kept / kept.sum(axis=1, keepdims=True))
 
 
 @overload
@@ -120,8 +137,8 @@ def recency_weights(timestamps: Any, half_life: float, *, now: float | None = No
     half_life
         In the unit of the timestamps (``30 * 86400`` is thirty days of Unix seconds), above 0.
     now
-        The moment from which age counts; None is each user's own latest timestamp, whose weight is then 1. What is
-        later than ``now`` has weight 1.
+        The moment from which age counts; None is each user's own latest timestamp, whose weight is then 1, however
+        long ago it is. What is later than ``now`` has weight 1.
 
     Examples
     --------
@@ -132,7 +149,7 @@ def recency_weights(timestamps: Any, half_life: float, *, now: float | None = No
         raise InputError(explain("half_life", f"is {half_life}", "be above 0"))
     if not is_sparse(timestamps):
         times = _finite("timestamps", timestamps)
-        return _halved((times.max(initial=0.0) if now is None else now) - times, half_life)
+        return _halved((times.max(initial=-np.inf) if now is None else now) - times, half_life)
     rows = read_rows("timestamps", timestamps, copy=True)
     times = _finite("timestamps", rows.data)
     latest = _latest(rows) if now is None else np.full(rows.shape[0], float(now))
@@ -247,7 +264,8 @@ def _finite(argument: str, values: ArrayLike) -> Floats:
 
 
 def _halved(ages: Floats, half_life: float) -> Floats:
-    return np.asarray(np.exp2(-np.maximum(ages, 0.0) / half_life))
+    with np.errstate(over="ignore", under="ignore"):  # what is very old weighs nothing
+        return np.asarray(np.exp2(-np.maximum(ages, 0.0) / half_life))
 
 
 def _latest(rows: SparseRows) -> Floats:

@@ -32,7 +32,7 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
         smoothing_ = 0.0;
         master.set_tolerance(tolerance);
     }
-    bool alive = master.resume(program, start.factor, worth_adding_, start.basis_is_factorised);
+    bool alive = master.resume(program.penalties, start.factor, worth_adding_, start.basis_is_factorised);
     const bool was_empty = master.empty();
     if (!was_empty && !start.prices_are_near) {
         set_trial(program, prices, master.prices(), 0.0);
@@ -40,7 +40,7 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
     }
     bound_ = bound_at(program, oracle, prices, order);
     std::size_t newest = master.add(program, centred_scores, order);
-    if (was_empty) alive = master.resume(program, start.factor, worth_adding_, false);
+    if (was_empty) alive = master.resume(program.penalties, start.factor, worth_adding_, false);
     if constexpr (!is_simplex<Master>)
         if (!was_empty && !master.is_new(newest)) {  // a ranking has one weight, and not two
             master.drop_last();
@@ -50,11 +50,11 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
     std::size_t confirmations = 0;
     while (alive) {
         const bool thorough = newest == Master::none;
-        alive = master.optimise(program, newest, thorough ? std::numeric_limits<std::size_t>::max() : tuning::few_passes);
+        alive = master.optimise(program.penalties, newest, thorough ? std::numeric_limits<std::size_t>::max() : tuning::few_passes);
         if (bound_ - master.value_by_prices() <= tolerance) {
             // believe an end only on a fresh factorisation, and do not go in circles over its rounding
-            alive = alive && master.refresh(program) && ++confirmations <= tuning::max_confirmations &&
-                    bound_ - master.value_by_weights(program) > tolerance;
+            alive = alive && master.refresh(program.penalties) && ++confirmations <= tuning::max_confirmations &&
+                    bound_ - master.value_by_weights(program.penalties) > tolerance;
             continue;
         }
         newest = Master::none;
@@ -65,10 +65,10 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
             if (!is_simplex<Master>) break;
         }
         if (newest == Master::none && (thorough || !is_simplex<Master>))
-            alive = alive && !master.is_fresh() && master.refresh(program) && ++confirmations <= tuning::max_confirmations;
+            alive = alive && !master.is_fresh() && master.refresh(program.penalties) && ++confirmations <= tuning::max_confirmations;
         alive = alive && effort.sorts < limit;
     }
-    if constexpr (is_simplex<Master>) master.refresh(program);
+    if constexpr (is_simplex<Master>) master.refresh(program.penalties);
     effort.steps = master.pivots() - steps_before;
     return effort;
 }

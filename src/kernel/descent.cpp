@@ -72,6 +72,11 @@ bool descend(const RankedProgram& program, SearchState& state, std::uint64_t max
     return true;
 }
 
+void sweep(const RankedProgram& program, SearchState& state) {
+    const bool falling = program.weights.front() > program.weights.back();
+    for (Index rank = 0; rank < state.ranking.size(); ++rank) take_best_move(program, state, rank, false, falling);
+}
+
 void PerturbationSequence::perturb(MutableIndices ranking, std::size_t n) {
     const std::size_t rank = next() % ranking.size();
     const std::uint64_t chosen = next();

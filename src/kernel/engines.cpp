@@ -29,10 +29,15 @@ void centre(Reals scores, std::vector<double>& centred) {
     for (std::size_t candidate = 0; candidate < scores.size(); ++candidate) centred[candidate] = scores[candidate] - best;
 }
 
+// What may be lost to curves that are taken as straight.
+double curve_tolerance(const Program& program, const Limits& limits) {
+    return tuning::curve_part * allowed_gap(program, limits.tolerance, {});
+}
+
 }  // namespace
 
 void Engines::solve(const Program& program, const Limits& limits, Answer& answer) {
-    load(program);
+    load(program, limits);
     const bool curved = is_curved(program), limited = !program.group_limits.empty();
     if (!curved && (limited || prefers_simplex(program)))
         return solve_by_columns(program, limits, simplex_, Engine::simplex, nullptr, answer);
@@ -52,7 +57,7 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
 }
 
 void Engines::solve_by(Engine engine, const Program& program, const Limits& limits, Answer& answer) {
-    load(program);
+    load(program, limits);
     if (engine == Engine::simplex)
         solve_by_columns(program, limits, simplex_, engine, nullptr, answer);
     else if (engine == Engine::interior)
@@ -61,9 +66,9 @@ void Engines::solve_by(Engine engine, const Program& program, const Limits& limi
         solve_by_proximal_method(program, limits, answer);
 }
 
-void Engines::load(const Program& program) {
+void Engines::load(const Program& program, const Limits& limits) {
     scaled_.load_structure(program, scratch_);
-    scaled_.load_objective(program);
+    scaled_.load_objective(program, curve_tolerance(program, limits));
     oracle_.reset(program.group_of, program.group_limits);
     columns_.resize(program.n(), program.r());
 }
@@ -112,7 +117,7 @@ void Engines::begin_sweep(const Program& program) {
 
 void Engines::solve_next(const Program& program, Reals scores, double factor, Reals first_prices, const Limits& limits,
                          Answer& answer) {
-    scaled_.load_objective(program);
+    scaled_.load_objective(program, 0.0);
     oracle_.reset(program.group_of, program.group_limits);
     columns_.resize(program.n(), program.r());
     centre(scores, centred_);
@@ -150,7 +155,7 @@ double Engines::engine_tolerance(const Program& program, const Limits& limits) c
 }
 
 void Engines::thin(const Program& program, const Lottery& lottery, Lottery& thinned) {
-    load(program);
+    load(program, Limits());
     by_rank_.clear(program.k());
     std::vector<Index> by_rank(program.k());
     for (std::size_t at = 0; at < lottery.size(); ++at) {

@@ -48,7 +48,7 @@ class Engines {
     Certificate certify(const Program& program, const Lottery& lottery, Reals prices);
 
   private:
-    void load(const Program& program);
+    void load(const Program& program, const Limits& limits);
     void solve_by_proximal_method(const Program& program, const Limits& limits, Answer& answer);
     template <class Master>
     void solve_by_columns(const Program& program, const Limits& limits, Master& master, Engine engine, const Answer* first,

@@ -1,7 +1,7 @@
 // A lottery with the same expectation whose rankings are each as close to the target as can be found.
 //
-// Column generation: a linear program mixes the rankings found so far to the wanted expectation at the least mean charge
-// of a draw, and its prices tell the local search which further rankings would help.
+// Column generation. A subgradient method on the prices meets many rankings that are good draws and balance one another;
+// a linear program mixes them to the wanted expectation at the least mean charge, and its prices lead to a few more.
 #pragma once
 
 #include "even_master.hpp"
@@ -11,14 +11,19 @@ namespace excalibr {
 
 // Room that even lotteries are made in, kept from user to user.
 struct EvenScratch {
-    std::vector<Penalty> penalties;  // what a draw is charged: nothing for hard rows
-    EvenMaster master;               // its column 0 is the given lottery as a whole, column t + 1 the pool's ranking t
-    RankingTable pool;               // by rank, with what each is charged
-    std::vector<double> zeros, shares, wanted, column, lower, upper, relevance, gains, smoothed, chances, given_weights;
+    EvenMaster master;  // its column 0 is the given lottery as a whole, column t + 1 the pool's ranking t
+    RankingTable pool;  // rankings by rank, with what each is charged
+
+    std::vector<Penalty> penalties;     // what a draw is charged: nothing for hard rows
+    std::vector<double> relevance;      // of each candidate, counted from the best one
+    std::vector<double> given_weights;  // of the given rankings, with sum 1
+    std::vector<double> wanted;         // the expected shares
+    double wanted_relevance = 0.0, given_charge = 0.0;
+    double total = 1.0, spread = 1.0, unit = 1.0;  // the units of shares, relevance and charges in the master
+
+    std::vector<double> shares, column;  // of the ranking that was measured last
+    std::vector<double> centre, most_fall, most_rise, steps, prices, smoothed, gains, chances, weights;
     std::vector<Index> by_rank, order, rankings;
-    std::vector<double> weights;
-    double total = 1.0, spread = 1.0, unit = 1.0, wanted_relevance = 0.0, given_charge = 0.0;
-    std::uint64_t max_operations = 0;
 };
 
 struct EvenLottery {
@@ -35,12 +40,11 @@ struct EvenLottery {
 //
 // where p* and x* are what the lottery does in expectation, charged is what the program charges for a ranking's own
 // shares, e are the position weights and spread is the difference between the best and the worst relevance of any ranking.
-// The slack of the shares is divided equally between them.
 //
 // `rankings` (L × k, slot order) and `weights` are the lottery, `relevance` (n) the scores whose expectation is kept; the
-// program's gains do not count. `hard` (r), or empty, marks categories whose band limits the expectation: the expected
-// share does not leave it, slack or not, and a draw is not charged for it. The mean charge of a draw is never above the
-// given lottery's; there are at most r + 2 rankings, or those of the given lottery more if the effort was limited.
+// program's gains do not count. `hard` (r), or empty, marks the categories whose band limits the expectation: the
+// expected share does not leave it, slack or not, and a draw is not charged for it. The mean charge of a draw is never
+// above the given lottery's; there are at most r + 3 rankings, and those of the given lottery more if the effort ran out.
 EvenLottery even_lottery(const SearchProgram& program, Indices rankings, Reals weights, Reals relevance,
                          std::span<const bool> hard, SearchScratch& search, EvenScratch& scratch,
                          double slack = tuning::even_slack, std::uint64_t max_operations = tuning::even_operations);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tuning.hpp"
 
@@ -11,33 +12,30 @@ namespace {
 constexpr std::size_t nobody = ~std::size_t{0};
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 
-// target −= factor · source
-void subtract_multiple(MutableReals target, double factor, Reals source) {
+// target += factor · source
+void add_multiple(MutableReals target, double factor, Reals source) {
     double* const to = target.data();
     const double* const from = source.data();
-    for (std::size_t at = 0; at < source.size(); ++at) to[at] -= factor * from[at];
+    for (std::size_t at = 0; at < source.size(); ++at) to[at] += factor * from[at];
 }
 
 }  // namespace
 
-void EvenMaster::reset(Reals lower, Reals upper, Reals first_column, double value) {
-    lower_.assign(lower.begin(), lower.end());
-    upper_.assign(upper.begin(), upper.end());
-    const std::size_t m = rows() + 1;
-    entries_.clear();
-    values_.clear();
-    basic_.clear();
+void EvenMaster::reset(const EvenBounds& bounds, double value) {
+    r_ = bounds.centre.size();
+    const std::size_t m = equations();
+    entries_.assign(bounds.centre.begin(), bounds.centre.end());
+    entries_.push_back(0.0);
+    values_.assign(1, value);
+    basic_.assign(1, true);
     listed_.clear();
-    add(first_column, value);
     basis_.resize(m);
-    slack_basic_.resize(rows());
-    at_upper_.resize(rows());
-    levels_.resize(m);
-    prices_.resize(m);
-    direction_.resize(m);
+    for (auto* by_equation : {&levels_, &prices_, &direction_}) by_equation->resize(m);
     inverse_.resize(m, m);
     work_.resize(m, 2 * m);
     stalled_ = 0;
+    operations = pivots = 0;
+    set_right_sides(bounds);
     take_first_basis();
 }
 
@@ -53,12 +51,13 @@ std::size_t EvenMaster::add(Reals column, double value) {
 // chooses, which cannot go round in circles.
 bool EvenMaster::optimise(std::uint64_t max_operations) {
     bool all_priced = false;
+    listed_.clear();
     while (operations < max_operations) {
-        if (listed_.empty() || stalled_ > rows()) {
+        if (listed_.empty() || stalled()) {
             list_best();
             all_priced = true;
         }
-        const Entering entering = stalled_ > rows() ? first_entering() : best_entering();
+        const Entering entering = best_entering(stalled());
         if (entering.reduced_cost > tuning::even_entering) {
             all_priced = false;
             if (!pivot(entering)) return false;
@@ -71,29 +70,51 @@ bool EvenMaster::optimise(std::uint64_t max_operations) {
     return false;
 }
 
-void EvenMaster::set_value(std::size_t column, double value) {
-    values_[column] = value;
-    compute_prices();
-    listed_.clear();
-}
-
 void EvenMaster::weights(MutableReals weights) const {
     std::fill(weights.begin(), weights.end(), 0.0);
     for (std::size_t place = 0; place < basis_.size(); ++place)
         if (basis_[place] >= 0) weights[static_cast<std::size_t>(basis_[place])] = std::max(levels_[place], 0.0);
 }
 
-double EvenMaster::reduced_cost(std::size_t at) const {
-    return values_[at] - level() - dot(prices(), column(at));
+double EvenMaster::most(Variable variable) const {
+    return variable < 0 ? slacks_[slack_of(variable)].most : unbounded;
 }
 
-// The first column with weight 1, and every row's slack where that puts it.
+// Right-hand sides and the slacks' bounds. Each row's is moved by a trifle of its own, which the first basis takes up:
+// without it all slacks would start at 0 and most pivots would move nothing.
+void EvenMaster::set_right_sides(const EvenBounds& bounds) {
+    right_.assign(equations(), 0.0);
+    slacks_.assign(2 * r_ + 2, {});
+    for (std::size_t row = 0; row < r_; ++row) {
+        const double part = 0.5 + 0.5 * static_cast<double>(row * 7919 % 1009) / 1009.0;  // a different one in each row
+        const double trifle = tuning::even_perturbation * part * bounds.budget / static_cast<double>(r_);
+        slacks_[2 * row].most = bounds.most_fall[row];
+        slacks_[2 * row + 1].most = bounds.most_rise[row];
+        right_[row] = bounds.centre[row];
+        if (bounds.most_fall[row] > trifle)
+            right_[row] += trifle;
+        else if (bounds.most_rise[row] > trifle)
+            right_[row] -= trifle;
+    }
+    right_[r_] = bounds.room;
+    slacks_[2 * r_].most = 2.0 * bounds.room;
+    right_[budget_row()] = bounds.budget;
+    slacks_[2 * r_ + 1].most = unbounded;
+    right_[equations() - 1] = 1.0;
+}
+
+// The first column with weight 1, and in each row the slack that takes up the trifle.
 void EvenMaster::take_first_basis() {
     std::fill(basic_.begin(), basic_.end(), false);
+    for (Slack& slack : slacks_) slack.basic = slack.at_most = false;
+    for (std::size_t equation = 0; equation + 1 < equations(); ++equation) {
+        std::size_t slack = equation < r_ ? 2 * equation : r_ + equation;
+        if (equation < r_ && right_[equation] < entries_[equation]) ++slack;
+        slacks_[slack].basic = true;
+        basis_[equation] = variable_of(slack);
+    }
     basic_[0] = true;
-    for (std::size_t row = 0; row < rows(); ++row) basis_[row] = slack_of(row);
-    basis_[rows()] = 0;
-    std::fill(slack_basic_.begin(), slack_basic_.end(), true);
+    basis_[equations() - 1] = 0;
     refactorise();
 }
 
@@ -101,10 +122,10 @@ void EvenMaster::list_best() {
     reduced_.resize(columns());
     double best = 0.0;
     for (std::size_t at = 0; at < columns(); ++at) {
-        reduced_[at] = basic_[at] ? 0.0 : reduced_cost(at);
+        reduced_[at] = basic_[at] ? 0.0 : reduced_cost(column(at), values_[at]);
         best = std::max(best, reduced_[at]);
     }
-    operations += columns() * rows();
+    operations += columns() * column_size();
     listed_.clear();
     const double least = std::max(tuning::even_listing * best, tuning::even_entering);
     for (std::size_t at = 0; at < columns(); ++at) {
@@ -116,189 +137,197 @@ void EvenMaster::list_best() {
     }
 }
 
-// The listed column or nonbasic slack with the largest reduced cost.
-EvenMaster::Entering EvenMaster::best_entering() const {
+// The listed column or nonbasic slack with the largest reduced cost, or by Bland's rule the first that is worth entering.
+EvenMaster::Entering EvenMaster::best_entering(bool first) const {
     Entering best;
-    for (const std::size_t at : listed_) {
-        const double reduced = basic_[at] ? 0.0 : reduced_cost(at);
-        if (reduced > best.reduced_cost) best = {static_cast<Variable>(at), 1.0, reduced};
+    for (std::size_t slack = 0; slack < slacks_.size(); ++slack) {
+        if (slacks_[slack].basic || slacks_[slack].most <= 0.0) continue;
+        const double direction = slacks_[slack].at_most ? -1.0 : 1.0;
+        const double reduced = direction * slack_reduced_cost(slack);
+        if (reduced > best.reduced_cost) best = {variable_of(slack), direction, reduced};
+        if (first && best.reduced_cost > tuning::even_entering) return best;
     }
-    for (std::size_t row = 0; row < rows(); ++row) {
-        const double reduced = at_upper_[row] ? -prices_[row] : prices_[row];
-        if (!slack_basic_[row] && reduced > best.reduced_cost && lower_[row] < upper_[row])
-            best = {slack_of(row), at_upper_[row] ? -1.0 : 1.0, reduced};
+    if (first) {
+        for (std::size_t at = 0; at < columns(); ++at)
+            if (!basic_[at] && reduced_[at] > tuning::even_entering) return {static_cast<Variable>(at), 1.0, reduced_[at]};
+        return best;
+    }
+    for (const std::size_t at : listed_) {
+        const double reduced = basic_[at] ? 0.0 : reduced_cost(column(at), values_[at]);
+        if (reduced > best.reduced_cost) best = {static_cast<Variable>(at), 1.0, reduced};
     }
     return best;
 }
 
-// The first variable of all whose reduced cost is worth entering: slacks, then columns.
-EvenMaster::Entering EvenMaster::first_entering() const {
-    for (std::size_t row = 0; row < rows(); ++row) {
-        const double reduced = at_upper_[row] ? -prices_[row] : prices_[row];
-        if (!slack_basic_[row] && reduced > tuning::even_entering && lower_[row] < upper_[row])
-            return {slack_of(row), at_upper_[row] ? -1.0 : 1.0, reduced};
-    }
-    for (std::size_t at = 0; at < columns(); ++at)
-        if (!basic_[at] && reduced_[at] > tuning::even_entering) return {static_cast<Variable>(at), 1.0, reduced_[at]};
-    return {};
+double EvenMaster::slack_reduced_cost(std::size_t slack) const {
+    return -sign_of(slack) * prices_[row_of(slack)] - (moves_share(slack) ? prices_[budget_row()] : 0.0);
 }
 
 // Move the entering variable until it or a basic one meets a bound; false if nothing ends its way (which rounding alone
 // could bring about) or the basis has become singular.
 bool EvenMaster::pivot(const Entering& entering) {
-    const std::size_t m = basis_.size();
+    const std::size_t m = equations();
     compute_direction(entering);
-    double length = 0.0;
+    double length = unbounded;
     const std::size_t leaving = leaving_place(length);
-    const double across = upper_bound(entering.variable) - lower_bound(entering.variable);
-    if (leaving == nobody && across == unbounded) return false;
+    const double across = most(entering.variable);
     const bool flips = across <= length;
     const double moved = flips ? across : length;
-    for (std::size_t place = 0; place < m; ++place) levels_[place] -= moved * direction_[place];
+    if (moved == unbounded) return false;
+    add_multiple(levels_, -moved, direction_);
     stalled_ = moved > tuning::even_stalled ? 0 : stalled_ + 1;
     operations += 2 * m * m;
+    ++pivots;
     if (flips) {
-        at_upper_[row_of(entering.variable)] = entering.direction > 0.0;
+        slacks_[slack_of(entering.variable)].at_most = entering.direction > 0.0;
         return true;
     }
     exchange(leaving, entering);
-    levels_[leaving] = entering.direction * moved;
-    if (entering.variable < 0) {
-        const std::size_t row = row_of(entering.variable);
-        levels_[leaving] += at_upper_[row] ? upper_[row] : lower_[row];
-    }
-    if (++pivots_since_ < tuning::even_refactor) return true;
-    return refactorise();
+    levels_[leaving] = entering.direction > 0.0 ? moved : across - moved;
+    return ++pivots_since_ < tuning::even_refactor || refactorise();
 }
 
 // direction = inverse · (the entering column), with the sign of the way that it goes.
 void EvenMaster::compute_direction(const Entering& entering) {
     if (entering.variable < 0) {
-        const Reals own = inverse_.row(row_of(entering.variable));
-        for (std::size_t place = 0; place < own.size(); ++place) direction_[place] = -entering.direction * own[place];
+        std::fill(direction_.begin(), direction_.end(), 0.0);
+        add_slack_column(slack_of(entering.variable), entering.direction, direction_);
         return;
     }
-    const Reals entries = column(static_cast<std::size_t>(entering.variable)), last = inverse_.row(rows());
+    const Reals entries = column(static_cast<std::size_t>(entering.variable)), last = inverse_.row(equations() - 1);
     std::copy(last.begin(), last.end(), direction_.begin());
     for (std::size_t row = 0; row < entries.size(); ++row)
-        if (entries[row] != 0.0) subtract_multiple(direction_, -entries[row], inverse_.row(row));
+        if (entries[row] != 0.0) add_multiple(direction_, entries[row], inverse_.row(row));
+}
+
+// target += factor · inverse · (the slack's column)
+void EvenMaster::add_slack_column(std::size_t slack, double factor, MutableReals target) const {
+    add_multiple(target, factor * sign_of(slack), inverse_.row(row_of(slack)));
+    if (moves_share(slack)) add_multiple(target, factor, inverse_.row(budget_row()));
 }
 
 // The place whose variable meets a bound first, and how far that is; of those that would not be beyond their bounds by
 // more than a trifle there, the one with the largest pivot (Harris), or by Bland's rule the one with the first variable.
 std::size_t EvenMaster::leaving_place(double& length) const {
-    const auto room = [&](std::size_t place) {
-        const bool falls = direction_[place] > 0.0;
-        const double bound = falls ? lower_bound(basis_[place]) : upper_bound(basis_[place]);
-        return std::max(falls ? levels_[place] - bound : bound - levels_[place], 0.0);
-    };
     double farthest = unbounded;
     for (std::size_t place = 0; place < basis_.size(); ++place)
         if (const double rate = std::abs(direction_[place]); rate > tuning::even_least_pivot)
-            farthest = std::min(farthest, (room(place) + tuning::even_trifle) / rate);
+            farthest = std::min(farthest, (room_of(place) + tuning::even_trifle) / rate);
     std::size_t leaving = nobody;
-    length = unbounded;
+    if (farthest == unbounded) return leaving;
     for (std::size_t place = 0; place < basis_.size(); ++place) {
         const double rate = std::abs(direction_[place]);
-        if (!(rate > tuning::even_least_pivot) || room(place) / rate > farthest || farthest == unbounded) continue;
-        const bool better = leaving == nobody || (stalled_ > rows() ? basis_[place] < basis_[leaving]
-                                                                    : rate > std::abs(direction_[leaving]));
-        if (better) leaving = place;
+        if (!(rate > tuning::even_least_pivot) || room_of(place) > farthest * rate) continue;
+        if (leaving == nobody ||
+            (stalled() ? basis_[place] < basis_[leaving] : rate > std::abs(direction_[leaving])))
+            leaving = place;
     }
-    if (leaving != nobody) length = room(leaving) / std::abs(direction_[leaving]);
+    if (leaving != nobody) length = room_of(leaving) / std::abs(direction_[leaving]);
     return leaving;
+}
+
+// How far a basic variable is from the bound that it moves towards.
+double EvenMaster::room_of(std::size_t place) const {
+    return std::max(direction_[place] > 0.0 ? levels_[place] : most(basis_[place]) - levels_[place], 0.0);
 }
 
 // The entering variable takes the leaving one's place: basis, inverse and prices follow.
 void EvenMaster::exchange(std::size_t leaving, const Entering& entering) {
-    const Variable out = basis_[leaving];
-    if (out >= 0) {
+    const Variable out = basis_[leaving], in = entering.variable;
+    if (out >= 0)
         basic_[static_cast<std::size_t>(out)] = false;
-    } else {
-        slack_basic_[row_of(out)] = false;
-        at_upper_[row_of(out)] = direction_[leaving] < 0.0;
-    }
-    basis_[leaving] = entering.variable;
-    if (entering.variable >= 0)
-        basic_[static_cast<std::size_t>(entering.variable)] = true;
     else
-        slack_basic_[row_of(entering.variable)] = true;
+        slacks_[slack_of(out)] = {slacks_[slack_of(out)].most, false, direction_[leaving] < 0.0};
+    if (in >= 0)
+        basic_[static_cast<std::size_t>(in)] = true;
+    else
+        slacks_[slack_of(in)].basic = true;
+    basis_[leaving] = in;
     const double scale = entering.direction / direction_[leaving];
     for (double& rate : direction_) rate *= entering.direction;
     direction_[leaving] = 0.0;
-    for (std::size_t row = 0; row < basis_.size(); ++row) {
-        const double factor = scale * inverse_(row, leaving);
+    for (std::size_t equation = 0; equation < basis_.size(); ++equation) {
+        const double factor = scale * inverse_(equation, leaving);
         if (factor == 0.0) continue;
-        subtract_multiple(inverse_.row(row), factor, direction_);
-        inverse_(row, leaving) = factor;
-        prices_[row] += entering.direction * entering.reduced_cost * factor;
+        add_multiple(inverse_.row(equation), -factor, direction_);
+        inverse_(equation, leaving) = factor;
+        prices_[equation] += entering.direction * entering.reduced_cost * factor;
     }
 }
 
-// Invert the basis anew by Gauss–Jordan elimination with row pivots; levels and prices follow. A basis that has become
-// singular is given up for the first one, and false returned.
+// Invert the basis anew; levels and prices follow. A basis that has become singular is given up for the first one, and
+// false returned.
 bool EvenMaster::refactorise() {
-    const std::size_t m = basis_.size();
+    const std::size_t m = equations();
     fill_basis_matrix();
     operations += 2 * m * m * m;
-    for (std::size_t pivot = 0; pivot < m; ++pivot) {
-        std::size_t largest = pivot;
-        for (std::size_t row = pivot + 1; row < m; ++row)
-            if (std::abs(work_(row, pivot)) > std::abs(work_(largest, pivot))) largest = row;
-        if (!(std::abs(work_(largest, pivot)) > tuning::even_singular)) {
-            take_first_basis();
-            return false;
-        }
-        const MutableReals own = work_.row(pivot), other = work_.row(largest);
-        if (largest != pivot) std::swap_ranges(own.begin(), own.end(), other.begin());
-        const double scale = 1.0 / own[pivot];
-        for (std::size_t at = pivot; at < 2 * m; ++at) own[at] *= scale;
-        for (std::size_t row = 0; row < m; ++row) {
-            const double factor = work_(row, pivot);
-            if (row != pivot && factor != 0.0)
-                subtract_multiple(work_.row(row).subspan(pivot), factor, own.subspan(pivot));
-        }
+    if (!invert_work()) {
+        take_first_basis();
+        return false;
     }
     for (std::size_t place = 0; place < m; ++place)
-        for (std::size_t row = 0; row < m; ++row) inverse_(row, place) = work_(place, m + row);
+        for (std::size_t equation = 0; equation < m; ++equation) inverse_(equation, place) = work_(place, m + equation);
     pivots_since_ = 0;
     compute_levels();
     compute_prices();
     return true;
 }
 
-// The basis beside the identity: a column's entries and 1, or −1 in a slack's own row.
+// The basis, beside the identity.
 void EvenMaster::fill_basis_matrix() {
-    const std::size_t m = basis_.size();
-    for (std::size_t row = 0; row < m; ++row) {
-        std::fill(work_.row(row).begin(), work_.row(row).end(), 0.0);
-        work_(row, m + row) = 1.0;
+    const std::size_t m = equations();
+    for (std::size_t equation = 0; equation < m; ++equation) {
+        std::fill(work_.row(equation).begin(), work_.row(equation).end(), 0.0);
+        work_(equation, m + equation) = 1.0;
     }
     for (std::size_t place = 0; place < m; ++place) {
         if (basis_[place] < 0) {
-            work_(row_of(basis_[place]), place) = -1.0;
+            const std::size_t slack = slack_of(basis_[place]);
+            if (moves_share(slack)) work_(budget_row(), place) = 1.0;
+            work_(row_of(slack), place) = sign_of(slack);
             continue;
         }
         const Reals entries = column(static_cast<std::size_t>(basis_[place]));
-        for (std::size_t row = 0; row < rows(); ++row) work_(row, place) = entries[row];
-        work_(rows(), place) = 1.0;
+        for (std::size_t row = 0; row < entries.size(); ++row) work_(row, place) = entries[row];
+        work_(m - 1, place) = 1.0;
     }
 }
 
-// levels = inverse · (1 for Σθ, and for each nonbasic slack the bound where it is)
+// Gauss–Jordan elimination with row pivots; false if the basis is singular.
+bool EvenMaster::invert_work() {
+    const std::size_t m = equations();
+    for (std::size_t pivot = 0; pivot < m; ++pivot) {
+        std::size_t largest = pivot;
+        for (std::size_t row = pivot + 1; row < m; ++row)
+            if (std::abs(work_(row, pivot)) > std::abs(work_(largest, pivot))) largest = row;
+        if (!(std::abs(work_(largest, pivot)) > tuning::even_singular)) return false;
+        const MutableReals own = work_.row(pivot).subspan(pivot), other = work_.row(largest).subspan(pivot);
+        if (largest != pivot) std::swap_ranges(own.begin(), own.end(), other.begin());
+        const double scale = 1.0 / own[0];
+        for (double& entry : own) entry *= scale;
+        for (std::size_t row = 0; row < m; ++row) {
+            const double factor = work_(row, pivot);
+            if (row != pivot && factor != 0.0) add_multiple(work_.row(row).subspan(pivot), -factor, own);
+        }
+    }
+    return true;
+}
+
+// levels = inverse · (right-hand sides less what nonbasic slacks at their upper bounds take)
 void EvenMaster::compute_levels() {
-    const Reals last = inverse_.row(rows());
-    std::copy(last.begin(), last.end(), levels_.begin());
-    for (std::size_t row = 0; row < rows(); ++row)
-        if (!slack_basic_[row])
-            subtract_multiple(levels_, -(at_upper_[row] ? upper_[row] : lower_[row]), inverse_.row(row));
+    std::fill(levels_.begin(), levels_.end(), 0.0);
+    for (std::size_t equation = 0; equation < equations(); ++equation)
+        add_multiple(levels_, right_[equation], inverse_.row(equation));
+    for (std::size_t slack = 0; slack < slacks_.size(); ++slack)
+        if (!slacks_[slack].basic && slacks_[slack].at_most) add_slack_column(slack, -slacks_[slack].most, levels_);
 }
 
 // prices = (values of the basic variables) · inverse
 void EvenMaster::compute_prices() {
     for (std::size_t place = 0; place < basis_.size(); ++place)
         direction_[place] = basis_[place] >= 0 ? values_[static_cast<std::size_t>(basis_[place])] : 0.0;
-    for (std::size_t row = 0; row < basis_.size(); ++row) prices_[row] = dot(direction_, inverse_.row(row));
+    for (std::size_t equation = 0; equation < basis_.size(); ++equation)
+        prices_[equation] = dot(direction_, inverse_.row(equation));
 }
 
 }  // namespace excalibr

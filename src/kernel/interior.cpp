@@ -24,19 +24,19 @@ void InteriorMaster::reset(std::size_t slots, std::size_t categories, std::size_
     operations_ = 0.0;
 }
 
-bool InteriorMaster::resume(const ScaledProgram& program, double factor, double, bool) {
+bool InteriorMaster::resume(Penalties penalties, double factor, double, bool) {
     scale_ = factor;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) values_[ranking] = factor * pool.relevance[ranking];
-    split_prices(program);
+    split_prices(penalties);
     return true;
 }
 
 // One part for each category with a price to choose, two where it has a band.
-void InteriorMaster::split_prices(const ScaledProgram& program) {
+void InteriorMaster::split_prices(Penalties penalties) {
     parts_.clear();
-    for (std::size_t category = 0; category < program.r(); ++category) {
-        const double lowest = program.lowest[category], highest = program.highest[category];
-        if (!program.penalties[category].banded()) {
+    for (std::size_t category = 0; category < penalties.size(); ++category) {
+        const double lowest = penalties[category].lowest_price(), highest = penalties[category].highest_price();
+        if (!penalties[category].banded()) {
             if (lowest < highest) parts_.push_back({category, 1.0, lowest, highest});
             continue;
         }
@@ -66,13 +66,13 @@ bool InteriorMaster::is_new(std::size_t place) const {
 
 // Every step goes toward a point where all products of slack and multiplier are a part of what they are now, and ends
 // short of where one of the two would vanish.
-bool InteriorMaster::optimise(const ScaledProgram& program, std::size_t, std::size_t) {
+bool InteriorMaster::optimise(Penalties penalties, std::size_t, std::size_t) {
     const std::size_t m = parts_.size();
     gather_columns();
     start_point();
     for (std::size_t step = 0; step < tuning::max_interior_steps; ++step) {
         const double product = complementarity(), aim = tuning::centring * product;
-        const double residual = set_system(program, aim);
+        const double residual = set_system(penalties, aim);
         const double products = product * static_cast<double>(pool.count + 2 * m);
         if (!(product > tuning::finest_complementarity) ||
             std::max(products, residual) <= tuning::interior_of_tolerance * tolerance_)
@@ -86,7 +86,7 @@ bool InteriorMaster::optimise(const ScaledProgram& program, std::size_t, std::si
     }
     std::fill(prices_.begin(), prices_.end(), 0.0);
     for (std::size_t part = 0; part < m; ++part) prices_[parts_[part].category] += parts_[part].side * v_[part];
-    set_value(program);
+    set_value(penalties);
     return operations_ < tuning::interior_effort;
 }
 
@@ -146,13 +146,13 @@ double InteriorMaster::complementarity() const {
 }
 
 // The Newton system in (v, η), upper triangle, with slacks and multipliers eliminated; returns the dual residual.
-double InteriorMaster::set_system(const ScaledProgram& program, double aim) {
+double InteriorMaster::set_system(Penalties penalties, double aim) {
     const std::size_t m = v_.size();
     double residual = 0.0;
     for (std::size_t row = 0; row <= m; ++row) std::fill(system_.row(row).begin() + row, system_.row(row).end(), 0.0);
     for (std::size_t part = 0; part < m; ++part) {
         const Part& own = parts_[part];
-        const Penalty& penalty = program.penalties[own.category];
+        const Penalty& penalty = penalties[own.category];
         const double price = own.side * v_[part], under = v_[part] - own.least, over = own.most - v_[part];
         double gradient = own.side * (price == 0.0 && own.side < 0.0 ? penalty.low : penalty.share_at(price));
         for (std::size_t ranking = 0; ranking < pool.count; ++ranking)
@@ -244,7 +244,7 @@ void InteriorMaster::advance(double length) {
 }
 
 // The objective of the lottery, with its weights brought to a sum of 1.
-void InteriorMaster::set_value(const ScaledProgram& program) {
+void InteriorMaster::set_value(Penalties penalties) {
     double total = 0.0;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) total += weights_[ranking];
     value_ = 0.0;
@@ -253,8 +253,8 @@ void InteriorMaster::set_value(const ScaledProgram& program) {
         value_ += weights_[ranking] * values_[ranking];
     }
     const Reals weights = std::span(weights_).first(pool.count);
-    for (std::size_t category = 0; category < program.r(); ++category)
-        value_ -= program.penalties[category].cost(dot(weights, pool.shares.row(category).first(pool.count)));
+    for (std::size_t category = 0; category < penalties.size(); ++category)
+        value_ -= penalties[category].cost(dot(weights, pool.shares.row(category).first(pool.count)));
 }
 
 // Drop the rankings that have no weight to speak of.

@@ -19,20 +19,20 @@ class InteriorMaster {
     RankingPool pool;
 
     void reset(std::size_t slots, std::size_t categories, std::size_t rankings);
-    bool resume(const ScaledProgram& program, double factor, double worth_entering, bool factorised);
+    bool resume(Penalties penalties, double factor, double worth_entering, bool factorised);
 
     // Add a ranking; returns its place. Where the pool is full, rankings without weight leave it.
     std::size_t add(const ScaledProgram& program, Reals centred_scores, Indices ranking);
     void drop_last() { --pool.count; }
 
     // The optimum over the pool, from the prices of before; false when the effort that is allowed is spent.
-    bool optimise(const ScaledProgram& program, std::size_t newest, std::size_t passes);
-    bool refresh(const ScaledProgram&) { return false; }  // there is nothing to refresh: what it has is all it can do
+    bool optimise(Penalties penalties, std::size_t newest, std::size_t passes);
+    bool refresh(Penalties) { return false; }  // there is nothing to refresh: what it has is all it can do
 
     // Whether the ranking does anything that none before it does.
     bool is_new(std::size_t place) const;
     double value_by_prices() const { return value_; }
-    double value_by_weights(const ScaledProgram&) const { return value_; }
+    double value_by_weights(Penalties) const { return value_; }
     Reals prices() const { return prices_; }
     bool is_fresh() const { return true; }
     bool empty() const { return pool.count == 0; }
@@ -49,16 +49,16 @@ class InteriorMaster {
         double side, least, most;
     };
 
-    void split_prices(const ScaledProgram& program);
+    void split_prices(Penalties penalties);
     void gather_columns();
     void start_point();
     double complementarity() const;
-    double set_system(const ScaledProgram& program, double aim);
+    double set_system(Penalties penalties, double aim);
     void solve_system();
     double set_multiplier_steps(double aim);
     void advance(double length);
     double slack_of(std::size_t ranking) const;
-    void set_value(const ScaledProgram& program);
+    void set_value(Penalties penalties);
     void drop_idle();
 
     std::vector<Part> parts_;

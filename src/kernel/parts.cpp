@@ -83,4 +83,5 @@ NB_MODULE(_kernel_parts, module) {
     bind_programs(module);
     bind_masters(module);
     bind_presolve(module);
+    excalibr::bind_search(module);
 }

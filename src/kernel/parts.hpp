@@ -24,3 +24,9 @@ void bind_masters(nb::module_& module);   // the two master programs, and each e
 void bind_presolve(nb::module_& module);  // questions brought to the engines' form and back
 
 }  // namespace excalibr::bindings
+
+namespace excalibr {
+
+void bind_search(nanobind::module_& module);  // the local search and even lotteries
+
+}  // namespace excalibr

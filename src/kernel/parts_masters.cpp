@@ -37,12 +37,12 @@ class MasterOfProgram {
     nb::tuple optimise(std::int64_t newest, std::size_t passes) {
         require(!master_.empty() && newest < static_cast<std::int64_t>(master_.pool.count), "there are rankings, and it is one");
         const std::size_t tried = newest < 0 ? Master::none : static_cast<std::size_t>(newest);
-        const bool ended = master_.optimise(given_.scaled, tried, passes);
+        const bool ended = master_.optimise(given_.scaled.penalties, tried, passes);
         const double unit = given_.scaled.unit, by_prices = master_.value_by_prices() * unit;
-        master_.refresh(given_.scaled);
+        master_.refresh(given_.scaled.penalties);
         std::vector<double> prices(master_.prices().begin(), master_.prices().end());
         for (double& price : prices) price *= unit;
-        return nb::make_tuple(ended, by_prices, master_.value_by_weights(given_.scaled) * unit, to_numpy(Reals(prices)));
+        return nb::make_tuple(ended, by_prices, master_.value_by_weights(given_.scaled.penalties) * unit, to_numpy(Reals(prices)));
     }
 
     nb::tuple lottery() const {
@@ -55,7 +55,7 @@ class MasterOfProgram {
     std::size_t steps() const { return master_.pivots(); }
 
   private:
-    bool resume() { return master_.resume(given_.scaled, 1.0 / given_.scaled.unit, worth_, false); }
+    bool resume() { return master_.resume(given_.scaled.penalties, 1.0 / given_.scaled.unit, worth_, false); }
 
     const GivenProgram& given_;
     Master master_;

@@ -47,14 +47,14 @@ GivenProgram given_program(const RealArray& gains, const IntegerArray& indptr, c
     }
     SortScratch scratch;
     given.scaled.load_structure(program, scratch);
-    given.scaled.load_objective(program);
+    given.scaled.load_objective(program, 0.0);
     return given;
 }
 
 nb::tuple scaled(const GivenProgram& given) {
     const ScaledProgram& program = given.scaled;
     return nb::make_tuple(program.unit, to_numpy(Reals(program.gains)), to_numpy(Reals(program.slots)),
-                          to_numpy(Indices(program.slot_order)), program.steepest);
+                          to_numpy(Indices(program.slot_order)), program.steepness);
 }
 
 nb::tuple project(const RealArray& point, const RealArray& slots, const IntegerArray& order) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace excalibr {
 
@@ -34,8 +35,8 @@ struct Penalty {
     double conjugate(double price) const {
         const double edge = price > 0.0 ? high : low, wanted = base + edge;
         if (price == 0.0 || !curved() || wanted <= 0.0) return edge * price;
-        const double weight = price > 0.0 ? above : below, rest = 1.0 - smoothing;
-        return -weight * wanted * std::log1p(-price / (weight * rest)) - price * (base + smoothing * edge) / rest;
+        const double weight = price > 0.0 ? above : below;
+        return -weight * wanted * std::log(thinning(price)) - price * (base + smoothing * edge) / (1.0 - smoothing);
     }
 
     // the t of that maximum, the derivative of φ*; at a price of 0 the upper edge of the band
@@ -84,11 +85,17 @@ struct Penalty {
         return wanted > 0.0 ? change - wanted * std::log1p(change / wanted) : std::abs(change);
     }
 
-    // q/u at a price: how much thinner than wanted the category is shown, relative to what is seen
+    // q/u at a price: how much thinner than wanted the category is shown, relative to what is seen. Not beyond where nothing
+    // is shown or nothing else is: for a tiny q the highest price rounds to one that no share has.
     double thinning(double price) const {
-        return 1.0 - price / ((price < 0.0 ? below : above) * (1.0 - smoothing));
+        const double edge = price < 0.0 ? low : high, wanted = base + edge, rest = 1.0 - smoothing;
+        const double found = 1.0 - price / ((price < 0.0 ? below : above) * rest);
+        return price < 0.0 ? std::min(found, wanted / (base + smoothing * edge))
+                           : std::max(found, wanted / (base + rest + smoothing * edge));
     }
 };
+
+using Penalties = std::span<const Penalty>;
 
 inline double clamp_price(const Penalty& penalty, double price) {
     return std::min(std::max(price, penalty.lowest_price()), penalty.highest_price());

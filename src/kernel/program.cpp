@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tuning.hpp"
+
 namespace excalibr {
 namespace {
 
@@ -33,6 +35,16 @@ double unit_of(double spread, std::span<const Penalty> penalties) {
     return unit > 0.0 ? std::exp2(std::ceil(std::log2(unit))) : 1.0;
 }
 
+// A curved penalty whose target is so small that its curve costs no more than a part of the tolerance, as a straight one:
+// its price would have to be told from its limit by more digits than there are.
+bool is_nearly_straight(const Penalty& penalty, double tolerance) {
+    return penalty.curved() && tuning::curve_cost * (penalty.base + penalty.high) * penalty.above <= tolerance;
+}
+
+Penalty straightened(const Penalty& penalty) {
+    return {penalty.high, penalty.high, 0.0, (1.0 - penalty.smoothing) * penalty.above, 0.0, 0.0};
+}
+
 }  // namespace
 
 double Program::spread() const {
@@ -52,7 +64,7 @@ void ScaledProgram::load_structure(const Program& program, SortScratch& scratch)
     for (std::size_t rank = 0; rank < slots.size(); ++rank) slots[rank] = program.position_weights[slot_order[rank]];
 }
 
-void ScaledProgram::load_objective(const Program& program) {
+void ScaledProgram::load_objective(const Program& program, double tolerance) {
     const double top = program.gains.empty() ? 0.0 : *std::max_element(program.gains.begin(), program.gains.end());
     unit = unit_of(program.spread(), program.penalties);
     spread = program.spread() / unit;
@@ -62,15 +74,18 @@ void ScaledProgram::load_objective(const Program& program) {
     penalties = program.penalties;
     lowest.resize(penalties.size());
     highest.resize(penalties.size());
-    steepest = 0.0;
+    steepness = 0.0;
+    const double allowed = tolerance / static_cast<double>(std::max<std::size_t>(penalties.size(), 1));
     for (std::size_t category = 0; category < penalties.size(); ++category) {
         Penalty& penalty = penalties[category];
+        if (is_nearly_straight(penalty, allowed)) penalty = straightened(penalty);
         penalty.below /= unit;
         penalty.above /= unit;
         lowest[category] = penalty.lowest_price();
         highest[category] = penalty.highest_price();
-        steepest = std::max({steepest, penalty.below, penalty.above});
+        steepness = std::max({steepness, penalty.below, penalty.above});
     }
+    steepness = std::min(steepness, tuning::steepest);
 }
 
 void price_adjusted_scores(const ScaledProgram& program, Reals prices, MutableReals adjusted) {

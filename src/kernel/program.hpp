@@ -41,10 +41,10 @@ struct ScaledProgram {
     std::vector<Index> slot_order;        // the slots, heaviest first
     double unit = 1.0;
     double spread = 0.0;                  // −(smallest gain)
-    double steepest = 0.0;                // the largest weight of a penalty
+    double steepness = 0.0;               // the largest weight of a penalty, but for those that are as good as hard limits
 
     void load_structure(const Program& program, SortScratch& scratch);  // rows, columns and slots
-    void load_objective(const Program& program);                        // gains and penalties
+    void load_objective(const Program& program, double tolerance);      // gains and penalties, for a gap of so much
 
     std::size_t n() const { return gains.size(); }
     std::size_t r() const { return penalties.size(); }

@@ -27,7 +27,7 @@ double growth_after(std::size_t steps) {
 
 Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std::size_t max_sorts) {
     start(program);
-    double rho = tuning::first_rho * program.slots[0] / std::max(program.spread + program.steepest, 1e-12);
+    double rho = tuning::first_rho * program.slots[0] / std::max(program.spread + program.steepness, 1e-12);
     double rho_limit = tuning::largest_rho, residual_wanted = tuning::first_residual, smallest_gap = infinity;
     Effort effort;
     std::size_t stalled = 0;
@@ -47,7 +47,7 @@ Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std
         stalled = gap < 0.9 * smallest_gap ? 0 : stalled + 1;
         smallest_gap = std::min(smallest_gap, gap);
         if (progress.steps == 0) residual_wanted *= 0.1;  // solved as far as was asked, and yet the gap is open
-        residual_wanted = std::max(1e-15, std::min(residual_wanted, tuning::residual_of_gap * gap / program.steepest));
+        residual_wanted = std::max(1e-15, std::min(residual_wanted, tuning::residual_of_gap * gap / program.steepness));
         std::copy(exposure_.begin(), exposure_.end(), centre_.begin());
         if (stalled > 0 && stalled % tuning::patience == 0) rho_limit = std::max(0.1 * rho_limit, 10.0);  // rounding?
         rho = std::min(rho * growth_after(progress.steps), rho_limit);
@@ -75,7 +75,7 @@ void ProximalMethod::start(const ScaledProgram& program) {
     factor_.resize(r, r);
     free_.resize(r);
     damping_ = 1.0;
-    radius_ = 2.0 * program.steepest;
+    radius_ = 2.0 * program.steepness;
     for (std::size_t rank = 0; rank < program.k(); ++rank) centre_[order_[rank]] = program.slots[rank];
     best_.objective = -infinity;
     best_.bound = infinity;
@@ -128,7 +128,7 @@ double ProximalMethod::set_gradient(const ScaledProgram& program) {
         const double slope = wanted_[category] - shares_[category], price = prices_[category];
         gradient_[category] = slope;
         if ((slope > 0.0 && price > floors_[category]) || (slope < 0.0 && price < ceilings_[category]))
-            residual += std::abs(slope) * std::max(1.0, std::abs(price) / program.steepest);
+            residual += std::abs(slope) * std::max(1.0, std::abs(price) / program.steepness);
     }
     return residual;
 }

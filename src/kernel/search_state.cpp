@@ -36,10 +36,10 @@ void SearchState::load(const RankedProgram& program, Indices by_rank) {
     for (Index rank = 0; rank < ranking.size(); ++rank)
         if (ranking[rank] == not_ranked) place(program, rank, best_allowed(program));
     evaluate(program);
+    compute_adjusted(program);  // the gains may be others than before
 }
 
 void SearchState::evaluate(const RankedProgram& program) {
-    const SparseView& rows = program.rows;
     ranking_shares(program, ranking, shares);
     double gain = 0.0;
     for (std::size_t rank = 0; rank < ranking.size(); ++rank) gain += program.weights[rank] * program.gains[ranking[rank]];
@@ -49,16 +49,31 @@ void SearchState::evaluate(const RankedProgram& program) {
         cost += costs[category];
     }
     value = gain - program.charged(cost);
+    if (compute_slopes(program)) compute_adjusted(program);
+    operations += ranking.size() + shares.size();
+}
+
+// The slopes of what is charged; whether one of them has changed.
+bool SearchState::compute_slopes(const RankedProgram& program) {
     const double charge = cost > program.allowance ? program.charge : 0.0;
-    for (std::size_t category = 0; category < shares.size(); ++category)
-        slopes[category] = charge * subgradient(program.penalties[category], shares[category]);
+    bool differ = false;
+    for (std::size_t category = 0; category < shares.size(); ++category) {
+        const double slope = charge * subgradient(program.penalties[category], shares[category]);
+        differ |= slope != slopes[category];
+        slopes[category] = slope;
+    }
+    return differ;
+}
+
+void SearchState::compute_adjusted(const RankedProgram& program) {
+    const SparseView& rows = program.rows;
     for (std::size_t candidate = 0; candidate < adjusted.size(); ++candidate) {
         double gained = program.gains[candidate];
         for (Index entry = rows.starts[candidate]; entry < rows.starts[candidate + 1]; ++entry)
             gained -= rows.values[entry] * slopes[rows.columns[entry]];
         adjusted[candidate] = gained;
     }
-    operations += rows.values.size() + shares.size();
+    operations += rows.values.size();
 }
 
 void SearchState::replace(const RankedProgram& program, Index rank, Index candidate) {

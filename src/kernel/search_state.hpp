@@ -34,6 +34,7 @@ struct SearchState {
     void load(const RankedProgram& program, Indices by_rank);
 
     // Everything that follows from the ranking, from nothing: cheap beside a scan of the moves, and it cannot drift.
+    // Adjusted gains are computed only where slopes have changed, so the program must be the one of the last load.
     void evaluate(const RankedProgram& program);
 
     // Put a candidate that is not ranked at this rank.
@@ -52,6 +53,8 @@ struct SearchState {
     }
 
   private:
+    bool compute_slopes(const RankedProgram& program);
+    void compute_adjusted(const RankedProgram& program);
     bool has_room(const RankedProgram& program, Index candidate) const;
     void place(const RankedProgram& program, Index rank, Index candidate);
     Index best_allowed(const RankedProgram& program) const;

@@ -18,9 +18,10 @@ double breakpoint_height(const Penalty& penalty, bool lower_edge) {
 
 }  // namespace
 
-void SimplexMaster::reset(std::size_t slots, std::size_t categories, std::size_t rankings) {
+void SimplexMaster::reset(std::size_t slots, std::size_t categories, std::size_t rankings, std::size_t blocks) {
     const std::size_t capacity = rankings + tuning::pool_room + tuning::pool_room_a_category * categories;
-    const std::size_t m = categories + 1;
+    const std::size_t m = categories + blocks;
+    blocks_ = blocks;
     pool.reset(slots, categories, capacity);
     values_.resize(capacity);
     reduced_costs_.resize(capacity);
@@ -40,26 +41,27 @@ void SimplexMaster::reset(std::size_t slots, std::size_t categories, std::size_t
     has_basis_ = false;
 }
 
-bool SimplexMaster::resume(const ScaledProgram& program, double factor, double worth_entering, bool factorised) {
+bool SimplexMaster::resume(Penalties penalties, double factor, double worth_entering, bool factorised) {
     factor_ = factor;
     worth_entering_ = worth_entering;
     if (pool.count == 0) return true;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) values_[ranking] = factor * pool.relevance[ranking];
-    if (!factorised && !(has_basis_ && take_basis(program))) {
-        set_first_basis(program);
-        if (!take_basis(program)) return false;
+    if (!factorised && !(has_basis_ && take_basis(penalties))) {
+        set_first_basis(penalties);
+        if (!take_basis(penalties)) return false;
     }
-    price_basis(program);
+    price_basis(penalties);
     return true;
 }
 
-// The pool's first ranking, and every category's slack on the piece where that ranking puts it.
-void SimplexMaster::set_first_basis(const ScaledProgram& program) {
+// The pool's first column of each block, and every category's slack on the piece where these put it.
+void SimplexMaster::set_first_basis(Penalties penalties) {
     const std::size_t r = piece_.size();
-    basis_[r] = 0;
+    for (std::size_t block = 0; block < blocks_; ++block) basis_[r + block] = static_cast<Variable>(block);
     for (std::size_t category = 0; category < r; ++category) {
-        const double share = pool.shares(category, 0);
-        const Penalty& penalty = program.penalties[category];
+        double share = 0.0;
+        for (std::size_t block = 0; block < blocks_; ++block) share += pool.shares(category, block);
+        const Penalty& penalty = penalties[category];
         basis_[category] = slack(category);
         piece_[category] = share < penalty.low ? Piece::below : Piece::inside;
         if (share > penalty.high || (!penalty.banded() && share >= penalty.high)) piece_[category] = Piece::above;
@@ -68,12 +70,12 @@ void SimplexMaster::set_first_basis(const ScaledProgram& program) {
 }
 
 // Mark what is basic, put every slack on its edge, and factorise.
-bool SimplexMaster::take_basis(const ScaledProgram& program) {
+bool SimplexMaster::take_basis(Penalties penalties) {
     std::fill(is_basic_.begin(), is_basic_.end(), 0);
     std::fill(slack_is_basic_.begin(), slack_is_basic_.end(), 0);
     for (std::size_t category = 0; category < piece_.size(); ++category) {
         // slacks count from the band's lower edge below it, from its upper edge inside and above
-        const Penalty& penalty = program.penalties[category];
+        const Penalty& penalty = penalties[category];
         edge_[category] = piece_[category] == Piece::below ? penalty.low : penalty.high;
     }
     for (const Variable variable : basis_) {
@@ -93,14 +95,15 @@ bool SimplexMaster::factorise_basis() {
         std::fill(entries.begin(), entries.end(), 0.0);
         entries[m + row] = 1.0;
     }
-    for (std::size_t place = 0; place < m; ++place) {  // a ranking's shares and 1, or −1 in a slack's own row
+    const std::size_t r = edge_.size();
+    for (std::size_t place = 0; place < m; ++place) {  // a column's shares and 1 for its block, or −1 in a slack's own row
         if (basis_[place] < 0) {
             work_(category_of(basis_[place]), place) = -1.0;
             continue;
         }
         const auto ranking = static_cast<std::size_t>(basis_[place]);
-        for (std::size_t row = 0; row + 1 < m; ++row) work_(row, place) = pool.shares(row, ranking);
-        work_(m - 1, place) = 1.0;
+        for (std::size_t row = 0; row < r; ++row) work_(row, place) = pool.shares(row, ranking);
+        work_(r + pool.block_of[ranking], place) = 1.0;
     }
     for (std::size_t pivot = 0; pivot < m; ++pivot) {
         std::size_t largest = pivot;
@@ -120,9 +123,9 @@ bool SimplexMaster::factorise_basis() {
     }
     for (std::size_t place = 0; place < m; ++place) {
         const Reals solved = work_.row(place).subspan(m);
-        double level = solved[m - 1];
+        double level = 0.0;
         for (std::size_t row = 0; row < m; ++row) inverse_(row, place) = solved[row];
-        for (std::size_t row = 0; row + 1 < m; ++row) level += solved[row] * edge_[row];
+        for (std::size_t row = 0; row < m; ++row) level += row < r ? solved[row] * edge_[row] : solved[row];
         levels_[place] = level;
     }
     pivots_since_ = 0;
@@ -130,14 +133,14 @@ bool SimplexMaster::factorise_basis() {
 }
 
 // prices = (profits of the basic variables) · inverse
-void SimplexMaster::price_basis(const ScaledProgram& program) {
+void SimplexMaster::price_basis(Penalties penalties) {
     for (std::size_t place = 0; place < basis_.size(); ++place) {
         if (basis_[place] >= 0) {
             column_[place] = values_[static_cast<std::size_t>(basis_[place])];
             continue;
         }
         const std::size_t category = category_of(basis_[place]);
-        const Penalty& penalty = program.penalties[category];
+        const Penalty& penalty = penalties[category];
         column_[place] = piece_[category] == Piece::below   ? penalty.below
                          : piece_[category] == Piece::above ? -penalty.above
                                                             : 0.0;
@@ -145,9 +148,9 @@ void SimplexMaster::price_basis(const ScaledProgram& program) {
     for (std::size_t row = 0; row < basis_.size(); ++row) prices_[row] = dot(column_, inverse_.row(row));
 }
 
-bool SimplexMaster::refresh(const ScaledProgram& program) {
+bool SimplexMaster::refresh(Penalties penalties) {
     const bool regular = pivots_since_ == 0 || factorise_basis();
-    price_basis(program);
+    price_basis(penalties);
     return regular;
 }
 
@@ -155,6 +158,13 @@ std::size_t SimplexMaster::add(const ScaledProgram& program, Reals centred_score
     if (pool.full()) make_room();
     const std::size_t place = pool.add(program, centred_scores, ranking);
     values_[place] = factor_ * pool.relevance[place];
+    is_basic_[place] = 0;
+    return place;
+}
+
+std::size_t SimplexMaster::add(std::size_t block, Indices order, Reals shares, double relevance) {
+    const std::size_t place = pool.add(block, order, shares, relevance);
+    values_[place] = factor_ * relevance;
     is_basic_[place] = 0;
     return place;
 }
@@ -180,14 +190,18 @@ void SimplexMaster::make_room() {
 
 double SimplexMaster::reduced_cost(std::size_t ranking) const {
     const std::size_t r = edge_.size();
-    double value = values_[ranking] - prices_[r];
+    double value = values_[ranking] - prices_[r + pool.block_of[ranking]];
     for (std::size_t category = 0; category < r; ++category) value -= prices_[category] * pool.shares(category, ranking);
     return value;
 }
 
-double SimplexMaster::value_by_prices() const { return prices_.back() + dot(prices(), edge_); }
+double SimplexMaster::value_by_prices() const {
+    double value = dot(prices(), edge_);
+    for (std::size_t row = edge_.size(); row < prices_.size(); ++row) value += prices_[row];
+    return value;
+}
 
-double SimplexMaster::value_by_weights(const ScaledProgram& program) {
+double SimplexMaster::value_by_weights(Penalties penalties) {
     const std::size_t r = edge_.size();
     double value = 0.0;
     std::fill(column_.begin(), column_.end(), 0.0);
@@ -198,7 +212,7 @@ double SimplexMaster::value_by_weights(const ScaledProgram& program) {
         for (std::size_t category = 0; category < r; ++category)
             column_[category] += levels_[place] * pool.shares(category, ranking);
     }
-    return value - penalty_cost(program.penalties, std::span(column_).first(r));
+    return value - penalty_cost(penalties, std::span(column_).first(r));
 }
 
 void SimplexMaster::write(Lottery& by_rank) const {
@@ -208,7 +222,13 @@ void SimplexMaster::write(Lottery& by_rank) const {
             by_rank.add(pool.ranking(static_cast<std::size_t>(basis_[place])), levels_[place]);
 }
 
-bool SimplexMaster::optimise(const ScaledProgram& program, std::size_t newest, std::size_t passes) {
+void SimplexMaster::write_weights(std::vector<double>& weights) const {
+    weights.assign(pool.count, 0.0);
+    for (std::size_t place = 0; place < basis_.size(); ++place)
+        if (basis_[place] >= 0) weights[static_cast<std::size_t>(basis_[place])] = std::max(levels_[place], 0.0);
+}
+
+bool SimplexMaster::optimise(Penalties penalties, std::size_t newest, std::size_t passes) {
     listed_.clear();
     if (newest != none) listed_.push_back(newest);
     bool priced_all = false;
@@ -219,11 +239,11 @@ bool SimplexMaster::optimise(const ScaledProgram& program, std::size_t newest, s
     const std::size_t max_pivots = tuning::pivots_a_row * (edge_.size() + 10);
     for (std::size_t round = 0; round < max_pivots; ++round) {
         Entering entering = best_listed();
-        const Entering by_slack = best_slack(program);
+        const Entering by_slack = best_slack(penalties);
         if (by_slack.reduced_cost > entering.reduced_cost) entering = by_slack;
         if (entering.reduced_cost > worth_entering_) {
             priced_all = false;
-            if (!pivot(program, entering)) return false;
+            if (!pivot(penalties, entering)) return false;
         } else if (priced_all || passes == 0) {
             return true;
         } else {
@@ -239,7 +259,7 @@ bool SimplexMaster::optimise(const ScaledProgram& program, std::size_t newest, s
 void SimplexMaster::list_best() {
     const std::size_t r = edge_.size(), count = pool.count;
     const MutableReals costs = std::span(reduced_costs_).first(count);
-    for (std::size_t ranking = 0; ranking < count; ++ranking) costs[ranking] = values_[ranking] - prices_[r];
+    for (std::size_t ranking = 0; ranking < count; ++ranking) costs[ranking] = values_[ranking] - prices_[r + pool.block_of[ranking]];
     for (std::size_t category = 0; category < r; ++category) {
         const double price = prices_[category];
         if (price == 0.0) continue;
@@ -270,11 +290,11 @@ SimplexMaster::Entering SimplexMaster::best_listed() const {
 }
 
 // The nonbasic slack with the largest reduced cost, and the direction in which it has it.
-SimplexMaster::Entering SimplexMaster::best_slack(const ScaledProgram& program) const {
+SimplexMaster::Entering SimplexMaster::best_slack(Penalties penalties) const {
     Entering best;
     for (std::size_t category = 0; category < piece_.size(); ++category) {
         if (slack_is_basic_[category]) continue;
-        const Penalty& penalty = program.penalties[category];
+        const Penalty& penalty = penalties[category];
         const double price = prices_[category];
         double up = price - penalty.above, down = -price - penalty.below;
         if (penalty.banded()) (piece_[category] == Piece::below ? up : down) = piece_[category] == Piece::below ? price : -price;
@@ -285,17 +305,17 @@ SimplexMaster::Entering SimplexMaster::best_slack(const ScaledProgram& program) 
 }
 
 // Bring a variable into the basis; false if nothing ends its way or the basis is singular.
-bool SimplexMaster::pivot(const ScaledProgram& program, Entering entering) {
+bool SimplexMaster::pivot(Penalties penalties, Entering entering) {
     set_entering_column(entering);
-    const Leaving leaving = advance(program, entering);
+    const Leaving leaving = advance(penalties, entering);
     if (leaving.place == none) return false;
     if (leaving.place != entering_itself) {
-        leave_basis(program, leaving.place);
+        leave_basis(penalties, leaving.place);
         levels_[leaving.place] = leaving.length;
         if (entering.variable >= 0) {
             is_basic_[static_cast<std::size_t>(entering.variable)] = 1;
         } else {
-            const double stood = enter_basis(program, category_of(entering.variable), entering.direction);
+            const double stood = enter_basis(penalties, category_of(entering.variable), entering.direction);
             levels_[leaving.place] = entering.direction * leaving.length + stood;
         }
         basis_[leaving.place] = entering.variable;
@@ -305,7 +325,7 @@ bool SimplexMaster::pivot(const ScaledProgram& program, Entering entering) {
     ++pivots_since_;
     if (pivots_since_ < tuning::refactorise_every) return true;
     const bool regular = factorise_basis();
-    price_basis(program);
+    price_basis(penalties);
     return regular;
 }
 
@@ -313,10 +333,11 @@ void SimplexMaster::set_entering_column(const Entering& entering) {
     const std::size_t m = column_.size();
     const bool is_ranking = entering.variable >= 0;
     const double sign = is_ranking ? 1.0 : -entering.direction;
-    const Reals own = inverse_.row(is_ranking ? m - 1 : category_of(entering.variable));
+    const auto ranking = static_cast<std::size_t>(is_ranking ? entering.variable : 0);
+    const Reals own = inverse_.row(is_ranking ? edge_.size() + pool.block_of[ranking] : category_of(entering.variable));
     for (std::size_t place = 0; place < m; ++place) column_[place] = sign * own[place];
-    for (std::size_t category = 0; is_ranking && category + 1 < m; ++category) {
-        const double share = pool.shares(category, static_cast<std::size_t>(entering.variable));
+    for (std::size_t category = 0; is_ranking && category < edge_.size(); ++category) {
+        const double share = pool.shares(category, ranking);
         if (share == 0.0) continue;
         const Reals row = inverse_.row(category);
         for (std::size_t place = 0; place < m; ++place) column_[place] += share * row[place];
@@ -326,30 +347,30 @@ void SimplexMaster::set_entering_column(const Entering& entering) {
 // Move the entering variable as long as its reduced cost is positive, over breakpoints of the slacks' costs.
 //
 // The place that it takes is `entering_itself` if it ends as a nonbasic slack again, `none` if nothing ends its way.
-SimplexMaster::Leaving SimplexMaster::advance(const ScaledProgram& program, Entering entering) {
+SimplexMaster::Leaving SimplexMaster::advance(Penalties penalties, Entering entering) {
     double room = no_end;
     const std::size_t own = entering.variable < 0 ? category_of(entering.variable) : 0;
     if (entering.variable < 0) {  // a slack that enters its band ends at the band's other edge
-        const Penalty& penalty = program.penalties[own];
+        const Penalty& penalty = penalties[own];
         if (penalty.banded() && (piece_[own] == Piece::below) == (entering.direction > 0.0)) room = penalty.high - penalty.low;
     }
     double gone = 0.0, reduced_cost = entering.reduced_cost;
     while (true) {
-        auto [leaving, length] = ratio_test(program);
+        auto [leaving, length] = ratio_test(penalties);
         if (leaving == none && room == no_end) return {none, gone, reduced_cost};
         const bool ends_itself = leaving == none || gone + length >= room;
         if (ends_itself) length = room - gone;
         gone += length;
         for (std::size_t place = 0; place < column_.size(); ++place) levels_[place] -= length * column_[place];
         if (ends_itself) {
-            const Penalty& penalty = program.penalties[own];
+            const Penalty& penalty = penalties[own];
             piece_[own] = entering.direction > 0.0 ? Piece::above : Piece::below;
             edge_[own] = entering.direction > 0.0 ? penalty.high : penalty.low;
             return {entering_itself, gone, reduced_cost};
         }
         if (basis_[leaving] >= 0) return {leaving, gone, reduced_cost};
         const std::size_t category = category_of(basis_[leaving]);
-        const Penalty& penalty = program.penalties[category];
+        const Penalty& penalty = penalties[category];
         const double fall = column_[leaving];
         const bool downwards = fall > 0.0;
         const bool lower_edge = piece_[category] == Piece::below || (piece_[category] == Piece::inside && downwards);
@@ -363,7 +384,7 @@ SimplexMaster::Leaving SimplexMaster::advance(const ScaledProgram& program, Ente
 }
 
 // The basic variable that first reaches the end of its piece, by the larger pivot in a tie, and how far that is.
-std::pair<std::size_t, double> SimplexMaster::ratio_test(const ScaledProgram& program) const {
+std::pair<std::size_t, double> SimplexMaster::ratio_test(Penalties penalties) const {
     double shortest = no_end;
     std::size_t leaving = none;
     for (std::size_t place = 0; place < basis_.size(); ++place) {
@@ -378,7 +399,7 @@ std::pair<std::size_t, double> SimplexMaster::ratio_test(const ScaledProgram& pr
             if (fall > 0.0) continue;
             room = std::max(-level, 0.0);
         } else {
-            const Penalty& penalty = program.penalties[category_of(basis_[place])];
+            const Penalty& penalty = penalties[category_of(basis_[place])];
             room = fall > 0.0 ? std::max(penalty.high - penalty.low + level, 0.0) : std::max(-level, 0.0);
         }
         const double length = room / std::abs(fall);
@@ -407,7 +428,7 @@ void SimplexMaster::cross_breakpoint(const Penalty& penalty, std::size_t place, 
 }
 
 // A variable leaves the basis: a ranking at 0, a slack on the edge that it reached.
-void SimplexMaster::leave_basis(const ScaledProgram& program, std::size_t place) {
+void SimplexMaster::leave_basis(Penalties penalties, std::size_t place) {
     const Variable variable = basis_[place];
     if (variable >= 0) {
         is_basic_[static_cast<std::size_t>(variable)] = 0;
@@ -418,12 +439,12 @@ void SimplexMaster::leave_basis(const ScaledProgram& program, std::size_t place)
     if (piece_[category] != Piece::inside) return;
     const bool fell = column_[place] > 0.0;
     piece_[category] = fell ? Piece::below : Piece::above;
-    edge_[category] = fell ? program.penalties[category].low : program.penalties[category].high;
+    edge_[category] = fell ? penalties[category].low : penalties[category].high;
 }
 
 // A slack leaves its edge for the piece on that side; returns where it stood, counted from the piece's edge.
-double SimplexMaster::enter_basis(const ScaledProgram& program, std::size_t category, double direction) {
-    const Penalty& penalty = program.penalties[category];
+double SimplexMaster::enter_basis(Penalties penalties, std::size_t category, double direction) {
+    const Penalty& penalty = penalties[category];
     slack_is_basic_[category] = 1;
     const bool at_low = piece_[category] == Piece::below;
     if (penalty.banded() && at_low == (direction > 0.0)) {

@@ -12,6 +12,11 @@ namespace excalibr::tuning {
 inline constexpr double rounding = 1e-13;  // of gains and prices: no gap below it is asked (450 units in the last place)
 inline constexpr double safety = 0.25;     // the part of the tolerance that engines aim at, so that the certificate keeps it
 
+inline constexpr double steepest = 1e3;    // slopes beyond this many units act like hard limits, and set no scale
+inline constexpr double curve_cost = 64.0;  // what a curved penalty can differ from a straight one by, · its target: −log α
+                                            // and the logarithm of the smallest target there is
+inline constexpr double curve_part = 0.1;   // of the tolerance that straightening may cost
+
 // Which engine.
 inline constexpr std::size_t few_categories = 12;         // up to so many the simplex is quicker than the proximal method
 inline constexpr std::size_t few_for_gentle_slopes = 20;  // up to so many where most candidates are shown (n ≤ 2k) …
@@ -82,24 +87,28 @@ inline constexpr double largest_reduced_cost = 1e-11;        // … not more tha
 inline constexpr double least_reduced_cost = 1e-15;          // … and not less than rounding
 
 // Local search.
+inline constexpr std::uint64_t operations_a_move = 8;
 inline constexpr std::uint64_t most_rankings_tried = 100'000;  // up to so many rankings, all of them are tried: 5 to 20 ms
 inline constexpr std::size_t descents_budget = 2400;  // over k·√n, as a descent's time grows: 20 for 10 slots out of 150
 inline constexpr std::size_t fewest_descents = 3, most_descents = 24;
 inline constexpr double least_gain = 1e-13;  // a move must gain this part of the value, which rounding alone does not
 inline constexpr std::size_t pairs_compared = 12;  // after so many other values of a category, an entry's is called new
-inline constexpr std::uint64_t ranking_operations = 400'000'000;
+inline constexpr std::uint64_t ranking_operations = 100'000'000;
 
 inline constexpr double even_slack = 1e-3, even_margin = 1e-2, even_surcharge = 1e-6, even_worthwhile = 1e-7;
-inline constexpr double even_hard_tolerance = 1e-9;
-inline constexpr std::size_t even_rounds = 24;
-inline constexpr std::uint64_t even_operations = 400'000'000;
+inline constexpr double even_hard_tolerance = 1e-9, even_no_spread = 1e-13;
+inline constexpr std::size_t even_steps_budget = 3000, even_fewest_steps = 100, even_most_steps = 150;
+inline constexpr double even_step = 8.0, even_step_decay = 3.0;
+inline constexpr std::size_t even_rounds = 6;
+inline constexpr std::uint64_t even_operations = 100'000'000;
 inline constexpr double even_entering = 1e-10, even_listing = 0.2, even_least_pivot = 1e-9, even_trifle = 1e-12;
-inline constexpr double even_stalled = 1e-14, even_singular = 1e-13;
-inline constexpr std::size_t even_list_length = 8, even_refactor = 50;
+inline constexpr double even_perturbation = 1e-3, even_stalled = 1e-14, even_singular = 1e-13;
+inline constexpr std::size_t even_list_length = 8, even_refactor = 100;
 
 // Questions.
 inline constexpr std::size_t too_many_for_sweeps = 32;  // from so many categories on neighbouring optima share too little
 inline constexpr double limit_slack = 1e-9;             // a limit that is missed by no more is kept: the rounding of sums
+inline constexpr double limit_aim = 1e-10;               // what is looked for: a limit's price multiplies what it is missed by
 inline constexpr double limit_steepnesses[] = {1e2, 1e4, 1e6};  // of a hard limit, against everything else, in turn
 inline constexpr double feasibility_tolerance = 1e-10;          // how exactly the limits alone are solved
 inline constexpr double steps_inside[] = {1e-3, 1e-5, 1e-7};    // how far inside an end of the trade-off to look, in turn

@@ -36,7 +36,7 @@ def test_an_error_of_ours_is_one_line_and_exit_code_two(
         main()
     printed = capsys.readouterr()
     assert stopped.value.code == 2
-    assert printed.err.startswith("excalibr: user: is 'Adda', must be one of 'Ada', ")
+    assert printed.err.startswith("excalibr: --user: is 'Adda', must be one of 'Ada', ")
     assert printed.err.endswith("Hint: did you mean 'Ada'?\n")
 
 

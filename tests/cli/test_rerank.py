@@ -19,7 +19,9 @@ pytestmark = pytest.mark.usefixtures("small_chunks")
 
 def test_the_command_gives_what_a_reranker_gives(tmp_path: Path, tables: Invented) -> None:
     result = run(write(tmp_path, tables))
-    assert (result.exit_code, result.output) == (0, f"40 users re-ranked into {tmp_path / 'slates.parquet'}.\n")
+    understood = "excalibr: 5 categories in `genres`, split at `|`; 40 users; 5 slots of 25 candidates.\n"
+    done = f"40 users re-ranked into {tmp_path / 'slates.parquet'}.\n"
+    assert (result.exit_code, result.output) == (0, understood + done)
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "candidates.parquet",
@@ -169,9 +171,9 @@ def test_errors_are_one_line_with_a_code(
             "usr",
         ],
         "column 'pred' not found in candidates. Hint: columns are": [*given, "--score", "pred"],
-        "k: is 0, must be a whole number": [*given, "-k", "0"],
-        "out: is 'slates.txt', must end in one of .parquet": [*given, "-o", "slates.txt"],
-        "history: is missing, must be given": [*given[:4], *ASKED, "-o", str(tmp_path / "out.csv")],
+        "-k: is 0, must be a whole number": [*given, "-k", "0"],
+        "--out: is 'slates.txt', must end in one of .parquet": [*given, "-o", "slates.txt"],
+        "--history: is missing, must be given, or --targets": [*given[:4], *ASKED, "-o", str(tmp_path / "out.csv")],
     }
     for message, words in wrong.items():
         code, printed = fails(capsys, monkeypatch, words)

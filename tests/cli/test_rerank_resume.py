@@ -175,5 +175,6 @@ def test_an_interrupt_leaves_no_output_and_says_how_to_go_on(
 
     monkeypatch.setattr(jobs, "_make_part", interrupted)
     result = run(write(tmp_path, tables))
-    assert (result.exit_code, result.output) == (130, "excalibr: interrupted. Go on with --resume.\n")
+    assert result.exit_code == 130
+    assert result.output.splitlines()[-1] == "excalibr: interrupted. Go on with --resume."
     assert not (tmp_path / "slates.parquet").exists()

@@ -1,3 +1,5 @@
+import gzip
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,11 +12,24 @@ from excalibr.datasets.movielens import OFFICIAL, year_of
 from excalibr.errors import InputError, MissingExtraError
 from tests.datasets.sets import ITEMS, RATINGS, csv_files, dat_files, write_folder, write_parquet, write_zip
 
+
+def compressed(files: dict[str, bytes]) -> dict[str, bytes]:
+    return {f"{name}.gz": gzip.compress(content) for name, content in files.items()}
+
+
+def semicolons(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Commas in titles stay."""
+    return {name: re.sub(rb"(?<=\w),(?! )|(?<=\"),", b";", content) for name, content in files.items()}
+
+
 FORMATS: dict[str, Callable[[Path], Path]] = {
     "20M zip": lambda at: write_zip(at / "ml-20m.zip", "ml-20m", csv_files()),
     "25M zip": lambda at: write_zip(at / "ml-25m.zip", "ml-25m", csv_files()),
     "32M zip": lambda at: write_zip(at / "ml-32m.zip", "ml-32m", csv_files()),
     "latest-small folder": lambda at: write_folder(at / "ml-latest-small", csv_files()),
+    "compressed folder": lambda at: write_folder(at / "ml-latest-small", compressed(csv_files())),
+    "compressed 1M folder": lambda at: write_folder(at / "ml-1m", compressed(dat_files())),
+    "folder with semicolons": lambda at: write_folder(at / "ml-latest-small", semicolons(csv_files())),
     "1M zip": lambda at: write_zip(at / "ml-1m.zip", "ml-1m", dat_files()),
     "1M folder": lambda at: write_folder(at / "ml-1m", dat_files()),
     "10M zip": lambda at: write_zip(at / "ml-10m.zip", "ml-10M100K", dat_files("utf-8", whole=False)),
@@ -184,3 +199,18 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
 def test_ids_are_as_large_as_the_largest_set_needs(tmp_path: Path) -> None:
     files = changed(changed(csv_files(), "ratings.csv", "1,30,", "1,292757,"), "movies.csv", "30,", "292757,")
     assert load_movielens(write_folder(tmp_path / "mine", files)).ratings.item_ids.max() == np.int32(292757)
+
+
+@pytest.mark.parametrize("name", ["ratings.parquet", "items.parquet"])
+def test_damaged_parquet_is_named(tmp_path: Path, name: str) -> None:
+    folder = write_parquet(tmp_path / "ml-1m")
+    content = bytearray((folder / name).read_bytes())
+    content[4:60] = bytes(56)
+    (folder / name).write_bytes(bytes(content))
+    with pytest.raises(InputError, match=f"{name}: cannot be read"):
+        load_movielens(folder, complete=False)
+
+
+def test_a_plain_file_goes_before_a_compressed_one(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "ml-latest-small", csv_files() | {"ratings.csv.gz": b"not read"})
+    assert len(load_movielens(folder, complete=False).ratings) == 4

@@ -162,7 +162,7 @@ def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lot
     reasons = {}
     for place in np.flatnonzero(failures).tolist():
         outcome[place] = Status.FAILED
-        reasons[first + place] = str(_error(batch, place, failures, rest[0], rest[1]))
+        reasons[first + place] = _error(batch, place, failures, rest[0], rest[1]).args[0]
     for user, reason in batch.terms.reasons.items():
         if first <= user < first + len(counts) and solved[user - first]:
             outcome[user - first], reasons[user] = Status.FAILED, reason
@@ -195,7 +195,7 @@ def _solve_user(batch: Batch, user: int, fall_back: bool) -> Lotteries:
         try:
             return _lotteries_of(batch, user, _apply_method(batch, user))
         except ExcalibrError as error:
-            status, reasons[user] = int(Status.FAILED), str(error)
+            status, reasons[user] = int(Status.FAILED), error.args[0]
         except MemoryError as error:
             status, reasons[user] = int(Status.FAILED), f"out of memory {error}".strip()
     ranked = fall_back and status not in NEVER_RANKED

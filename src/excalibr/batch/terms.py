@@ -118,7 +118,7 @@ def _read_pins(batch: Batch, reasons: dict[int, str]) -> tuple[Integers, Integer
             pins[user] = read_pins(given, int(sizes[user]), int(batch.slots[user]))
             counts[user] = len(given)
         except InputError as error:
-            reasons[user] = str(error)
+            reasons[user] = error.args[0]
     empty = np.empty(0, dtype=np.int64)
     starts = np.concatenate(([0], np.cumsum(counts)))
     slots = np.concatenate([empty, *(slots for slots, _ in pins.values())])

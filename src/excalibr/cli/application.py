@@ -12,6 +12,7 @@ from excalibr.cli.demo import demo
 from excalibr.cli.experiment import experiment
 from excalibr.cli.rerank import rerank
 from excalibr.cli.warmup import warmup
+from excalibr.cli.words import in_own_words
 
 __all__ = ["application"]
 
@@ -34,11 +35,15 @@ def _options(
     """Calibrated re-ranking, exactly."""
 
 
-application.command(epilog="Example: excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png")(demo)
+application.command(epilog="Example: excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png")(
+    in_own_words(demo)
+)
 application.command(
     epilog="Example: excalibr rerank candidates.parquet --items items.parquet --history history.parquet "
     "-k 10 --trade-off 0.5 -o slates.parquet"
-)(rerank)
+)(in_own_words(rerank))
 application.command(hidden=True)(warmup)
-application.command(epilog="Example: excalibr experiment --data ml-1m.zip --out results --threads 2")(experiment)
+application.command(epilog="Example: excalibr experiment --data ml-1m.zip --out results --threads 2")(
+    in_own_words(experiment)
+)
 application.add_typer(data, name="data", epilog="Example: excalibr data get ml-1m")

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from excalibr.cli.words import in_own_words
 from excalibr.datasets import MovieLens, genre, load_movielens
 from excalibr.datasets.download import GROUPLENS, download_movielens
 
@@ -21,6 +22,7 @@ data = typer.Typer(no_args_is_help=True, help="Get MovieLens, and show what a se
 
 
 @data.command(epilog="Example: excalibr data get ml-1m --to data")
+@in_own_words
 def get(
     name: Annotated[str, typer.Argument(help="ml-1m, ml-10m, ml-20m, ml-25m, ml-32m or ml-latest-small.")],
     to: Annotated[Path, typer.Option(help="The folder to put the zip in.")] = Path(),
@@ -39,6 +41,7 @@ def get(
 
 
 @data.command(epilog="Example: excalibr data show ml-1m.zip")
+@in_own_words
 def show(
     path: Annotated[Path, typer.Argument(help="An official zip, the folder it unpacks to, or a Parquet folder.")],
     complete: Annotated[

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from excalibr._messages import message_of
+from excalibr.cli.words import words_of
 from excalibr.errors import InputError, explain
 from excalibr.experiments import (
     Columns,
@@ -69,15 +71,31 @@ def experiment(
         list[float] | None, typer.Option(help="Between 0 and 1; again for more.", rich_help_panel=_LESS)
     ] = None,
     ratings: Annotated[
-        Path | None, typer.Option(help="A table of ratings, CSV or Parquet.", rich_help_panel=_OWN)
+        Path | None, typer.Option(help="A table of ratings, CSV, Parquet or Arrow.", rich_help_panel=_OWN)
     ] = None,
     items: Annotated[Path | None, typer.Option(help="A table of the items' categories.", rich_help_panel=_OWN)] = None,
     category_column: Annotated[
-        list[str] | None, typer.Option(help="Of the items; again for more.", rich_help_panel=_OWN)
+        list[str] | None,
+        typer.Option("--category-column", "--category", help="Of the items; again for more.", rich_help_panel=_OWN),
     ] = None,
-    separator: Annotated[str, typer.Option(help="Between several labels.", rich_help_panel=_OWN)] = "|",
-    user_column: Annotated[str, typer.Option(rich_help_panel=_OWN)] = "user_id",
-    item_column: Annotated[str, typer.Option(rich_help_panel=_OWN)] = "item_id",
+    separator: Annotated[
+        str,
+        typer.Option(
+            help="Between several labels, such as |; auto: as they show; none: nothing.", rich_help_panel=_OWN
+        ),
+    ] = Columns(()).separator,
+    user_column: Annotated[
+        str, typer.Option("--user-column", "--user-id", help="With the user.", rich_help_panel=_OWN)
+    ] = "user_id",
+    item_column: Annotated[
+        str, typer.Option("--item-column", "--item-id", help="With the item.", rich_help_panel=_OWN)
+    ] = "item_id",
+    items_item_column: Annotated[
+        str | None,
+        typer.Option(
+            "--items-item-column", "--items-item-id", help="In the items, where it differs.", rich_help_panel=_OWN
+        ),
+    ] = None,
     rating_column: Annotated[
         str, typer.Option(help="Empty: every row is a positive.", rich_help_panel=_OWN)
     ] = "rating",
@@ -100,10 +118,12 @@ def experiment(
         arms=tuple(methods or _PLAN.arms),
         seed=seed,
     )
-    columns = Columns(tuple(category_column or ()), user_column, item_column, rating_column, separator)
+    named = (user_column, item_column, rating_column, separator, items_item_column)
+    columns = Columns(tuple(category_column or ()), *named)
     console = Console(highlight=False)
     with _said_on_interrupt(console), _bar(console) as tell:
         source = _source(data, ratings, items, columns, above, minimum, complete)
+        _tell_understood(source)
         results = run_experiment(source, plan, out, threads=threads, progress=tell)
         tell("writing figures, tables and report", 0.0, 2.0)
         report = write_files(results, out, figures=figures)
@@ -134,6 +154,14 @@ def _source(
     assert ratings is not None
     assert items is not None
     return table_source(ratings, items, columns, above=above, minimum=minimum)
+
+
+def _tell_understood(source: Source) -> None:
+    """What was understood of tables of one's own, and what looks wrong, on standard error."""
+    if source.understood:
+        typer.echo(f"excalibr: {source.understood}.", err=True)
+    for note in source.notes:
+        typer.echo(f"excalibr: warning: {message_of(note.message, words_of(experiment))}", err=True)
 
 
 @contextmanager

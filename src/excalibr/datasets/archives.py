@@ -1,5 +1,7 @@
 """Files of a MovieLens set, from the official zip or from a folder, read into tables with our column names.
 
+In a folder they may be compressed (``.gz``, ``.zst``, ``.bz2``), and fields of a CSV file may stand between semicolons.
+
 Three layouts: ``ratings.csv`` and ``movies.csv`` with a header (20M, 25M, 32M, latest-small); ``ratings.dat`` and
 ``movies.dat`` with ``::`` between fields (1M in Latin-1, 10M in UTF-8); ``ratings.parquet`` and ``items.parquet``.
 """
@@ -15,6 +17,7 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from excalibr._files import SNIFFED, explained, open_bytes, plain_name, sniff
 from excalibr.errors import InputError, explain, missing_extra
 
 __all__ = ["Tables", "read_tables"]
@@ -60,7 +63,8 @@ def _read(path: Path) -> Tables:
 def _opened(path: Path) -> Iterator[tuple[str, Files]]:
     """The folder's name and how to open each file in it."""
     if path.is_dir():
-        yield path.resolve().name, {file.name: _opener(file) for file in path.iterdir() if file.is_file()}
+        there = sorted((file for file in path.iterdir() if file.is_file()), reverse=True)  # what is plain comes last
+        yield path.resolve().name, {plain_name(file): _opener(file) for file in there}
     elif path.is_file() and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             yield _zip_folder(archive, path), _zip_files(archive)
@@ -71,7 +75,9 @@ def _opened(path: Path) -> Iterator[tuple[str, Files]]:
 
 
 def _opener(file: Path) -> Callable[[], IO[bytes]]:
-    return lambda: file.open("rb")
+    if plain_name(file) == file.name:
+        return lambda: file.open("rb")
+    return lambda: open_bytes(file)
 
 
 def _zip_files(archive: zipfile.ZipFile) -> Files:
@@ -97,9 +103,14 @@ def _csv(opener: Callable[[], IO[bytes]], where: Path, columns: dict[str, str]) 
     """A file with a header, MovieLens' names or ours."""
     csv = _arrow("csv")
     ours = {theirs: columns[name] for theirs, name in _CSV_NAMES.items() if name in columns}
-    options = csv.ConvertOptions(column_types={**columns, **ours}, strings_can_be_null=False)
     with opener() as file:
-        table = _parsed(where, lambda: csv.read_csv(file, convert_options=options))
+        dialect = _parsed(where, lambda: sniff(file.read(SNIFFED).decode("utf-8", errors="replace")))
+    parsing = csv.ParseOptions(delimiter=dialect.delimiter)
+    options = csv.ConvertOptions(
+        column_types={**columns, **ours}, strings_can_be_null=False, decimal_point=dialect.decimal
+    )
+    with opener() as file:
+        table = _parsed(where, lambda: csv.read_csv(file, parse_options=parsing, convert_options=options))
     return _columns(table.rename_columns([_CSV_NAMES.get(name, name) for name in table.column_names]), where, columns)
 
 
@@ -126,7 +137,7 @@ def _dat_ratings(opener: Callable[[], IO[bytes]], where: Path) -> Any:
 def _dat_items(opener: Callable[[], IO[bytes]], where: Path) -> Any:
     """``item::title::genres``; a title may hold colons."""
     with opener() as file:
-        content = file.read()
+        content = _parsed(where, file.read)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:  # MovieLens 1M
@@ -175,10 +186,8 @@ def _columns(table: Any, where: Path, columns: dict[str, str], may_be_missing: t
 
 def _parsed(where: Path, action: Callable[[], Any]) -> Any:
     """What the action gives; Arrow's complaint says what and where in the file."""
-    try:
+    with explained(where):
         return action()
-    except _arrow("lib").ArrowInvalid as error:
-        raise InputError(explain(str(where), f"cannot be read ({error})", "be a MovieLens table")) from error
 
 
 def _arrow(module: str | None = None) -> Any:

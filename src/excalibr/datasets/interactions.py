@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from excalibr._arrays import frozen, numbers
+from excalibr._messages import Message, Option
 from excalibr._sparse import SparseRows, build_rows, freeze_rows
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain, unknown_name
@@ -146,7 +147,7 @@ def _check_lengths(*arrays: NDArray[Any]) -> None:
 def _check_pairs(rows: Integers, columns: Integers, users: NDArray[Any], items: NDArray[Any]) -> None:
     """Refuse a pair that comes twice, and data of which nothing is left."""
     if not len(rows):
-        hint = "is the scale another one? Pass above=… and minimum=…"
+        hint = Message("is the scale another one? Pass ", Option("above", ...), " and ", Option("minimum", ...), ".")
         raise InputError(explain("ratings", "leave no user", "leave at least one with enough positives", hint))
     twice = (rows[1:] == rows[:-1]) & (columns[1:] == columns[:-1])
     if twice.any():

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from excalibr._arrays import frozen
+from excalibr._messages import Message, Option
 from excalibr._types import Integers
 from excalibr.datasets.archives import Tables, read_tables
 from excalibr.datasets.interactions import Interactions, positives
@@ -135,7 +136,7 @@ def load_movielens(path: str | os.PathLike[str], *, complete: bool = True) -> Mo
     _check_ratings(ratings, items, where)
     made = MovieLens(_FOLDERS.get(tables.folder, tables.folder), ratings, items)
     if complete and made.name in OFFICIAL and made.counts != OFFICIAL[made.name]:
-        hint = "get it again; or pass complete=False if it is a sample on purpose."
+        hint = Message("get it again; or pass ", Option("complete", False), " if it is a sample on purpose.")
         raise InputError(
             explain(str(where), f"has {made.counts}", f"have {OFFICIAL[made.name]} as {made.name} has", hint)
         )

@@ -23,8 +23,8 @@ PAGE_FIGURES = (
 _OWN_DATA = """\
 ## On data of your own
 
-The same command takes a table of ratings and a table of items, CSV or Parquet; every category column becomes an
-attribute, and popularity comes with them:
+The same command takes a table of ratings and a table of items, [CSV, Parquet or Arrow](tables.md#the-command); every
+category column becomes an attribute, and popularity comes with them:
 
 ```console
 $ excalibr experiment --ratings plays.parquet --items catalogue.csv --category-column genre \\
@@ -35,8 +35,9 @@ $ excalibr experiment --ratings plays.parquet --items catalogue.csv --category-c
 |---|---|
 | `--ratings`, `--items` | the two tables |
 | `--category-column` | a column of the items table; again for each further one |
-| `--separator` | what stands between several labels of an item (`\\|`) |
-| `--user-column`, `--item-column` | how your columns are called (`user_id`, `item_id`) |
+| `--separator` | what stands between several labels; otherwise [as they show](tables.md#separators); or `none` |
+| `--user-column`, `--item-column` | how your columns are called, if not [as usual](tables.md#column-names) |
+| `--items-item-column` | the item's column in the items table, where it differs |
 | `--rating-column` | the same (`rating`); an empty one takes every row for a positive |
 | `--above`, `--minimum` | a rating above 3.5 is a positive; users with fewer than 5 positives are left out |
 | `--settings` | candidates/slots, again for each: `--settings 50/10` for a small catalogue |

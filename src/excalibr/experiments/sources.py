@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from excalibr._arrays import numbers
+from excalibr._files import ENDINGS, dialect_of, kind_of, read_table
 from excalibr.datasets import (
     Attribute,
     Interactions,
@@ -23,7 +23,11 @@ from excalibr.datasets import (
     popularity,
     positives,
 )
-from excalibr.errors import InputError, explain, missing_extra
+from excalibr.errors import InputError, explain
+from excalibr.frames import missing_column
+from excalibr.tables import Items, Note, Tables, items_text, read_items, review_items
+from excalibr.tables.columns import usual_columns
+from excalibr.tables.options import GUESS
 
 __all__ = ["Columns", "Source", "movielens_source", "table_source"]
 
@@ -42,12 +46,16 @@ class Source:
         What to print of it, by name.
     attributes
         From how often each item is liked by the training users, (items,), to the attributes: popularity needs it.
+    understood, notes
+        What the tables were understood to hold, in a line, and what looks wrong about them.
     """
 
     name: str
     liked: Interactions
     facts: dict[str, str]
     attributes: Callable[[NDArray[np.int64]], list[Attribute]]
+    understood: str = ""
+    notes: tuple[Note, ...] = ()
 
     def fingerprint(self) -> str:
         """What tells two data sets apart, whatever they are called."""
@@ -69,16 +77,23 @@ class Columns:
     Attributes
     ----------
     categories
-        Columns of the items table, an attribute each; several labels in one text stand between ``separator``.
-    rating
-        Empty where the table has no ratings and every row is a positive.
+        Columns of the items table, an attribute each.
+    user, item, rating
+        Where a table has no such column, the only one with a usual name, such as ``userId``, is taken.
+        ``rating`` is empty where the table has no ratings and every row is a positive.
+    separator
+        What stands between several labels in one text; "auto" is what the labels show, as for
+        :meth:`excalibr.Reranker.rerank`; "none" or empty keeps them whole.
+    items_item
+        The column with the item in the items table, where it is called otherwise than in the ratings.
     """
 
     categories: tuple[str, ...]
     user: str = "user_id"
     item: str = "item_id"
     rating: str = "rating"
-    separator: str = "|"
+    separator: str = GUESS
+    items_item: str | None = None
 
 
 def movielens_source(path: Path, *, complete: bool = True) -> Source:
@@ -102,19 +117,32 @@ def movielens_source(path: Path, *, complete: bool = True) -> Source:
 def table_source(
     ratings: Path, items: Path, columns: Columns, *, above: float = 3.5, minimum: int = 5, name: str | None = None
 ) -> Source:
-    """The category columns of an items table as attributes, and popularity; tables are CSV or Parquet."""
-    wanted = [columns.user, columns.item, *([columns.rating] if columns.rating else [])]
-    users, rated, *values = _read(ratings, wanted)
-    ids, *labels = _read(items, [columns.item, *columns.categories], may_lack=columns.categories)
+    """The category columns of an items table as attributes, and popularity; tables are CSV, Parquet or Arrow."""
+    roles = ("user", "item", *(("rating",) if columns.rating else ()))
+    rated_table, asked = _table(ratings), {role: getattr(columns, role) for role in roles}
+    users, rated, *values = _arrays(rated_table, ratings, asked)
+    own = {"items_item": columns.items_item} if columns.items_item else {"item": columns.item}
+    table, wanted = _table(items), own | {f"categories {each}": each for each in columns.categories}
+    ids, *labels = _arrays(table, items, wanted)
     stars = numbers(columns.rating, values[0]) if values else np.full(len(users), np.inf)
     liked = positives(users, rated, stars, above=above, minimum=minimum)
     rows = _rows_of(liked.item_ids, ids, items)
+    known = _items(table, _names(table, items, wanted)[0], columns)
     attributes = [
-        from_column(category, column[rows].tolist(), separator=columns.separator or None)
-        for category, column in zip(columns.categories, labels, strict=True)
+        from_column(column.name, values[rows].tolist(), separator=column.separator)
+        for column, values in zip(known.columns, labels, strict=True)
     ]
     facts = {"ratings": f"{len(users):,}", "items": f"{len(ids):,}", **_facts(liked)}
-    return Source(name or ratings.stem, liked, facts, lambda seen: [*attributes, popularity(seen)])
+    said = [*_said(rated_table, ratings, asked), *_said(table, items, wanted)]
+    understood = "; ".join([items_text(known.columns), f"{len(liked.user_ids):,} users", *said])
+    made = (name or ratings.stem, liked, facts, lambda seen: [*attributes, popularity(seen)])
+    return Source(*made, understood, tuple(review_items(known)))
+
+
+def _items(table: Any, item: str, columns: Columns) -> Items:
+    """The items as :class:`excalibr.Reranker` reads them: which columns are split, and where."""
+    asked = Tables(targets={}, item_id=item, category=list(columns.categories), separator=columns.separator)
+    return read_items(table.select([item, *columns.categories]), asked)
 
 
 def _facts(liked: Interactions) -> dict[str, str]:
@@ -128,30 +156,47 @@ def _facts(liked: Interactions) -> dict[str, str]:
     }
 
 
-def _read(path: Path, columns: Sequence[str], may_lack: Sequence[str] = ()) -> list[NDArray[Any]]:
-    """Columns of a CSV or Parquet file, as arrays; those that may lack a value have None there."""
+def _table(path: Path) -> Any:
     if not path.is_file():
-        raise InputError(explain(str(path), "does not exist", "be a CSV or Parquet file"))
-    try:
-        if path.suffix in (".parquet", ".pq"):
-            table = import_module("pyarrow.parquet").read_table(path)
-        else:
-            csv = import_module("pyarrow.csv")
-            empty = csv.ConvertOptions(null_values=[""], strings_can_be_null=True)  # and not "NA", which may be a label
-            table = csv.read_csv(path, convert_options=empty)
-    except ModuleNotFoundError:
-        raise missing_extra("pyarrow", "data") from None
-    except ValueError as error:  # what Arrow raises for a file that is not what its name says
-        raise InputError(explain(str(path), f"cannot be read ({error})", "be a CSV or Parquet file")) from error
-    for column in columns:
-        if column not in table.column_names:
-            hint = f"columns are {table.column_names}; name yours with the options that end in -column."
-            raise InputError(explain(str(path), f"has no column {column!r}", "have it", hint))
-        if table.column(column).null_count and column not in may_lack:
-            raise InputError(explain(str(path), f"lacks a value in column {column!r}", "have one in every row"))
+        raise InputError(explain(str(path), "does not exist", f"be a file that ends in one of {ENDINGS}"))
+    table = read_table(path)
     if not table.num_rows:
         raise InputError(explain(str(path), "has no rows", "have at least one"))
-    return [_array(table.column(column)) for column in columns]
+    return table
+
+
+def _arrays(table: Any, path: Path, wanted: Mapping[str, str]) -> list[NDArray[Any]]:
+    """Columns of a table, by option and name, as arrays; categories that a row lacks are None."""
+    names = _names(table, path, wanted)
+    for option, name in zip(wanted, names, strict=True):
+        if table.column(name).null_count and not option.startswith("categories"):
+            raise InputError(explain(str(path), f"lacks a value in column {name!r}", "have one in every row"))
+    return [_array(table.column(name)) for name in names]
+
+
+def _names(table: Any, path: Path, wanted: Mapping[str, str]) -> list[str]:
+    """The column for each option: the one that was named, or the only one with a usual name."""
+    found = []
+    for option, name in wanted.items():
+        keyword = option.partition(" ")[0]
+        usual = usual_columns(_ROLES.get(keyword, ""), table.column_names)
+        if name not in table.column_names and (name != _DEFAULTS.get(keyword) or len(usual) != 1):
+            nearest = usual[0] if usual else ""
+            raise InputError(missing_column(name, str(path), table.column_names, keyword, nearest))
+        found.append(name if name in table.column_names else usual[0])
+    return found
+
+
+def _said(table: Any, path: Path, wanted: Mapping[str, str]) -> list[str]:
+    """What to say of a file: columns that nobody named, delimiters that are not commas."""
+    pairs = zip(wanted.values(), _names(table, path, wanted), strict=True)
+    taken = [f"`{name}` of {path.name} is taken as {asked}" for asked, name in pairs if name != asked]
+    between = dialect_of(path).text if kind_of(path) == "csv" else ""
+    return [*taken, *([f"{path.name} has {between}"] if between else [])]
+
+
+_ROLES = {"user": "user_id", "item": "item_id", "items_item": "item_id", "rating": "rating"}
+_DEFAULTS = {"user": "user_id", "item": "item_id", "rating": "rating"}
 
 
 def _array(column: Any) -> NDArray[Any]:

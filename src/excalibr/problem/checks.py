@@ -35,7 +35,7 @@ __all__ = [
 SUM_TOLERANCE = 1e-6
 """How far from 1 a row of memberships or a target may sum; within it, it is divided by its sum."""
 
-NEGLIGIBLE_SHARE = 1e-15
+NEGLIGIBLE_SHARE = 1e-30
 """A target's share that is smaller is taken as 0: nothing that is shown could tell the two apart."""
 
 WIDEST_RANGE = 1e150

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from excalibr._messages import Message, Option
 from excalibr._types import Floats
 from excalibr.errors import ExcalibrError, InfeasibleError, InputError, SolverError, explain
 from excalibr.problem import Attribute
@@ -96,9 +97,8 @@ def _no_single(failure: Failure) -> InfeasibleError:
     missed = " and ".join(text for part, text in _MISSED.items() if int(failure.wanted) & part)
     proven = failure.kind == NO_SINGLE_RANKING
     found = "no single ranking keeps it" if proven else "no single ranking that keeps it was found"
-    return InfeasibleError(
-        f"{missed}: {found}; a lottery does, in expectation. Hint: draws='lottery' or wider limits."
-    )
+    said = f"{missed}: {found}; a lottery does, in expectation. Hint: "
+    return InfeasibleError(Message(said, Option("draws", "lottery"), " or wider limits."))
 
 
 def _name(attributes: Sequence[Attribute], category: int) -> str:

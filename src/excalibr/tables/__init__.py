@@ -7,18 +7,24 @@ from excalibr.tables.candidates import Candidates, read_candidates
 from excalibr.tables.items import Items, read_items
 from excalibr.tables.options import Tables
 from excalibr.tables.pages import Pinned, Seen, read_pinned, read_shown
+from excalibr.tables.summary import NO_ROOM, Note, items_text, review_items, warn_all
 from excalibr.tables.wanted import Wanted, read_wanted
 
 __all__ = [
+    "NO_ROOM",
     "Candidates",
     "Items",
+    "Note",
     "Pinned",
     "Seen",
     "Tables",
     "Wanted",
+    "items_text",
     "read_candidates",
     "read_items",
     "read_pinned",
     "read_shown",
     "read_wanted",
+    "review_items",
+    "warn_all",
 ]

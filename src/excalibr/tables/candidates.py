@@ -10,7 +10,7 @@ import numpy as np
 
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.frames import Frame, read_frame
-from excalibr.tables.ids import codes_in, encode, keys_of, matched, read_ids, valid
+from excalibr.tables.ids import codes_in, encode, keys_of, matched, valid
 from excalibr.tables.items import Items, numbers_of
 from excalibr.tables.options import Tables
 
@@ -63,10 +63,11 @@ class Candidates:
 def read_candidates(table: Any, items: Items, options: Tables) -> Candidates:
     """The candidates of a table with columns for user, item and score, in any order."""
     frame = read_frame(table, "candidates")
-    users, owners = encode(read_ids(frame.column(options.user_id, "user_id")))
-    item_ids = read_ids(frame.column(options.item_id, "item_id"))
-    places = codes_in(*matched(item_ids, items.ids, options.item_id, ("candidates", "items")))
-    scores = numbers_of(frame.column(options.score, "score"), options.score, "candidates")
+    users, owners = encode(options.read_ids(frame, "user_id"))
+    item_ids = options.read_ids(frame, "item_id")
+    places = codes_in(*matched(item_ids, items.ids, "item_id", ("candidates", "items")))
+    score = options.column("score", "candidates", frame.columns)
+    scores = numbers_of(frame.column(score, "score"), score, "candidates")
     reasons = {
         "without a user": owners < 0,
         "without an item": ~valid(item_ids),

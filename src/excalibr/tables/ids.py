@@ -12,14 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._messages import Message, Wording
 from excalibr._types import Booleans, Integers
 from excalibr.errors import InputTypeError, explain
 
 __all__ = ["codes_in", "encode", "keys_of", "labels_of", "matched", "read_ids", "sorted_unique", "valid"]
 
 
-def read_ids(column: Any) -> Any:
-    """The column in the one type of its kind: int64 (or uint64, decimal256 where it must), large_string, or its own."""
+def read_ids(column: Any, what: str = "ids") -> Any:
+    """The column in the one type of its kind: int64 (or uint64, decimal256 where it must), large_string, or its own.
+
+    ``what`` is what to call it in a message.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -28,13 +32,16 @@ def read_ids(column: Any) -> Any:
         column = column.combine_chunks()
     if kind.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if kind.is_nested(column.type):
+        raise InputTypeError(explain(what, f"has the type {column.type}", "have text or whole numbers"))
     if kind.is_null(column.type) or kind.is_boolean(column.type):
         return column.cast(pa.int64())
     if kind.is_string(column.type) or kind.is_large_string(column.type) or kind.is_string_view(column.type):
         return column.cast(pa.large_string())
     if kind.is_floating(column.type):
+        column = column.cast(pa.float64())
         column = pc.if_else(pc.is_nan(column), None, column)
-        return column.cast(pa.int64()) if _all_whole(column) else column.cast(pa.float64())
+        return column.cast(pa.int64()) if _all_whole(column) else column
     if kind.is_uint64(column.type):
         return column if (pc.max(column).as_py() or 0) >= 2**63 else column.cast(pa.int64())
     if kind.is_integer(column.type):
@@ -53,7 +60,8 @@ def matched(one: Any, other: Any, column: str, tables: tuple[str, str]) -> tuple
     kinds = _kind(one), _kind(other)
     if kinds[0] != kinds[1]:
         found = f"is {kinds[0]} in {tables[0]} and {kinds[1]} in {tables[1]}"
-        raise InputTypeError(explain(column, found, "be of one type", "cast one of them."))
+        hint = Message(Wording("cast one of them", "write both as Parquet, with ids of one type"), ".")
+        raise InputTypeError(explain(Message(column), found, "be of one type", hint))
     wide = pa.decimal256(76, 0) if kinds[0] == "whole numbers" else pa.float64()
     return one.cast(wide), other.cast(wide)
 
@@ -93,12 +101,15 @@ def keys_of(ids: Any) -> list[Hashable]:
     return [int(key) if isinstance(key, Decimal) else key for key in ids.to_pylist()]
 
 
-def labels_of(column: Any) -> Any:
+def labels_of(column: Any, what: str = "labels") -> Any:
     """Labels as text without space around them, null where there is nothing left."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = pc.utf8_trim_whitespace(read_ids(column).cast(pa.large_string()))
+    try:
+        text = pc.utf8_trim_whitespace(read_ids(column, what).cast(pa.large_string()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputTypeError(explain(what, f"has the type {column.type} ({error})", "have text or numbers")) from error
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text)
 
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from excalibr._messages import Message, Option, Wording
 from excalibr.errors import InputError, explain
 from excalibr.settings import option
+from excalibr.tables.columns import ColumnNames
 
-__all__ = ["Tables"]
+__all__ = ["GUESS", "Tables"]
+
+GUESS = "auto"
+"""The separator that stands for the one that the labels show."""
+
+_NOTHING = (None, "", "none")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Tables:
-    """The keywords of :meth:`excalibr.Reranker.rerank` and its sisters."""
+class Tables(ColumnNames):
+    """The keywords of :meth:`excalibr.Reranker.rerank` and of the methods beside it."""
 
     history: Any = option(None, "What users had before (user_id, item_id, optional weight or timestamp).")
     targets: Any = option(
@@ -28,29 +35,17 @@ class Tables:
     half_life: float | None = option(
         None, "Weigh the history by age: the weight halves with each; in the timestamps' unit, seconds for dates."
     )
-    separator: str | None = option(None, "What stands between the categories in one text, such as |.")
-    user_id: str = option("user_id", "Column with the user.")
-    item_id: str = option("item_id", "Column with the item.")
-    score: str = option("score", "Column with the score.")
-    category: str | Sequence[str] | Mapping[str, str] = option(
-        "category", "Column with the category, a list of them, or a text with separators; several for attributes."
+    separator: str | None = option(
+        GUESS, "What stands between the categories in one text, such as |; auto: as the labels show; none: nothing."
     )
-    attribute: str = option("attribute", "Column with the attribute, in targets and prior, where there are several.")
-    weight: str = option("weight", "Column with weights.")
-    low: str = option("low", "Column with the least share wanted, in targets that are bands.")
-    high: str = option("high", "Column with the largest share wanted, in targets that are bands.")
-    timestamp: str = option("timestamp", "Column with the moment, in the history.")
-    rank: str = option("rank", "Column with the rank: written to slates, read in pinned and shown.")
-    ranking: str = option("ranking", "Column to write the number of a ranking to, in lotteries.")
-    probability: str = option("probability", "Column to write the probability of a ranking to, in lotteries.")
 
     def __post_init__(self) -> None:
         if self.history is not None and self.targets is not None:
             raise InputError(explain("targets", "are given with a history", "be given alone", "leave one of them out."))
         if self.history is None and self.targets is None and self.prior is None:
-            raise InputError(
-                explain("history", "is missing", "be given, or targets", "targets={'drama': 0.6, …} is one for all.")
-            )
+            one_for_all = Wording("targets={'drama': 0.6, …}", "--targets with a table of category and weight")
+            must = Message("be given, or ", Option("targets"))
+            raise InputError(explain("history", "is missing", must, Message(one_for_all, " is one for all.")))
         if not 0 <= self.strength < float("inf") or (self.strength and self.prior is None):
             found = f"is {self.strength}" + (" without a prior" if self.prior is None else "")
             raise InputError(explain("strength", found, "be finite and at least 0, and 0 without a prior"))
@@ -65,3 +60,8 @@ class Tables:
         if isinstance(self.category, Mapping):
             return dict(self.category)
         return {name: name for name in self.category}
+
+    @property
+    def splits_at(self) -> str | None:
+        """The separator; ``GUESS`` where the labels decide, None where nothing is to be split."""
+        return None if self.separator in _NOTHING else self.separator

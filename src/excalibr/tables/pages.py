@@ -12,7 +12,7 @@ from excalibr.frames import Frame, read_frame
 from excalibr.positions import raw_weights
 from excalibr.settings import Settings
 from excalibr.tables.candidates import Candidates
-from excalibr.tables.ids import codes_in, matched, read_ids
+from excalibr.tables.ids import codes_in, matched
 from excalibr.tables.items import Items, numbers_of, weights_in
 from excalibr.tables.options import Tables
 from excalibr.tables.wanted import owners_of
@@ -50,7 +50,8 @@ def read_pinned(given: Candidates, items: Items, options: Tables) -> Pinned:
     """
     frame = read_frame(options.pinned, "pinned")
     owners, places = owners_of(given.users, frame, options), _items_of(frame, items, options)
-    ranks = numbers_of(frame.column(options.rank, "rank"), options.rank, "pinned")
+    rank_column = options.column("rank", "pinned", frame.columns)
+    ranks = numbers_of(frame.column(rank_column, "rank"), rank_column, "pinned")
     pinned: dict[int, dict[int, int]] = {}
     bad = np.zeros(len(given.users), dtype=bool)
     for owner, place, rank in zip(owners.tolist(), places.tolist(), ranks.tolist(), strict=True):
@@ -83,9 +84,10 @@ def read_shown(users: Any, items: Items, options: Tables, settings: Settings) ->
 
 
 def _attention(frame: Frame, options: Tables, settings: Settings) -> Floats:
-    if options.weight in frame.columns or options.rank not in frame.columns:
-        return weights_in(frame, options.weight)
-    ranks = numbers_of(frame.column(options.rank, "rank"), options.rank, "shown")
+    rank = options.find("rank", "shown", frame.columns)
+    if rank is None or options.find("weight", "shown", frame.columns) is not None:
+        return weights_in(frame, options)
+    ranks = numbers_of(frame.column(rank, "rank"), rank, "shown")
     good = (ranks >= 1) & np.isfinite(ranks)
     last = int(ranks[good].max(initial=1))
     if isinstance(settings.position_weights, str):
@@ -97,5 +99,5 @@ def _attention(frame: Frame, options: Tables, settings: Settings) -> Floats:
 
 
 def _items_of(frame: Frame, items: Items, options: Tables) -> Integers:
-    ids = read_ids(frame.column(options.item_id, "item_id"))
-    return codes_in(*matched(ids, items.ids, options.item_id, (frame.name, "items")))
+    ids = options.read_ids(frame, "item_id")
+    return codes_in(*matched(ids, items.ids, "item_id", (frame.name, "items")))

@@ -18,10 +18,10 @@ from excalibr.batch import Status
 from excalibr.errors import InputError, explain
 from excalibr.frames import Frame, read_frame
 from excalibr.problem import Attribute
-from excalibr.tables.ids import codes_in, labels_of, matched, read_ids
+from excalibr.tables.ids import codes_in, labels_of, matched
 from excalibr.tables.items import Items, numbers_of
 from excalibr.tables.options import Tables
-from excalibr.targets import recency_weights
+from excalibr.targets import recency_weights, shares_of
 
 __all__ = ["Wanted", "owners_of", "read_wanted"]
 
@@ -92,7 +92,7 @@ def _given(users: Any, items: Items, options: Tables) -> tuple[list[_Given], Int
     for each, frame in _frames(options.targets, "targets", items, options):
         if _is_band(frame, options):
             found.append(_bands(users, frame, each, items, options))
-        elif options.user_id in frame.columns:
+        elif options.find("user_id", "targets", frame.columns) is not None:
             found.append(_Given(_target_sums(users, frame, each, items, options, statuses)))
         else:
             found.append(_Given(np.tile(_for_all(frame, each, items, options), (len(users), 1))))
@@ -102,14 +102,13 @@ def _given(users: Any, items: Items, options: Tables) -> tuple[list[_Given], Int
 def _settle(given: _Given, prior: Floats | None, strength: float) -> tuple[Floats, Floats, Booleans]:
     """The lower and upper edges of one attribute's targets, and which users have none."""
     if given.highs is None or given.known is None:
-        sums, totals = given.sums, given.sums.sum(axis=1)
+        sums, known = given.sums, (given.sums > 0).any(axis=1)
         if prior is not None:
-            pseudo = np.where(totals > 0, strength, max(strength, 1.0))
+            pseudo = np.where(known, strength, max(strength, 1.0))
             sums = sums + pseudo[:, None] * prior
-            totals = sums.sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            shares = sums / totals[:, None]
-        return shares, shares, np.asarray(totals <= 0)
+            known = (sums > 0).any(axis=1)
+        shares = shares_of(sums)
+        return shares, shares, np.asarray(~known)
     if strength:
         raise InputError(explain("strength", f"is {strength}", "be 0 where targets are bands"))
     if prior is None:
@@ -131,7 +130,7 @@ def _frames(given: Any, name: str, items: Items, options: Tables) -> Iterator[tu
             yield each, _frame(given[each.name], f"{name}[{each.name!r}]", options)
         return
     frame = read_frame(given, name)
-    owners = codes_in(labels_of(frame.column(options.attribute, "attribute")), _texts(names))
+    owners = codes_in(labels_of(options.read(frame, "attribute")), _texts(names))
     for number, each in enumerate(items.attributes):
         rows = np.flatnonzero(owners == number)
         yield each, read_frame(frame.take(rows, frame.columns, {}), name)
@@ -144,36 +143,41 @@ def _frame(given: Any, name: str, options: Tables) -> Frame:
     if not isinstance(given, Mapping):
         return read_frame(given, name)
     labels, values = list(map(str, given)), list(given.values())
-    column = options.category if isinstance(options.category, str) else "category"
+    table = name.partition("[")[0]
+    column, weight = (getattr(options, f"{table}_{role}") for role in ("category", "weight"))
+    column = column or "category"
     if values and all(np.shape(value) == (2,) for value in values):
         edges = np.array(values, dtype=np.float64)
         return read_frame(pa.table({column: labels, options.low: edges[:, 0], options.high: edges[:, 1]}), name)
-    return read_frame(pa.table({column: labels, options.weight: list(map(float, values))}), name)
+    return read_frame(pa.table({column: labels, weight or options.weight: list(map(float, values))}), name)
 
 
 def _history_sums(users: Any, items: Items, options: Tables) -> tuple[Floats, Integers]:
     frame = read_frame(options.history, "history")
     owners = owners_of(users, frame, options)
-    item_ids = read_ids(frame.column(options.item_id, "item_id"))
-    places = codes_in(*matched(item_ids, items.ids, options.item_id, ("history", "items")))
-    weights = _history_weights(frame, owners, options)
+    item_ids = options.read_ids(frame, "item_id")
+    places = codes_in(*matched(item_ids, items.ids, "item_id", ("history", "items")))
+    weights = _history_weights(frame, owners, places, options)
     kept = _in_order(owners, places, weights)
     starts = np.searchsorted(owners[kept], np.arange(len(users) + 1))
     counted = build_rows(weights[kept], places[kept], starts, len(items.ids))
     return np.asarray((counted @ items.rows).toarray()), _statuses(owners, weights, len(users))
 
 
-def _history_weights(frame: Frame, owners: Integers, options: Tables) -> Floats:
-    """Each row's weight: its own, halved with every half-life of age."""
-    weights = _weights(frame, options.weight)
+def _history_weights(frame: Frame, owners: Integers, places: Integers, options: Tables) -> Floats:
+    """Each row's weight: its own, halved with every half-life that it is older than the user's newest that counts."""
+    weights = _weights(frame, options)
     if options.half_life is None:
         return weights
-    times = _moments(frame.column(options.timestamp, "timestamp"), options.timestamp)
+    column = options.column("timestamp", "history", frame.columns)
+    times = _moments(frame.column(column, "timestamp"), column)
+    counts = (owners >= 0) & (places >= 0) & (weights > 0) & np.isfinite(weights) & np.isfinite(times)
     order = np.argsort(owners, kind="stable")
-    order = order[(owners[order] >= 0) & np.isfinite(times[order])]
+    order = order[counts[order]]
     starts = np.searchsorted(owners[order], np.arange(int(owners.max(initial=-1)) + 2))
     stamps = build_rows(times[order], np.zeros(len(order), dtype=np.int64), starts, 1)
-    aged = np.zeros(len(weights))
+    aged = np.where(counts, 0.0, 1.0)  # what does not count keeps its weight, and a negative one its sign
+    aged[~np.isfinite(times)] = 0.0
     aged[order] = recency_weights(stamps, options.half_life).data
     return weights * aged
 
@@ -183,7 +187,7 @@ def _target_sums(
 ) -> Floats:
     """(users, categories) what a table of targets adds up to; users with a bad weight are marked in ``statuses``."""
     owners = owners_of(users, frame, options)
-    labels, weights = _labels(frame, attribute, items, options), _column(frame, options.weight, "weight")
+    labels, weights = _labels(frame, attribute, items, options), _required_weights(frame, options)
     kept = _in_order(owners, labels, weights)
     shape = (len(users), attribute.stop - attribute.start)
     np.maximum(statuses, _statuses(owners, weights, len(users)), out=statuses)
@@ -194,7 +198,7 @@ def _bands(users: Any, frame: Frame, attribute: Attribute, items: Items, options
     """Bands for each user, or one for all; what is not said is any share, from 0 to 1."""
     size = attribute.stop - attribute.start
     labels = _labels(frame, attribute, items, options)
-    apart = options.user_id in frame.columns
+    apart = options.find("user_id", "targets", frame.columns) is not None
     owners = owners_of(users, frame, options) if apart else np.zeros(len(labels), dtype=np.int64)
     kept = (owners >= 0) & (labels >= 0)
     low, high = (
@@ -203,7 +207,9 @@ def _bands(users: Any, frame: Frame, attribute: Attribute, items: Items, options
     )
     for edges, name, tighter in ((low, options.low, np.fmax), (high, options.high, np.fmin)):
         if name in frame.columns:
-            tighter.at(edges, (owners[kept], labels[kept]), _column(frame, name, name)[kept])
+            tighter.at(
+                edges, (owners[kept], labels[kept]), numbers_of(frame.column(name, name), name, frame.name)[kept]
+            )
     known = np.bincount(owners[kept], minlength=len(low)) > 0
     low, high = np.where(low == -np.inf, 0.0, low), np.where(high == np.inf, 1.0, high)
     repeats = 1 if apart else len(users)
@@ -211,12 +217,13 @@ def _bands(users: Any, frame: Frame, attribute: Attribute, items: Items, options
 
 
 def _is_band(frame: Frame, options: Tables) -> bool:
-    return options.weight not in frame.columns and bool({options.low, options.high} & set(frame.columns))
+    weighed = options.find("weight", frame.name, frame.columns) is not None
+    return not weighed and bool({options.low, options.high} & set(frame.columns))
 
 
 def _for_all(frame: Frame, attribute: Attribute, items: Items, options: Tables) -> Floats:
     """(categories,) one distribution from a table; labels that no item has are left out."""
-    labels, weights = _labels(frame, attribute, items, options), _column(frame, options.weight, "weight")
+    labels, weights = _labels(frame, attribute, items, options), _required_weights(frame, options)
     kept = _in_order(np.zeros(len(labels), dtype=np.int64), labels, weights)
     sums = sums_by(labels[kept], weights[kept], attribute.stop - attribute.start)
     if _is_bad(weights).any() or not sums.sum() > 0:
@@ -229,16 +236,20 @@ def _for_all(frame: Frame, attribute: Attribute, items: Items, options: Tables) 
 def _labels(frame: Frame, attribute: Attribute, items: Items, options: Tables) -> Integers:
     """Each row's category of this attribute, −1 for one that no item has.
 
-    The column has the name that the items table has for it, or plainly ``category``.
+    The column has the name that was given for this table, or that the items table has for it, or plainly ``category``.
     """
-    named = options.category_columns.get(attribute.name, "category")
-    plain = "category" in frame.columns and named not in frame.columns
-    labels = labels_of(frame.column("category" if plain else named, "category"))
-    return codes_in(labels, items.categories[attribute.columns])
+    own = getattr(options, f"{frame.name.partition('[')[0]}_category")
+    known = [column.name for column in items.columns]
+    at = [each.name for each in items.parts].index(attribute.name)
+    names = [own] if own else [name for name in (*known[at : at + 1], "category") if name in frame.columns]
+    keyword = options.option_for("category", frame.name)
+    column = frame.column(names[0], keyword) if names else options.read(frame, "category")
+    return codes_in(labels_of(column, f"categories of {frame.name}"), items.categories[attribute.columns])
 
 
-def _column(frame: Frame, name: str, keyword: str) -> Floats:
-    return numbers_of(frame.column(name, keyword), name, frame.name)
+def _required_weights(frame: Frame, options: Tables) -> Floats:
+    name = options.column("weight", frame.name, frame.columns)
+    return numbers_of(frame.column(name, "weight"), name, frame.name)
 
 
 def _texts(values: list[str]) -> Any:
@@ -254,9 +265,8 @@ def _own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
     frame = read_frame(options.users, "users")
     owners = owners_of(users, frame, options)
     if not set(OWN_NUMBERS) & set(frame.columns):
-        raise InputError(
-            f"neither column 'trade_off' nor 'k' found in users. Hint: columns are {frame.columns}; rename yours."
-        )
+        found = f"has the columns {frame.columns}"
+        raise InputError(explain("users", found, "have 'trade_off' or 'k'", "rename yours."))
     return tuple(_own(frame, name, owners, len(users)) for name in OWN_NUMBERS)
 
 
@@ -272,20 +282,21 @@ def _own(frame: Frame, name: str, owners: Integers, users: int) -> Floats | None
 
 def owners_of(users: Any, frame: Frame, options: Tables) -> Integers:
     """Each row's user, by number; −1 for one who is not among these."""
-    ids = read_ids(frame.column(options.user_id, "user_id"))
-    return codes_in(*matched(ids, users, options.user_id, (frame.name, "candidates")))
+    ids = options.read_ids(frame, "user_id")
+    return codes_in(*matched(ids, users, "user_id", (frame.name, "candidates")))
 
 
-def _weights(frame: Frame, name: str) -> Floats:
-    return numbers_of(frame.column(name, "weight"), name, frame.name) if name in frame.columns else np.ones(len(frame))
+def _weights(frame: Frame, options: Tables) -> Floats:
+    name = options.find("weight", frame.name, frame.columns)
+    return np.ones(len(frame)) if name is None else numbers_of(frame.column(name, "weight"), name, frame.name)
 
 
 def _moments(column: Any, name: str) -> Floats:
     """Numbers as they are, dates and times in seconds."""
     import pyarrow as pa
 
-    if pa.types.is_temporal(column.type):
-        stamps = column.cast(pa.timestamp("us", getattr(column.type, "tz", None))).cast(pa.int64())
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        stamps = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())
         return numbers_of(stamps, name, "history") / 1e6
     return numbers_of(column, name, "history")
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import typer
 
 from excalibr import __version__
 from excalibr.cli.rerank import sources
-from excalibr.cli.rerank.options import PATHS
+from excalibr.cli.rerank.options import PATHS, WORDS
 from excalibr.cli.rerank.parts import Run, fingerprint
 from excalibr.cli.rerank.sources import Source, format_of
 from excalibr.cli.rerank.streams import Scan, in_user_order, scan
+from excalibr.cli.rerank.telling import said_of_users, tell_understood, tell_warnings
 from excalibr.errors import InputError, explain
 from excalibr.parallel import Advance, progress_bar
 from excalibr.reranker import Reranker
@@ -66,6 +68,20 @@ class Job:
     outputs: dict[str, Path]
     day: str | None
 
+    @cached_property
+    def names(self) -> Tables:
+        """The options that say how columns are called and read."""
+        return read_settings(Tables, {"targets": {}, **self.options})
+
+    @property
+    def sources(self) -> list[Source]:
+        """Every table that is read."""
+        return [self.candidates, self.items, *self.by_user.values(), *self.for_all.values()]
+
+    def user_id(self, source: Source) -> str:
+        """The column of users of a table."""
+        return self.names.column("user_id", source.name, source.schema.names)
+
     def stamp(self) -> str:
         """A digest of all that the outputs depend on; the number of threads is not part of it."""
         tables = {"candidates": self.candidates, "items": self.items, **self.by_user, **self.for_all}
@@ -94,9 +110,8 @@ def read_job(
     others = {name: value for name, value in options.items() if name not in names and name not in PATHS}
     others["category"] = _columns(others["category"])
     by_attribute = not isinstance(others["category"], str)
-    read_settings(Tables, {**others, **beside})  # for its checks
-    user_id = others["user_id"]
-    by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, user_id)}
+    names_of_columns = read_settings(Tables, {**others, **beside})
+    by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, names_of_columns)}
     return Job(
         read_settings(Reranker, {name: _numbers(name, options[name], by_attribute) for name in names}),
         others,
@@ -159,28 +174,35 @@ def run_job(job: Job, *, resume: bool) -> str:
         tally.add(part)
         count += 1
     run.finish(count)
-    told = tally.text(job.reranker.fallback)
-    return f"{tally.users:,} users re-ranked into {job.outputs['slates']}. {told}".rstrip()
+    ranked, all_users = tally.ranked(job.reranker.fallback), f"{tally.users:,} users"
+    those = all_users if ranked == tally.users else f"{ranked:,} of {all_users}"
+    told = f"{those} re-ranked into {job.outputs['slates']}. {tally.text(job.reranker.fallback)}".rstrip()
+    if tally.users and not ranked:
+        raise InputError(told)
+    return told
 
 
-def _is_by_user(name: str, source: Source, user_id: str) -> bool:
-    return name in ALWAYS_BY_USER or (name == "targets" and user_id in source.schema.names)
+def _is_by_user(name: str, source: Source, names: Tables) -> bool:
+    there = name == "targets" and names.find("user_id", name, source.schema.names) is not None
+    return name in ALWAYS_BY_USER or there
 
 
 def _parts(job: Job, run: Run, tally: Tally) -> Iterator[Tally]:
     """The tally of each part, which is made now unless it was done before."""
     for_all = {name: source.read() for name, source in job.for_all.items()}
     asked = job.options | for_all
-    items = read_items(job.items.read(), read_settings(Tables, {"targets": {}, **job.options}))
-    scanned = _scan(job.candidates, job.options["user_id"])
+    items = read_items(job.items.read(), job.names)
+    scanned = _scan(job.candidates, job.user_id(job.candidates))
     tally.left_out += Counter({"without a user": scanned.without_user})
+    tell_understood(items, said_of_users(scanned, job.reranker.k), job.sources, job.names)
+    tell_warnings(items, job.reranker, "users" in job.by_user, WORDS)
     candidates = _stream(job, job.candidates, scanned, run)
     others = {
-        name: _stream(job, source, _scan(source, job.options["user_id"]), run) for name, source in job.by_user.items()
+        name: _stream(job, source, _scan(source, job.user_id(source)), run) for name, source in job.by_user.items()
     }
     with progress_bar("Re-ranking", scanned.users if scanned.is_sorted else None) as advance:
         for number, chunk in enumerate(candidates.chunks(CHUNK_ROWS)):
-            own = _rows_of_users(chunk, others, job.options["user_id"])
+            own = _rows_of_users(chunk, others, job.user_id(job.candidates))
             yield run.done(number) or _make_part(job, run, number, chunk, items, asked | own, advance)
 
 
@@ -191,7 +213,7 @@ def _make_part(
     results = job.reranker.solve(chunk, items, day=job.day, keep=keep, measured=measured, advance=advance, **tables)
     made = {"slates": results.slates()}
     if measured:
-        made["report"] = results.report()
+        made["report"] = results.report(WORDS)
     if keep:
         made["lotteries"] = results.lotteries()
     run.keep(number, made, results.tally)
@@ -209,7 +231,7 @@ def _scan(source: Source, user_id: str) -> Scan:
 
 
 def _stream(job: Job, source: Source, scanned: Scan, run: Run) -> UserStream:
-    return in_user_order(source, job.options["user_id"], scanned, run.folder / f"sorting-{source.name}")
+    return in_user_order(source, job.user_id(source), scanned, run.folder / f"sorting-{source.name}")
 
 
 def _rows_of_users(chunk: Any, streams: dict[str, UserStream], user_id: str) -> dict[str, Any]:
@@ -218,6 +240,6 @@ def _rows_of_users(chunk: Any, streams: dict[str, UserStream], user_id: str) -> 
         return {name: stream.empty for name, stream in streams.items()}
     ids = read_ids(chunk.column(user_id))
     for name, stream in streams.items():
-        matched(stream.first_id(), ids, user_id, (name, "candidates"))
+        matched(stream.first_id(), ids, "user_id", (name, "candidates"))
     last = keys_of(ids[-1:])[0]
     return {name: stream.until(last) for name, stream in streams.items()}

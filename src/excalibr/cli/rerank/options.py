@@ -12,15 +12,30 @@ from typing import Annotated, Any
 
 import typer
 
+from excalibr._messages import CommandWords
 from excalibr.reranker import Reranker
 from excalibr.tables import Tables
+from excalibr.tables.columns import OWN_COLUMNS, ColumnNames
 
-__all__ = ["PATHS", "with_options"]
+__all__ = ["PATHS", "WORDS", "with_options"]
 
 PATHS = ("history", "targets", "users", "prior", "pinned", "shown")
 """Options whose value is a table in a file, or a folder of files."""
 
 _SHORT = {"k": ("-k",)}
+
+WORDS = CommandWords(
+    {
+        each.name: next(iter(_SHORT.get(each.name, ())), f"--{each.name.replace('_', '-')}")
+        for each in (*dataclasses.fields(Reranker), *dataclasses.fields(Tables))
+    }
+)
+"""How the command writes the options of :class:`Reranker` and :class:`Tables`."""
+
+_PANELS = {
+    **dict.fromkeys((each.name for each in dataclasses.fields(ColumnNames)), "Columns, in all tables"),
+    **dict.fromkeys(OWN_COLUMNS, "Columns that one table calls otherwise"),
+}
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -40,7 +55,8 @@ def _parameter(field: dataclasses.Field[Any], owner: type) -> inspect.Parameter:
     names = (f"--{field.name.replace('_', '-')}", *_SHORT.get(field.name, ()))
     help_text = field.metadata["help"]
     kind = Path | None if field.name in PATHS else _kind(typing.get_type_hints(owner)[field.name])
-    annotation = Annotated[kind, typer.Option(*names, help=help_text)]  # type: ignore[valid-type]
+    info = typer.Option(*names, help=help_text, rich_help_panel=_PANELS.get(field.name))
+    annotation = Annotated[kind, info]  # type: ignore[valid-type]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=annotation)
 
 

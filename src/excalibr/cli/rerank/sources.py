@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
+from excalibr._files import ENDINGS, dialect_of, explained, kind_of, read_batches, read_schema
 from excalibr.errors import InputError, explain
 
 __all__ = ["FORMATS", "Source", "format_of"]
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".arrow": "arrow", ".feather": "arrow"}
+"""What can be written, by the end of the name; compressed CSV can also be read."""
+
 BATCH_ROWS = 65_536
 
 
@@ -33,33 +33,42 @@ class Source:
         """The files, in the order of their names."""
         if not self.path.exists():
             raise InputError(explain(self.name, f"{self.path} does not exist", "be a file or a folder"))
-        if self.path.is_file():
+        if not self.path.is_dir():
             return [self.path]
-        found = sorted(path for path in self.path.rglob("*") if path.suffix.lower() in FORMATS and path.is_file())
+        found = sorted(path for path in self.path.rglob("*") if kind_of(path) is not None and path.is_file())
         if not found:
-            must = f"hold files that end in {', '.join(FORMATS)}"
-            raise InputError(explain(self.name, f"the folder {self.path} holds no table", must))
+            raise InputError(
+                explain(self.name, f"the folder {self.path} holds no table", f"hold files that end in {ENDINGS}")
+            )
         return found
 
     @cached_property
     def schema(self) -> Any:
         """The columns of all files together; of a column with several types, the widest."""
+        schemas = [read_schema(path) for path in self.files]
         try:
-            return pa.unify_schemas([_schema(path) for path in self.files], promote_options="permissive")
-        except pa.ArrowTypeError as error:
-            raise InputError(explain(self.name, f"the files differ ({error})", "have the same columns")) from error
+            return pa.unify_schemas(schemas, promote_options="permissive")
+        except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
+            found = f"the files in {self.path} differ ({' '.join(str(error).split())})"
+            raise InputError(explain(self.name, found, "have the same columns")) from error
+
+    @property
+    def dialects(self) -> list[str]:
+        """What is unusual about its CSV files, to be said: delimiters that are not commas."""
+        kinds = {dialect_of(path).text for path in self.files if kind_of(path) == "csv"}
+        return [f"{self.path.name} has {text}" for text in sorted(kinds) if text]
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """The rows as tables of at most 65,536 rows, with some or all columns."""
         wanted = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         empty = wanted.empty_table()
         for path in self.files:
-            with _explained(path):
-                for batch in _read(path, columns):
-                    table = pa.Table.from_batches([batch])
-                    if table.schema != wanted:
+            for batch in read_batches(path, columns, BATCH_ROWS):
+                table = pa.Table.from_batches([batch])
+                if table.schema != wanted:
+                    with explained(path):
                         table = pa.concat_tables([empty, table], promote_options="permissive").select(wanted.names)
-                    yield table.replace_schema_metadata(None)
+                yield table.replace_schema_metadata(None)
 
     def read(self) -> Any:
         """The whole table."""
@@ -72,7 +81,7 @@ class Source:
 
 
 def format_of(path: Path, argument: str) -> str:
-    """The format that a file's name asks for.
+    """The format that a file's name asks for when it is written.
 
     >>> format_of(Path("slates.parquet"), "out")
     'parquet'
@@ -80,54 +89,3 @@ def format_of(path: Path, argument: str) -> str:
     if path.suffix.lower() not in FORMATS:
         raise InputError(explain(argument, f"is {path.name!r}", f"end in one of {', '.join(FORMATS)}"))
     return FORMATS[path.suffix.lower()]
-
-
-def _schema(path: Path) -> Any:
-    with _explained(path):
-        match format_of(path, "file"):
-            case "parquet":
-                return pa.parquet.read_schema(path).remove_metadata()
-            case "csv":
-                with pa.csv.open_csv(path) as reader:
-                    return reader.schema
-            case _:
-                with pa.memory_map(str(path)) as file:
-                    return _open_arrow(file).schema.remove_metadata()
-
-
-def _read(path: Path, columns: Sequence[str] | None) -> Iterator[Any]:
-    match format_of(path, "file"):
-        case "parquet":
-            with pa.parquet.ParquetFile(path) as file:
-                for group in range(file.num_row_groups):  # one by one: Arrow would hold on to several
-                    yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns)
-        case "csv":
-            options = pa.csv.ConvertOptions(include_columns=columns)
-            with pa.csv.open_csv(path, convert_options=options) as reader:
-                yield from reader
-        case _:
-            with pa.memory_map(str(path)) as file:
-                opened = _open_arrow(file)
-                numbers = range(getattr(opened, "num_record_batches", 0))
-                batches = (opened.get_batch(number) for number in numbers) if numbers else opened
-                for batch in batches:
-                    yield batch if columns is None else batch.select(columns)
-
-
-def _open_arrow(file: Any) -> Any:
-    """The file form, which Feather also is, or else the stream form."""
-    try:
-        return pa.ipc.open_file(file)
-    except pa.ArrowInvalid:
-        file.seek(0)
-        return pa.ipc.open_stream(file)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Whatever Arrow cannot read is an error of one line with the file's name."""
-    try:
-        yield
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        found = " ".join(str(error).split())
-        raise InputError(explain(str(path), f"cannot be read ({found})", "be a whole table")) from error
