@@ -17,6 +17,7 @@ from tests.checks import KL_ALPHA, as_kl, check_kl_certificate, check_lottery, s
 from tests.problems import SMALL, mixed_problem, movie_like_problem
 from tests.strategies import small_problems
 
+
 @given(small_problems)
 @settings(max_examples=150)
 def test_small_optima_are_certified(problem: Problem) -> None:

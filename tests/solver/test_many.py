@@ -43,7 +43,8 @@ def together(problems: list[Problem], asked: list[int] | None = None) -> Any:
         "position_weights": problems[0].position_weights,
         "asked": np.array(asked or [SOLVED] * len(problems)),
     }
-    return questions_of(UserArrays(**{name: frozen(array) for name, array in arrays.items()}), Limits())
+    users: dict[str, Any] = {name: frozen(array) for name, array in arrays.items()}
+    return questions_of(UserArrays(**users), Limits())
 
 
 @pytest.mark.parametrize("r", [3, 20, 30])

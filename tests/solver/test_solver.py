@@ -18,6 +18,7 @@ from tests.checks import as_kl, check_against_the_lp, check_agreement, check_cer
 from tests.problems import movie_like_problem
 from tests.strategies import large_problems, small_problems
 
+
 @given(small_problems)
 @settings(max_examples=400)
 def test_small_optima_are_those_of_the_literal_program(problem: Problem) -> None:
