@@ -88,7 +88,7 @@ std::size_t ColumnGeneration::next_ranking(const ScaledProgram& program, Ranking
     }
     bool worth;
     if constexpr (is_simplex<Master>)
-        worth = master.reduced_cost(place) > worth_adding_;
+        worth = master.is_worth_entering(place);
     else
         worth = master.is_new(place);
     if (worth) return place;

@@ -43,7 +43,7 @@ void SimplexMaster::reset(std::size_t slots, std::size_t categories, std::size_t
 
 bool SimplexMaster::resume(Penalties penalties, double factor, double worth_entering, bool factorised) {
     factor_ = factor;
-    worth_entering_ = worth_entering;
+    wanted_ = worth_entering_ = worth_entering;
     if (pool.count == 0) return true;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) values_[ranking] = factor * pool.relevance[ranking];
     if (!factorised && !(has_basis_ && take_basis(penalties))) {
@@ -146,6 +146,10 @@ void SimplexMaster::price_basis(Penalties penalties) {
                                                             : 0.0;
     }
     for (std::size_t row = 0; row < basis_.size(); ++row) prices_[row] = dot(column_, inverse_.row(row));
+    double largest = 0.0;
+    for (const double price : prices_) largest = std::max(largest, std::abs(price));
+    const double rounding = tuning::reduced_cost_rounding * static_cast<double>(8 + edge_.size()) * largest;
+    worth_entering_ = std::max(wanted_, rounding);
 }
 
 bool SimplexMaster::refresh(Penalties penalties) {

@@ -39,6 +39,7 @@ class SimplexMaster {
     bool refresh(Penalties penalties);
 
     double reduced_cost(std::size_t ranking) const;
+    bool is_worth_entering(std::size_t ranking) const { return reduced_cost(ranking) > worth_entering_; }
     double value_by_prices() const;                              // the objective, as good as the prices are, and cheap
     double value_by_weights(Penalties penalties);       // the objective of the basic lottery
     Reals prices() const { return std::span(prices_).first(edge_.size()); }
@@ -103,7 +104,8 @@ class SimplexMaster {
     std::vector<Index> places_;
     std::size_t pivots_ = 0, pivots_since_ = 0, blocks_ = 1;
     bool has_basis_ = false;
-    double factor_ = 1.0, worth_entering_ = 0.0;
+    double factor_ = 1.0;
+    double wanted_ = 0.0, worth_entering_ = 0.0;  // the least reduced cost that is acted on: as asked, and beside rounding
 };
 
 }  // namespace excalibr

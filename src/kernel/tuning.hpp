@@ -84,7 +84,8 @@ inline constexpr std::size_t few_passes = 2;            // pricings of the whole
 inline constexpr std::size_t max_confirmations = 5;     // ends that a fresh factorisation took back
 inline constexpr double reduced_cost_of_tolerance = 0.04;    // what is acted on: this part of the tolerance, …
 inline constexpr double largest_reduced_cost = 1e-11;        // … not more than this, as one price error repeats …
-inline constexpr double least_reduced_cost = 1e-15;          // … and not less than rounding
+inline constexpr double least_reduced_cost = 1e-15;          // … and not less than rounding …
+inline constexpr double reduced_cost_rounding = 1e-16;       // … of a sum over categories: · (categories + 8) · largest price
 
 // Local search.
 inline constexpr std::uint64_t operations_a_move = 8;
