@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,14 +23,22 @@ BATCH_ROWS = 65_536
 
 @dataclass(frozen=True)
 class Source:
-    """A table in a file or in a folder of files, and what to call it in a message."""
+    """A table in a file or in a folder of files, and what to call it in a message.
+
+    ``check`` is called before each batch of rows, so that a long read can be stopped.
+    """
 
     name: str
     path: Path
+    check: Callable[[], None] = lambda: None
 
     @cached_property
     def files(self) -> list[Path]:
         """The files, in the order of their names."""
+        return self.found()
+
+    def found(self) -> list[Path]:
+        """The files as they are now."""
         if not self.path.exists():
             raise InputError(explain(self.name, f"{self.path} does not exist", "be a file or a folder"))
         if self.path.is_file():
@@ -56,6 +64,7 @@ class Source:
         for path in self.files:
             with _explained(path):
                 for batch in _read(path, columns):
+                    self.check()
                     table = pa.Table.from_batches([batch])
                     if table.schema != wanted:
                         table = pa.concat_tables([empty, table], promote_options="permissive").select(wanted.names)
@@ -64,11 +73,6 @@ class Source:
     def read(self) -> Any:
         """The whole table."""
         return pa.concat_tables([self.schema.empty_table(), *self.batches()], promote_options="permissive")
-
-    def stamp(self) -> list[list[Any]]:
-        """Names, sizes and times of the files: whether they are still the same."""
-        stats = [(path, path.stat()) for path in self.files]
-        return [[str(path.resolve()), stat.st_size, stat.st_mtime_ns] for path, stat in stats]
 
 
 def format_of(path: Path, argument: str) -> str:
@@ -91,7 +95,7 @@ def _schema(path: Path) -> Any:
                 with pa.csv.open_csv(path) as reader:
                     return reader.schema
             case _:
-                with pa.memory_map(str(path)) as file:
+                with pa.OSFile(str(path)) as file:
                     return _open_arrow(file).schema.remove_metadata()
 
 
@@ -106,7 +110,7 @@ def _read(path: Path, columns: Sequence[str] | None) -> Iterator[Any]:
             with pa.csv.open_csv(path, convert_options=options) as reader:
                 yield from reader
         case _:
-            with pa.memory_map(str(path)) as file:
+            with pa.OSFile(str(path)) as file:  # not mapped: reading a mapped file that gets shorter ends the process
                 opened = _open_arrow(file)
                 numbers = range(getattr(opened, "num_record_batches", 0))
                 batches = (opened.get_batch(number) for number in numbers) if numbers else opened
