@@ -210,7 +210,7 @@ def _make_part(
     """Solve and keep users until there are enough rows or it took long enough; None where no user is left."""
     solved: list[dict[str, Any]] = []
     rows, tally, began = 0, Tally(), time.monotonic()
-    while rows < CHUNK_ROWS and time.monotonic() - began < PART_SECONDS:
+    while not solved or (rows < CHUNK_ROWS and time.monotonic() - began < PART_SECONDS):
         block = feed.take(pace.users)
         if block is None:
             break
