@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["beside", "open_without_links", "put_in_place", "remove_leftovers", "sync_file", "temporary"]
+__all__ = ["beside", "errors_named", "open_without_links", "put_in_place", "remove_leftovers", "sync_file", "temporary"]
 
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Flags with which a name that is a link is refused; Windows, which lets few people make links, has no such flag."""
@@ -38,13 +38,24 @@ def temporary(path: Path) -> Iterator[Path]:
     name = path.with_name(f".{path.stem}.{secrets.token_hex(6)}.tmp{path.suffix}")
     os.close(open_without_links(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
     try:
-        yield name
-    except OSError as error:
-        if error.filename is None:  # writers of Arrow and numpy leave it out
-            error.filename = str(path)
-        raise
+        with errors_named(path):
+            yield name
     finally:
         name.unlink(missing_ok=True)
+
+
+@contextmanager
+def errors_named(path: Path) -> Iterator[None]:
+    """Let an error say which file it is of: those of Arrow and numpy's writers, and of a full disk, do not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        if error.errno is None:
+            raise OSError(f"{path}: {error}") from error
+        error.filename = str(path)
+        raise
 
 
 def put_in_place(written: Path, path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
@@ -34,7 +35,8 @@ def get(
         path = download_movielens(
             name, to, url=url, progress=lambda done, total: bar.update(task, completed=done, total=total)
         )
-    console.print(f"[bold]{path}[/] is there. See what it holds: excalibr data show {path}", soft_wrap=True)
+    shown = escape(str(path))
+    console.print(f"[bold]{shown}[/] is there. See what it holds: excalibr data show {shown}", soft_wrap=True)
     console.print("GroupLens asks to cite Harper and Konstan (2015), and not to redistribute it.", soft_wrap=True)
 
 
@@ -47,7 +49,7 @@ def show(
 ) -> None:
     """Read and check a set, and count what the experiment would use of it."""
     loaded = load_movielens(path, complete=complete)
-    table = Table(title=loaded.name, title_justify="left", show_header=False, box=None)
+    table = Table(title=escape(loaded.name), title_justify="left", show_header=False, box=None)
     table.add_column()
     table.add_column(justify="right")
     for what, value in _facts(loaded):

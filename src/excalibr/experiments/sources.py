@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -53,12 +54,13 @@ class Source:
         """What tells two data sets apart, whatever they are called."""
         digest = hashlib.sha256()
         for ids in (self.liked.user_ids, self.liked.item_ids):
-            digest.update("\n".join(map(str, ids.tolist())).encode())
+            digest.update(json.dumps(list(map(str, ids.tolist()))).encode())
         for array in (self.liked.indptr, self.liked.items, self.liked.ratings):
             digest.update(np.ascontiguousarray(array).tobytes())
         for attribute in self.attributes(self.liked.counts):
-            digest.update("\n".join((attribute.name, *attribute.categories)).encode())
-            digest.update(attribute.matrix.indices.astype(np.int64).tobytes())
+            digest.update(json.dumps([attribute.name, *attribute.categories]).encode())
+            for numbers_of in (attribute.matrix.indptr, attribute.matrix.indices):
+                digest.update(numbers_of.astype(np.int64).tobytes())
         return digest.hexdigest()[:16]
 
 
@@ -103,6 +105,7 @@ def table_source(
     ratings: Path, items: Path, columns: Columns, *, above: float = 3.5, minimum: int = 5, name: str | None = None
 ) -> Source:
     """The category columns of an items table as attributes, and popularity; tables are CSV or Parquet."""
+    _check_names(columns.categories)
     wanted = [columns.user, columns.item, *([columns.rating] if columns.rating else [])]
     users, rated, *values = _read(ratings, wanted)
     ids, *labels = _read(items, [columns.item, *columns.categories], may_lack=columns.categories)
@@ -115,6 +118,14 @@ def table_source(
     ]
     facts = {"ratings": f"{len(users):,}", "items": f"{len(ids):,}", **_facts(liked)}
     return Source(name or ratings.stem, liked, facts, lambda seen: [*attributes, popularity(seen)])
+
+
+def _check_names(categories: Sequence[str]) -> None:
+    """Attributes are told apart by their names, and popularity comes with every data set."""
+    for place, name in enumerate(categories):
+        if name == "popularity" or name in categories[:place]:
+            found = f"name {name!r}" + (" twice" if name in categories[:place] else ", which comes by itself")
+            raise InputError(explain("categories", found, "be different columns", "rename the column."))
 
 
 def _facts(liked: Interactions) -> dict[str, str]:

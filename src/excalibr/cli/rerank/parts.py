@@ -93,8 +93,11 @@ class Run:
         """Store a part, if it was made of the inputs as they were when the run began."""
         self.inputs.check()
         for name, table in tables.items():
-            with beside(self._part(number, name)) as path, pa.ipc.new_file(path, table.schema) as writer:
-                writer.write_table(table)
+            with temporary(self._part(number, name)) as path:
+                with pa.ipc.new_file(path, table.schema) as writer:
+                    writer.write_table(table)
+                sync_file(path)
+                path.replace(self._part(number, name))
         with beside(self._tally(number)) as path:
             path.write_text(json.dumps({"rows": part.rows, "tally": vars(part.tally)}), encoding="utf-8")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from excalibr._files import sync_file
+from excalibr._files import errors_named, sync_file
 from excalibr._types import Integers
 from excalibr.cli.rerank.sources import Source
 from excalibr.errors import InputError
@@ -86,7 +86,7 @@ def _sorted_on_disk(source: Source, user_id: str, scanned: Scan, folder: Path) -
     paths = [folder / f"users-{number:03d}.arrow" for number in range(len(bounds) + 1)]
     if not (folder / "done").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        with _named(folder):
+        with errors_named(folder):
             _write_ranges(source, user_id, bounds, paths)
         (folder / "done").touch()
     for path in paths:
@@ -102,16 +102,6 @@ def _write_ranges(source: Source, user_id: str, bounds: list[Hashable], paths: l
             _distribute(table.cast(source.schema), _buckets(read_ids(table.column(user_id)), bounds), writers)
     for path in paths:
         sync_file(path)
-
-
-@contextmanager
-def _named(folder: Path) -> Iterator[None]:
-    """Arrow does not say which file it could not write."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = error.filename or str(folder)
-        raise
 
 
 def _bounds(scanned: Scan) -> list[Hashable]:
