@@ -14,6 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from excalibr.datasets import MovieLens, genre, load_movielens
+from excalibr.datasets.archives import MAX_BYTES, MAX_RATIO
 from excalibr.datasets.download import GROUPLENS, download_movielens
 
 __all__ = ["data"]
@@ -26,6 +27,12 @@ def get(
     name: Annotated[str, typer.Argument(help="ml-1m, ml-10m, ml-20m, ml-25m, ml-32m or ml-latest-small.")],
     to: Annotated[Path, typer.Option(help="The folder to put the zip in.")] = Path(),
     url: Annotated[str, typer.Option(help="Where the archives are: GroupLens, or a mirror.")] = GROUPLENS,
+    checksum: Annotated[
+        str | None, typer.Option(help="The SHA-256 or MD5 that it must have, in place of the known one.")
+    ] = None,
+    accept_unverified: Annotated[
+        bool, typer.Option("--accept-unverified", help="Take what the server sends; over https only.")
+    ] = False,
 ) -> None:
     """Download an official archive: resumed, checked, and put in place when it is whole."""
     console = Console(highlight=False)
@@ -33,7 +40,12 @@ def get(
     with Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as bar:
         task = bar.add_task(name, total=None)
         path = download_movielens(
-            name, to, url=url, progress=lambda done, total: bar.update(task, completed=done, total=total)
+            name,
+            to,
+            url=url,
+            checksum=checksum,
+            accept_unverified=accept_unverified,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     shown = escape(str(path))
     console.print(f"[bold]{shown}[/] is there. See what it holds: excalibr data show {shown}", soft_wrap=True)
@@ -46,9 +58,11 @@ def show(
     complete: Annotated[
         bool, typer.Option("--complete/--sample", help="Whether an official set must have its official size.")
     ] = True,
+    max_bytes: Annotated[int, typer.Option(help="What the tables may unpack to, at most.")] = MAX_BYTES,
+    max_ratio: Annotated[float, typer.Option(help="The same, as a multiple of the zip's size.")] = MAX_RATIO,
 ) -> None:
     """Read and check a set, and count what the experiment would use of it."""
-    loaded = load_movielens(path, complete=complete)
+    loaded = load_movielens(path, complete=complete, max_bytes=max_bytes, max_ratio=max_ratio)
     table = Table(title=escape(loaded.name), title_justify="left", show_header=False, box=None)
     table.add_column()
     table.add_column(justify="right")

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from excalibr.cli.signals import Stop, stoppable
+from excalibr.datasets.archives import MAX_BYTES, MAX_RATIO
 from excalibr.errors import InputError, explain
 from excalibr.experiments import (
     Columns,
@@ -50,6 +51,8 @@ def experiment(
     complete: Annotated[
         bool, typer.Option("--complete/--part-of-set", help="Whether an official set must have its official size.")
     ] = True,
+    max_bytes: Annotated[int, typer.Option(help="What the data may unpack to, at most.")] = MAX_BYTES,
+    max_ratio: Annotated[float, typer.Option(help="The same, as a multiple of the zip's size.")] = MAX_RATIO,
     users: Annotated[int, typer.Option(help="Test users, at most.", rich_help_panel=_SIZES)] = _PLAN.users,
     sample: Annotated[
         int, typer.Option(help="Users for one good ranking in many slots.", rich_help_panel=_SIZES)
@@ -107,7 +110,8 @@ def experiment(
     console = Console(highlight=False)
     _check_apart(out, [data, ratings, items])
     with _said_on_interrupt(console) as stop, _bar(console, stop) as tell:
-        source = _source(data, ratings, items, columns, above, minimum, complete)
+        limits = {"max_bytes": max_bytes, "max_ratio": max_ratio}
+        source = _source(data, ratings, items, columns, above, minimum, complete, limits)
         results = run_experiment(source, plan, out, threads=threads, progress=tell)
         tell("writing figures, tables and report", 0.0, 2.0)
         report = write_files(results, out, figures=figures)
@@ -125,6 +129,7 @@ def _source(
     above: float,
     minimum: int,
     complete: bool,
+    limits: dict[str, float],
 ) -> Source:
     own = ratings is not None and items is not None
     if (data is None) == (not own) or (data is not None and (ratings or items)):
@@ -132,7 +137,7 @@ def _source(
         found = "is missing" if data is None else "comes with tables of one's own"
         raise InputError(explain("--data", found, must))
     if data is not None:
-        return movielens_source(data, complete=complete)
+        return movielens_source(data, complete=complete, **limits)
     if not columns.categories:
         raise InputError(explain("--category-column", "is missing", "name a column of the items table"))
     assert ratings is not None

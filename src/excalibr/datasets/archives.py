@@ -2,10 +2,12 @@
 
 Three layouts: ``ratings.csv`` and ``movies.csv`` with a header (20M, 25M, 32M, latest-small); ``ratings.dat`` and
 ``movies.dat`` with ``::`` between fields (1M in Latin-1, 10M in UTF-8); ``ratings.parquet`` and ``items.parquet``.
+What a zip or Parquet file unpacks to is counted as it is read, and limited: a few megabytes can become gigabytes.
 """
 
 from __future__ import annotations
 
+import io
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,7 +19,16 @@ from typing import IO, Any
 
 from excalibr.errors import InputError, explain, missing_extra
 
-__all__ = ["Tables", "read_tables"]
+__all__ = ["MAX_BYTES", "MAX_RATIO", "Tables", "Unpacked", "read_tables"]
+
+MAX_BYTES = 4_000_000_000
+"""What an archive's two tables may unpack to, together: four times the largest official set."""
+
+MAX_RATIO = 100.0
+"""How many times its own size an archive may unpack to; the official ones are at 3 to 5."""
+
+FREE_BYTES = 10_000_000
+"""So much is never too much, whatever the ratio."""
 
 RATING_COLUMNS = {"user_id": "int32", "item_id": "int32", "rating": "float32", "timestamp": "int64"}
 ITEM_COLUMNS = {"item_id": "int32", "title": "string", "genres": "string"}
@@ -35,20 +46,47 @@ class Tables:
     items: Any
 
 
-def read_tables(path: Path) -> Tables:
-    """Read a zip or a folder, whichever of the layouts it has."""
+class Unpacked:
+    """How much was unpacked from an archive so far, and the limit."""
+
+    def __init__(self, path: Path, max_bytes: int = MAX_BYTES, max_ratio: float = MAX_RATIO) -> None:
+        self.path, self.max_bytes, self.max_ratio = path, max_bytes, max_ratio
+        self.most = max_bytes
+        if path.is_file():
+            self.most = min(max_bytes, max(FREE_BYTES, int(max_ratio * path.stat().st_size)))
+        self.announced = self.read = 0
+
+    def announce(self, size: int) -> None:
+        """Take note of what a file says it unpacks to, before it is read."""
+        self.announced += size
+        self._check(self.announced)
+
+    def count(self, size: int) -> None:
+        """Take note of bytes that were unpacked."""
+        self.read += size
+        self._check(self.read)
+
+    def _check(self, size: int) -> None:
+        if size > self.most:
+            must = f"unpack to at most {self.max_bytes:,} bytes and {self.max_ratio:g} times its size"
+            hint = "if you trust it, raise max_bytes and max_ratio (--max-bytes, --max-ratio)."
+            raise InputError(explain(str(self.path), f"unpacks to more than {self.most:,} bytes", must, hint))
+
+
+def read_tables(path: Path, *, max_bytes: int = MAX_BYTES, max_ratio: float = MAX_RATIO) -> Tables:
+    """Read a zip or a folder, whichever of the layouts it has, up to a limit on what it unpacks to."""
     try:
-        return _read(path)
+        return _read(path, Unpacked(path, max_bytes, max_ratio))
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         hint = "get it again: `excalibr data get NAME`."
         raise InputError(explain(str(path), f"is damaged ({error})", "be a whole zip file", hint)) from error
 
 
-def _read(path: Path) -> Tables:
-    with _opened(path) as (folder, files):
+def _read(path: Path, unpacked: Unpacked) -> Tables:
+    with _opened(path, unpacked) as (folder, files):
         for names, read in _LAYOUTS.items():
             if set(names) <= set(files):
-                return Tables(folder, *read(files, path))
+                return Tables(folder, *read(files, path, unpacked))
         found = ", ".join(sorted(files)[:8]) or "no files"
         must = "have " + ", or ".join(" and ".join(names) for names in _LAYOUTS)
         raise InputError(
@@ -57,13 +95,13 @@ def _read(path: Path) -> Tables:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[str, Files]]:
+def _opened(path: Path, unpacked: Unpacked) -> Iterator[tuple[str, Files]]:
     """The folder's name and how to open each file in it."""
     if path.is_dir():
         yield path.resolve().name, {file.name: _opener(file) for file in path.iterdir() if file.is_file()}
     elif path.is_file() and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            yield _zip_folder(archive, path), _zip_files(archive)
+            yield _zip_folder(archive, path), _zip_files(archive, unpacked)
     else:
         found = "is not a zip file" if path.is_file() else "does not exist"
         hint = "it may be only partly downloaded; `excalibr data get NAME` gets it again." if path.is_file() else ""
@@ -74,9 +112,45 @@ def _opener(file: Path) -> Callable[[], IO[bytes]]:
     return lambda: file.open("rb")
 
 
-def _zip_files(archive: zipfile.ZipFile) -> Files:
+class _Counted(io.RawIOBase):
+    """A file of a zip, read forwards, with every byte counted."""
+
+    def __init__(self, file: IO[bytes], unpacked: Unpacked) -> None:
+        self._file, self._unpacked, self._furthest = file, unpacked, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._file.seek(offset, whence)
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._file.read(len(buffer))
+        buffer[: len(content)] = content
+        further = self._file.tell() - self._furthest  # what a reader goes back to is not counted twice
+        if further > 0:
+            self._furthest += further
+            self._unpacked.count(further)
+        return len(content)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _zip_files(archive: zipfile.ZipFile, unpacked: Unpacked) -> Files:
     def opener(name: str) -> Callable[[], IO[bytes]]:
-        return lambda: archive.open(name)
+        def opened() -> IO[bytes]:
+            unpacked.announce(archive.getinfo(name).file_size)
+            return io.BufferedReader(_Counted(archive.open(name), unpacked), 1 << 20)
+
+        return opened
 
     return {
         PurePosixPath(name).name: opener(name) for name in archive.namelist() if len(PurePosixPath(name).parts) <= 2
@@ -88,7 +162,7 @@ def _zip_folder(archive: zipfile.ZipFile, path: Path) -> str:
     return parents.pop() if len(parents) == 1 else path.stem
 
 
-def _csv_tables(files: Files, path: Path) -> tuple[Any, Any]:
+def _csv_tables(files: Files, path: Path, _: Unpacked) -> tuple[Any, Any]:
     ratings = _csv(files["ratings.csv"], path / "ratings.csv", RATING_COLUMNS)
     return ratings, _csv(files["movies.csv"], path / "movies.csv", ITEM_COLUMNS)
 
@@ -103,7 +177,7 @@ def _csv(opener: Callable[[], IO[bytes]], where: Path, columns: dict[str, str]) 
     return _columns(table.rename_columns([_CSV_NAMES.get(name, name) for name in table.column_names]), where, columns)
 
 
-def _dat_tables(files: Files, path: Path) -> tuple[Any, Any]:
+def _dat_tables(files: Files, path: Path, _: Unpacked) -> tuple[Any, Any]:
     return _dat_ratings(files["ratings.dat"], path / "ratings.dat"), _dat_items(
         files["movies.dat"], path / "movies.dat"
     )
@@ -146,15 +220,24 @@ def _dat_items(opener: Callable[[], IO[bytes]], where: Path) -> Any:
     )
 
 
-def _parquet_tables(files: Files, path: Path) -> tuple[Any, Any]:
+def _parquet_tables(files: Files, path: Path, unpacked: Unpacked) -> tuple[Any, Any]:
     parquet = _arrow("parquet")
     tables = []
     for name, columns in (("ratings.parquet", RATING_COLUMNS), ("items.parquet", ITEM_COLUMNS)):
         with files[name]() as file:
+            unpacked.announce(_parsed(path / name, lambda file=file: _decoded_size(file)))  # type: ignore[misc]
             table = _parsed(path / name, lambda file=file: parquet.read_table(file))  # type: ignore[misc]
         extra = {"year": "int32"} if name == "items.parquet" and "year" in table.column_names else {}
         tables.append(_columns(table, path / name, {**columns, **extra}, may_be_missing=tuple(extra)))
     return tables[0], tables[1]
+
+
+def _decoded_size(file: IO[bytes]) -> int:
+    """What a Parquet file unpacks to, at least: its pages, and eight bytes a value, which pages can hold in a bit."""
+    found = _arrow("parquet").read_metadata(file)
+    file.seek(0)
+    pages = sum(int(found.row_group(number).total_byte_size) for number in range(found.num_row_groups))
+    return max(pages, 8 * int(found.num_rows) * int(found.num_columns))
 
 
 def _columns(table: Any, where: Path, columns: dict[str, str], may_be_missing: tuple[str, ...] = ()) -> Any:
@@ -190,7 +273,7 @@ def _arrow(module: str | None = None) -> Any:
         raise missing_extra("pyarrow", "data") from None
 
 
-_LAYOUTS: dict[tuple[str, str], Callable[[Files, Path], tuple[Any, Any]]] = {
+_LAYOUTS: dict[tuple[str, str], Callable[[Files, Path, Unpacked], tuple[Any, Any]]] = {
     ("ratings.csv", "movies.csv"): _csv_tables,
     ("ratings.dat", "movies.dat"): _dat_tables,
     ("ratings.parquet", "items.parquet"): _parquet_tables,

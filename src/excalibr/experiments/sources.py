@@ -83,9 +83,12 @@ class Columns:
     separator: str = "|"
 
 
-def movielens_source(path: Path, *, complete: bool = True) -> Source:
-    """The paper's attributes of a MovieLens zip or folder: genre, decade and popularity."""
-    loaded = load_movielens(path, complete=complete)
+def movielens_source(path: Path, *, complete: bool = True, **limits: float) -> Source:
+    """The paper's attributes of a MovieLens zip or folder: genre, decade and popularity.
+
+    ``max_bytes`` and ``max_ratio`` are those of :func:`excalibr.datasets.load_movielens`.
+    """
+    loaded = load_movielens(path, complete=complete, **limits)  # type: ignore[arg-type]
     liked = loaded.positives()
     items = loaded.items.of(liked.item_ids)
     counts = loaded.counts
