@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
@@ -441,6 +442,19 @@ def test_a_truncated_input_is_named(tmp_path: Path, given: list[str], name: str)
     assert nothing_half_written(tmp_path)
 
 
+def test_pages_that_are_not_what_they_were_are_named(tmp_path: Path, given: list[str]) -> None:
+    """A byte of a compressed page, which no footer tells of."""
+    path = tmp_path / "candidates.parquet"
+    content = bytearray(path.read_bytes())
+    content[10:60] = bytes(50)
+    path.write_bytes(content)
+    result = run(given)
+    assert result.exit_code != 0
+    told = result.output + str(result.exception)
+    assert str(path) in told
+    assert nothing_half_written(tmp_path)
+
+
 def kept_rows(patched: pytest.MonkeyPatch) -> list[int]:
     """The rows of each part that is kept from now on."""
     keep, rows = Run.keep, []
@@ -473,6 +487,27 @@ def test_where_parts_end_does_not_show_in_the_outputs(
     assert run(given).exit_code == 0
     assert len(rows) == (40 if seconds == 0.0 else 1)
     assert {path.name: path.read_bytes() for path in tmp_path.glob(f"*s.{kind}")} == made
+
+
+def test_ids_that_are_whole_only_in_some_parts_are_drawn_for_alike(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read by itself, a part of a column of floats may look like whole numbers."""
+    halves = [
+        table.set_column(0, "user_id", pc.add(pc.cast(table["user_id"], pa.float64()), last_is_half(table)))
+        for table in (tables.candidates, tables.history)
+    ]
+    made = Invented(halves[0], tables.items, halves[1])
+    monkeypatch.setattr(jobs, "Pace", lambda wanted: feed.Pace(wanted, users=1))
+    monkeypatch.setattr(jobs, "PART_SECONDS", 0.0)
+    monkeypatch.setattr(jobs, "STEP_SECONDS", 0.0)
+    assert run(write(tmp_path, made)).exit_code == 0
+    assert pq.read_table(tmp_path / "slates.parquet").equals(expected(made))
+
+
+def last_is_half(table: Any) -> Any:
+    """Half for the rows of the last user."""
+    return pc.multiply(0.5, pc.cast(pc.equal(table["user_id"], pc.max(table["user_id"])), pa.float64()))
 
 
 def test_a_part_ends_when_it_took_its_time(

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from excalibr._files import errors_named
 from excalibr.errors import InputError, explain
 
 __all__ = ["FORMATS", "Source", "format_of"]
@@ -62,7 +63,7 @@ class Source:
         wanted = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         empty = wanted.empty_table()
         for path in self.files:
-            with _explained(path):
+            with errors_named(path), _explained(path):
                 for batch in _read(path, columns):
                     self.check()
                     table = pa.Table.from_batches([batch])
@@ -87,7 +88,7 @@ def format_of(path: Path, argument: str) -> str:
 
 
 def _schema(path: Path) -> Any:
-    with _explained(path):
+    with errors_named(path), _explained(path):
         match format_of(path, "file"):
             case "parquet":
                 return pa.parquet.read_schema(path).remove_metadata()
