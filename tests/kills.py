@@ -121,7 +121,7 @@ def _try(
     except subprocess.TimeoutExpired:
         process.send_signal(stop)
         _, printed = process.communicate()
-    found.ends[f"{stop.name} {process.returncode}"] += 1
+    found.ends[f"{stop.name} {process.returncode}{' as Python started' if _is_too_early(printed) else ''}"] += 1
     found.kept.append(len(list((folder / "slates.parquet.parts").glob("part-*.json"))))
     said = f"{stop.name} after {seconds:.2f} s, exit {process.returncode}"
     found.faults += [f"{said}: {fault}" for fault in _faults(folder, whole, stop, process.returncode, printed)]
@@ -140,13 +140,18 @@ def _faults(folder: Path, whole: list[bytes], stop: signal.Signals, code: int, p
             faults.append(f"{name} is neither the old nor the new one")
     if code == 0 or stop == signal.SIGKILL:
         return faults
-    if code not in (128 + stop, -stop):
+    if code not in (128 + stop, -stop) and not _is_too_early(printed):
         faults.append(f"the exit code is neither the signal's nor 0: {printed}")
     if code == 128 + stop and not printed.strip().endswith("Go on with --resume.") and "interrupted" not in printed:
         faults.append(f"it said {printed!r}")
     if not set(names(folder)) <= {*INPUTS, *OUTPUTS, "slates.parquet.parts"}:
         faults.append(f"left behind {names(folder)}")
     return faults
+
+
+def _is_too_early(printed: str) -> bool:
+    """Whether Python itself was still starting, before any code of ours; it ends with a code of its own then."""
+    return "Fatal Python error: init_import_site" in printed
 
 
 if __name__ == "__main__":
