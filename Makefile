@@ -6,6 +6,7 @@
 #   make check                what CI does: format, lint, types, import contracts, then `make test`
 #   make sanitize             the kernel's tests and some fuzzing with bounds, memory and undefined behaviour checked
 #   make fuzz DURATION=60     mixed problems against a literal LP, for so many seconds, with a fresh seed (or SEED=7)
+#   make kills                stop `excalibr rerank` at 30 random moments and go on with --resume (or SEED=7)
 #   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)
 #   make bench                every peer on the same problems, as ratios measured in one run, into docs/benchmarks.md:
 #                             quick, or all with FULL=1 (an hour), on real films with DATA=a MovieLens folder
@@ -49,7 +50,7 @@ CHECKED_SECONDS ?= 120
 
 installed = $(KERNEL) $(VENV)/.installed-$(1)
 
-.PHONY: help kernel demo test check sanitize fuzz bench bench-repeat bench-compare bench-batch profile format clean
+.PHONY: help kernel demo test check sanitize fuzz kills bench bench-repeat bench-compare bench-batch profile format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -78,6 +79,9 @@ sanitize: $(call installed,$(FOR_TEST))
 
 fuzz: $(call installed,$(FOR_TEST))
 	@$(BIN)/python -m tests.fuzz --seconds $(DURATION) $(if $(SEED),--seed $(SEED))
+
+kills: $(call installed,$(FOR_TEST))
+	@$(BIN)/python -m tests.kills $(if $(SEED),--seed $(SEED))
 
 bench: $(call installed,$(FOR_BENCH))
 	@$(BIN)/python -m benchmarks run $(if $(FULL),--full) $(if $(DATA),--data $(DATA))
