@@ -20,7 +20,16 @@ from tests.fuzz.questions import Question
 
 FOLDER = Path(__file__).parent / "cases"
 
-KNOWN_FAILURES: dict[str, str] = {}
+KNOWN_FAILURES: dict[str, str] = {
+    "KL with a target share of the smallest float": "a segmentation fault, or another answer each time",
+    "a category weight of 1e305": "memory runs out, or a segmentation fault",
+    "a frontier of scores around 1e16": "the error is understated",
+    "a frontier of scores within a hundredth": "the error is understated",
+    "a frontier of scores within a thousandth": "the error is understated",
+    "finite scores whose range is not": "a segmentation fault",
+    "relative to a target share of 1e-310": "an infinite weight, and so an infinite gap",
+    "the smallest float as a mask, beside a floor": "numbers overflow; a segmentation fault in some",
+}
 """Cases that end in a crash or a wrong answer today, with the reason: the tests leave them out."""
 
 
@@ -45,6 +54,9 @@ def load(name: str) -> Question:
 
 def store(name: str, question: Question) -> Path:
     """Keep a question; an older one of the same name is replaced."""
+    path = FOLDER / _file_of(name)
+    if path.exists() and (other := _read(path)["name"]) != name:
+        raise ValueError(f"{name!r} and {other!r} would be the same file")
     arrays: dict[str, Any] = {"scores": np.asarray(question.scores)}
     told = {
         "name": name,
@@ -53,7 +65,6 @@ def store(name: str, question: Question) -> Path:
         "target": _encoded(question.target, arrays),
         "options": _encoded(question.options, arrays),
     }
-    path = FOLDER / _file_of(name)
     FOLDER.mkdir(exist_ok=True)
     np.savez_compressed(path, question=np.array(json.dumps(told)), **arrays)
     return path

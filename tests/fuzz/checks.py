@@ -60,7 +60,10 @@ def check(question: Question, answer: Answer, *, literally: bool = False) -> lis
         return failures
     failures += _check_call(question, program, answer)
     if literally and fits(program):
-        failures += _check_literally(question, program, answer.policies[0])
+        literal = Literal(program)
+        failures += [
+            each for policy in answer.policies for each in _check_literally(question, program, policy, literal)
+        ]
     return failures
 
 
@@ -311,12 +314,11 @@ def _probes(trade_offs: Floats) -> list[float]:
     return list(dict.fromkeys([*breaks[:1], *breaks[len(breaks) // 2 :][:1], *breaks[-1:], 0.37]))
 
 
-def _check_literally(question: Question, program: Program, policy: Told) -> list[Failure]:
+def _check_literally(question: Question, program: Program, policy: Told, literal: Literal) -> list[Failure]:
     """Against HiGHS: the optimum, the budgets, and the second aim at the ends."""
     options = question.options
     if options.get("draws", "lottery") != "lottery" or question.call == "frontier":
         return []
-    literal = Literal(program)
     effect = program.effect(policy.rankings, policy.weights)
     relevance, cost = float(effect.relevance) / literal.unit, float(effect.cost)
     if "relevance_loss" in options:

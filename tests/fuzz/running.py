@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,10 @@ class Plan:
     memory: float = 8.0
     """Gigabytes that a worker may have; 0 for no limit, as sanitizers need it."""
 
+    def is_literal(self, seed: int) -> bool:
+        """Whether HiGHS has its say."""
+        return self.literal_every > 0 and seed % self.literal_every == 0
+
 
 @dataclass
 class Report:
@@ -58,18 +62,40 @@ class Report:
         self.failures.append((seed, Failure(kind, detail)))
 
 
-def examine(asked: Question, *, literally: bool) -> tuple[list[Failure], float, str]:
-    """Ask, check: what does not hold, the processor seconds of the library, and the kind of the answer."""
+class Examined(NamedTuple):
+    """What does not hold of an answer, the processor seconds that the library took, and the kind of the answer."""
+
+    failures: list[Failure]
+    seconds: float
+    kind: str
+
+
+def examine(asked: Question, *, literally: bool) -> Examined:
+    """Ask and check."""
     answer = ask(asked)
     kind = type(answer.error).__name__ if answer.error is not None else asked.call
     gap_warning = any(each.category.__name__ == "GapWarning" for each in answer.warnings)
-    return check(asked, answer, literally=literally), answer.seconds, kind + (" with GapWarning" if gap_warning else "")
+    kind += " with GapWarning" if gap_warning else ""
+    return Examined(check(asked, answer, literally=literally), answer.seconds, kind)
 
 
-def run(plan: Plan, progress: Callable[[Report], None]) -> Report:
+class Task:
+    """What a worker does with a seed: the question of the profile, asked and checked. Tests put others in its place."""
+
+    def prepare(self) -> None:
+        warm_up()
+
+    def examine(self, plan: Plan, seed: int) -> Examined:
+        try:
+            return examine(question(plan.profile, seed), literally=plan.is_literal(seed))
+        except Exception as error:  # of the fuzz itself: to be put right there, and no reason to stop
+            return Examined([Failure("fuzz broken", repr(error))], 0.0, "none")
+
+
+def run(plan: Plan, progress: Callable[[Report], None], task: Task | None = None) -> Report:
     """Run the plan; ``progress`` is told now and then."""
     report, start = Report(), time.monotonic()
-    watched = [_Watched(plan, number) for number in range(plan.workers)]
+    watched = [_Watched(plan, number, task or Task()) for number in range(plan.workers)]
     try:
         while any(each.is_busy for each in watched):
             time.sleep(LOOK_EVERY)
@@ -91,8 +117,8 @@ def run(plan: Plan, progress: Callable[[Report], None]) -> Report:
 class _Watched:
     """A worker process from outside: started, listened to, and started again where it died or hung."""
 
-    def __init__(self, plan: Plan, number: int) -> None:
-        self.plan, self.next = plan, plan.first + number
+    def __init__(self, plan: Plan, number: int, task: Task) -> None:
+        self.plan, self.next, self.task = plan, plan.first + number, task
         self.tried, self.is_busy = 0, True
         self._start()
 
@@ -101,7 +127,8 @@ class _Watched:
         self.state = context.RawArray("q", [self.next, 0, 0])
         self.begun = context.RawValue("d", 0.0)
         self.receiving, sending = context.Pipe(duplex=False)
-        self.process = context.Process(target=_work, args=(self.plan, self.state, self.begun, sending), daemon=True)
+        shared = (self.state, self.begun, sending)
+        self.process = context.Process(target=_work, args=(self.plan, self.task, *shared), daemon=True)
         self.process.start()
         sending.close()
 
@@ -172,16 +199,16 @@ def _merge(report: Report, news: _News) -> None:
     report.slowest = sorted(report.slowest + news.times, reverse=True)[:SLOWEST]
 
 
-def _work(plan: Plan, state: Any, begun: Any, sending: Connection) -> None:
-    """The worker: every so-manieth seed, told in batches, failures at once."""
+def _work(plan: Plan, task: Task, state: Any, begun: Any, sending: Connection) -> None:
+    """The worker: one seed of as many as there are workers; failures are told at once, the rest now and then."""
     _limit_memory(plan.memory)
-    warm_up()
+    task.prepare()
     last = None if plan.problems is None else plan.first + plan.problems
     news, told = _News(), time.monotonic()
     while last is None or state[_NEXT] < last:
         seed = int(state[_NEXT])
         begun.value = time.monotonic()
-        found, seconds, kind = _examined(plan, seed)
+        found, seconds, kind = task.examine(plan, seed)
         news.failures += [(seed, failure) for failure in found]
         news.answers[kind] += 1
         news.library_seconds += seconds
@@ -193,14 +220,6 @@ def _work(plan: Plan, state: Any, begun: Any, sending: Connection) -> None:
             news, told = _News(), begun.value
     sending.send(_trimmed(news))
     state[_DONE_ALL] = 1
-
-
-def _examined(plan: Plan, seed: int) -> tuple[list[Failure], float, str]:
-    try:
-        literally = plan.literal_every > 0 and seed % plan.literal_every == 0
-        return examine(question(plan.profile, seed), literally=literally)
-    except Exception as error:  # of the fuzz itself: to be mended there, and no reason to stop
-        return [Failure("fuzz broken", repr(error))], 0.0, "none"
 
 
 def _trimmed(news: _News) -> _News:

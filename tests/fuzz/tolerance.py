@@ -18,6 +18,9 @@ RELATIVE = False
 ROUNDING = LONG(2) ** -46
 """What rounding allows beside the largest number that a figure is made of: 64 units in the last place of a double."""
 
+SMALLEST = LONG(1e-305)
+"""Where doubles begin to lose digits."""
+
 FRONTIER_PART = 0.4
 """How exactly the points of a frontier are solved, as a part of its tolerance."""
 
@@ -37,4 +40,4 @@ def rounding(program: Program, trade_off: float, prices: Floats) -> Any:
     """What no gap in doubles can be trusted beyond: beside the range of the scores, the slopes and the prices."""
     gains, slopes = (1 - LONG(trade_off)) * program.spread, LONG(trade_off) * program.steepest
     beside = ROUNDING * (gains + slopes + np.abs(prices).max(initial=0))
-    return beside + 4 * LONG(2) ** -52 * (1 - LONG(trade_off)) * program.largest
+    return beside + 4 * LONG(2) ** -52 * (1 - LONG(trade_off)) * program.largest + SMALLEST
