@@ -3,7 +3,8 @@
 #   make demo                 re-rank a small catalogue: a table here, a picture in excalibr-demo.png
 #   make test                 the tests and the examples in the documentation
 #   make check                what CI does: format, lint, types, import contracts, then `make test`
-#   make fuzz DURATION=60     mixed problems against a literal LP, for so many seconds, with a fresh seed (or SEED=7)
+#   make fuzz DURATION=60     questions with every option at every scale, each checked, for so many seconds, with a fresh
+#                             seed (or SEED=7); PROBLEMS=1000000 for so many instead, PROFILE=small, scales, large, paper
 #   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)
 #   make bench                every peer on the same problems, as ratios measured in one run, into docs/benchmarks.md:
 #                             quick, or all with FULL=1 (an hour), on real films with DATA=a MovieLens folder
@@ -18,7 +19,9 @@
 PYTHON ?= python3
 EXTRAS ?=
 WORKERS ?= 2
-DURATION ?= 60
+DURATION ?= $(if $(PROBLEMS),,60)
+PROBLEMS ?=
+PROFILE ?=
 USERS ?= 200000
 SEED ?=
 FULL ?=
@@ -55,7 +58,8 @@ check: $(call installed,$(FOR_CHECK))
 	@$(MAKE) --no-print-directory test FOR_TEST='$(FOR_CHECK)'
 
 fuzz: $(call installed,$(FOR_TEST))
-	@$(BIN)/python -m tests.fuzz --seconds $(DURATION) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.fuzz --workers $(WORKERS) $(if $(PROBLEMS),--problems $(PROBLEMS)) \
+	    $(if $(DURATION),--seconds $(DURATION)) $(if $(SEED),--seed $(SEED)) $(if $(PROFILE),--profile $(PROFILE))
 
 bench: $(call installed,$(FOR_BENCH))
 	@$(BIN)/python -m benchmarks run $(if $(FULL),--full) $(if $(DATA),--data $(DATA))

@@ -96,7 +96,8 @@ def _encoded(value: Any, arrays: dict[str, Any]) -> Any:
         parts = (value.candidates, value.categories, value.position_weights)
         return {"shown": [_encoded(part, arrays) for part in parts]}
     if sp.issparse(value):
-        return {"sparse": _encoded(value.toarray(), arrays)}
+        dense: Any = value
+        return {"sparse": _encoded(dense.toarray(), arrays)}
     key = f"array{len(arrays)}"
     arrays[key] = np.asarray(value)
     return {"array": key}

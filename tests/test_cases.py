@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -51,8 +51,8 @@ def same(one: object, other: object) -> bool:
         case Question(), Question():
             return same(vars(one), vars(other))
         case (Band(), Band()) | (Shown(), Shown()):
-            slots = one.__slots__
-            return all(same(getattr(one, name), getattr(other, name)) for name in slots)
+            names = [each.name for each in fields(type(one))]  # type: ignore[arg-type]
+            return all(same(getattr(one, name), getattr(other, name)) for name in names)
         case dict(), dict():
             return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
         case list(), list():

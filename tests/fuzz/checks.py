@@ -178,7 +178,7 @@ def _check_limits(question: Question, program: Program, effect: Effect) -> list[
 
 def _missed(program: Program, effect: Effect) -> Floats:
     """By how much each share is outside its floor and cap."""
-    return np.maximum(np.maximum(program.floors - effect.shares, effect.shares - program.caps), 0)
+    return np.asarray(np.maximum(np.maximum(program.floors - effect.shares, effect.shares - program.caps), 0))
 
 
 def _check_gap(question: Question, program: Program, policy: Told, answer: Answer, effect: Effect) -> list[Failure]:
@@ -199,6 +199,7 @@ def _check_gap(question: Question, program: Program, policy: Told, answer: Answe
 
 def _gained_outside(program: Program, policy: Told, effect: Effect) -> Any:
     """What a lottery may gain by missing limits, and by weights that do not quite sum to 1."""
+    assert policy.prices is not None
     steepest = LONG(policy.trade_off) * program.steepest * (100 if program.curved else 1)
     slopes = np.abs(program.slopes(policy.prices, policy.trade_off)).max() + steepest
     outside = _missed(program, effect).sum() + abs(np.asarray(policy.weights, LONG).sum() - 1)

@@ -26,4 +26,4 @@ def every_ranking(program: Program, most: int = FEW) -> Floats | None:
     if not len(program.group_limits):
         return rankings
     members = program.groups[rankings][:, :, None] == np.arange(len(program.group_limits))
-    return rankings[(members.sum(axis=1) <= program.group_limits).all(axis=1)]
+    return np.asarray(rankings[(members.sum(axis=1) <= program.group_limits).all(axis=1)])

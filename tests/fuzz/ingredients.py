@@ -64,7 +64,7 @@ WILD_SCORES: tuple[Scores, ...] = (
     lambda dice, n: np.cumsum(np.full(n, 2.0 ** -dice.whole(20, 60))) + 1,
 )
 
-MASKS = (np.finfo(np.float64).min, -1e300, -1e30, np.finfo(np.float32).min, -1.7e308)
+MASKS = (float(np.finfo(np.float64).min), -1e300, -1e30, float(np.finfo(np.float32).min), -1.7e308)
 
 
 def scores(dice: Dice, n: int, wild: bool) -> Floats:
@@ -139,7 +139,7 @@ def rows(dice: Dice, n: int, r: int, wild: bool) -> Floats:
     return dice.one_of(WILD_ROWS if wild else ORDINARY_ROWS)(dice, n, r)
 
 
-Targets = Callable[[Dice, Floats], Floats]
+Targets = Callable[[Dice, Floats], Any]
 
 ORDINARY_TARGETS: tuple[Targets, ...] = (
     lambda dice, rows: dice.arrays.exponential(size=rows.shape[1]) + 1e-3,

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from tests.fuzz.program import Program
 from tests.fuzz.questions import Floats
 
-PRECISE = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+PRECISE: Any = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
 MOST_ENTRIES = 600
 MOST_CATEGORIES = 40
 

@@ -104,7 +104,7 @@ class Program:
     @cached_property
     def centred(self) -> Floats:
         """Scores less the largest one, so that an offset that all share hides nothing."""
-        return self.scores - self.scores.max()
+        return np.asarray(self.scores - self.scores.max())
 
     @cached_property
     def spread(self) -> Any:
@@ -190,7 +190,7 @@ class Program:
         first = np.maximum.accumulate(np.where(np.diff(runs, prepend=-2) != 0, places, 0))
         rank = np.empty(len(order), dtype=np.int64)
         rank[by_group] = places - first
-        return (groups < 0) | (rank < self.room[groups])
+        return np.asarray((groups < 0) | (rank < self.room[groups]))
 
     def value_of(self, values: Floats, ranking: Floats) -> Any:
         """Σ value × slot of a ranking."""
@@ -205,7 +205,7 @@ class Program:
     def shares(self, exposure: Floats) -> Floats:
         """(r,) p = Aᵀx."""
         shown = exposure.nonzero()[0]
-        return exposure[shown] @ self.rows[shown]
+        return np.asarray(exposure[shown] @ self.rows[shown])
 
     def effect(self, rankings: Floats, weights: Floats) -> Effect:
         """What a lottery does in expectation."""
@@ -216,18 +216,18 @@ class Program:
     def distances(self, shares: Floats) -> Floats:
         """How far each share is from its band."""
         if self.low is self.high:
-            return np.abs(shares - self.low)
-        return np.maximum(self.low - shares, 0) + np.maximum(shares - self.high, 0)
+            return np.asarray(np.abs(shares - self.low))
+        return np.asarray(np.maximum(self.low - shares, 0) + np.maximum(shares - self.high, 0))
 
     def costs(self, shares: Floats) -> Floats:
         """What each category's share costs before λ, for shares (…, r)."""
         if not self.curved:
-            return self.weights * self.distances(shares)
+            return np.asarray(self.weights * self.distances(shares))
         lacking, surplus = np.maximum(self.low - shares, 0), np.maximum(shares - self.high, 0)
         if self.low is self.high:
-            return self.weights * _curve(self.low + self.seen, shares - self.low)
+            return np.asarray(self.weights * _curve(self.low + self.seen, shares - self.low))
         below, above = _curve(self.low + self.seen, -lacking), _curve(self.high + self.seen, surplus)
-        return self.weights * (below + above)
+        return np.asarray(self.weights * (below + above))
 
     def cost(self, shares: Floats) -> Any:
         return self.costs(shares).sum(axis=-1)
@@ -295,7 +295,7 @@ def _scores(scores: Floats, normalise: str | None) -> Floats:
 
 def _dense(rows: Any) -> Floats:
     dense = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, LONG)
-    return dense / dense.sum(axis=1, keepdims=True)
+    return np.asarray(dense / dense.sum(axis=1, keepdims=True))
 
 
 def _stacked(categories: Any) -> tuple[tuple[tuple[str, slice], ...], Floats]:
@@ -364,8 +364,15 @@ def _attention(weights: Any, count: int) -> Floats:
     if not isinstance(weights, str):
         return np.asarray(weights, LONG)
     slots = np.arange(1, count + 1, dtype=LONG)
-    named = {"log": lambda: 1 / np.log(slots + 1), "sqrt": lambda: 1 / np.sqrt(slots), "reciprocal": lambda: 1 / slots}
-    return named[weights]() if weights in named else np.ones(count, dtype=LONG)
+    match weights:
+        case "log":
+            return 1 / np.log(slots + 1)
+        case "sqrt":
+            return 1 / np.sqrt(slots)
+        case "reciprocal":
+            return 1 / slots
+        case _:
+            return np.ones(count, dtype=LONG)
 
 
 def _earlier_pages(
@@ -375,7 +382,8 @@ def _earlier_pages(
     unavailable, seen = np.zeros(len(rows), dtype=bool), np.zeros(rows.shape[1], dtype=LONG)
     if shown is None:
         return unavailable, seen, LONG(1)
-    pages = [] if shown.candidates is None else list(shown.candidates)  # type: ignore[arg-type]
+    candidates: Any = shown.candidates
+    pages: list[Any] = [] if candidates is None else list(candidates)
     pages = pages if any(np.ndim(page) for page in pages) else [pages]
     shown_rows = [rows[np.asarray(page, dtype=np.int64)] for page in pages]
     for page in pages:

@@ -52,7 +52,7 @@ def may_be_refused(program: Program) -> bool:
 def single_values(program: Program, rankings: Floats, trade_off: Any) -> tuple[Floats, Floats]:
     """(L,) the objective of each ranking by itself, on centred scores, and whether it keeps floors and caps."""
     relevance, shares = _single_effects(program, rankings)
-    kept = ((shares >= program.floors - 1e-9) & (shares <= program.caps + 1e-9)).all(axis=1)
+    kept: Any = ((shares >= program.floors - 1e-9) & (shares <= program.caps + 1e-9)).all(axis=1)
     return (1 - trade_off) * relevance - trade_off * program.cost(shares), kept
 
 
