@@ -39,7 +39,7 @@ def slack(question: Question, *policies: Told) -> float:
 
 
 @given(questions())
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_every_answer_is_a_lottery_with_a_proof_or_a_refusal_with_a_reason(question: Question) -> None:
     assert check(question, ask(question)) == []
 

@@ -14,6 +14,8 @@ import sys
 import time
 from collections import Counter, defaultdict
 
+import numpy as np
+
 from tests import cases
 from tests.fuzz.problems import MIXED, PROFILES, profile_of, question
 from tests.fuzz.running import HANG, Plan, Report, examine, run
@@ -66,7 +68,8 @@ def _keep(profile: str, seed: int, name: str) -> int:
 
 def _show(profile: str, seed: int) -> int:
     asked = question(profile, seed)
-    print(f"{profile_of(profile, seed)} {seed}: {asked!r}\nscores {asked.scores}", flush=True)
+    with np.printoptions(threshold=30, linewidth=120):
+        print(f"{profile_of(profile, seed)} {seed}: {asked!r}\nscores {asked.scores}", flush=True)
     failures, seconds, kind = examine(asked, literally=True)
     print(f"{kind}, {seconds:.3f} s of the library")
     for failure in failures:

@@ -17,7 +17,7 @@ from tests.fuzz.enumeration import every_ranking
 from tests.fuzz.literal import Literal, fits
 from tests.fuzz.program import LONG, Effect, Program
 from tests.fuzz.questions import Floats, Question
-from tests.fuzz.tolerance import allowed_gap, rounding
+from tests.fuzz.tolerance import SMALLEST, allowed_gap, rounding
 
 AGREEMENT = LONG(1e-12)
 """How far reported figures may be from recomputed ones, as a part of the largest number they are made of."""
@@ -47,9 +47,13 @@ class Failure:
 
 
 def check(question: Question, answer: Answer, *, literally: bool = False) -> list[Failure]:
-    """Everything that does not hold of an answer; with ``literally`` the linear program has its say."""
+    """Everything that does not hold of an answer, once a kind; with ``literally`` the linear program has its say."""
+    return list({failure.kind: failure for failure in reversed(_found(question, answer, literally))}.values())[::-1]
+
+
+def _found(question: Question, answer: Answer, literally: bool) -> list[Failure]:
     program = Program.of(question)
-    failures = [*_check_time(program, question, answer), *_check_warnings(answer)]
+    failures = _check_warnings(answer)
     if answer.error is not None:
         return failures + [Failure(*each) for each in refusals.check(question, program, answer)]
     if not program.has_a_ranking():
@@ -89,8 +93,10 @@ def is_meaningful(program: Program) -> bool:
     return bool(max(program.steepest, program.around) <= MEANINGFUL)
 
 
-def _check_time(program: Program, question: Question, answer: Answer) -> list[Failure]:
-    if program.n > 400 or program.r > 80:
+def check_time(question: Question, answer: Answer) -> list[Failure]:
+    """Whether an answer took too long. Not for tests, which have no say in what else a machine does."""
+    rows = list(question.categories.values()) if isinstance(question.categories, dict) else [question.categories]
+    if len(question.scores) > 400 or sum(part.shape[1] for part in rows) > 80:
         return []
     allowed = SLOW_CURVE if question.call in ("calibrate_path", "frontier") else SLOW
     return [Failure("slow", f"{answer.seconds:.2f} s")] if answer.seconds > allowed else []
@@ -152,7 +158,7 @@ def _check_figures(program: Program, policy: Told, effect: Effect) -> list[Failu
     failures = []
     for kind, (said, found, unit) in compared.items():
         off = np.abs(said - found).max()
-        if not off <= AGREEMENT * unit:  # nan too
+        if not off <= AGREEMENT * unit + SMALLEST:  # nan too
             failures.append(Failure(kind, f"off by {off:.3g}: {said} for {found}"))
     return failures
 

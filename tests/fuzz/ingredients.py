@@ -211,7 +211,7 @@ WILD_TRADE_OFFS = (0.0, 1e-9, 1e-3, 0.1, 0.5, 0.9, 1 - 1e-6, 1.0)
 def trade_off(dice: Dice, spread: float, wild: bool) -> float:
     """From 0 to 1, with the ends; often near where the scores and the shares weigh the same."""
     if dice.chance(0.15) and np.isfinite(spread):
-        return float(spread * (balance := dice.between(0, 2)) / (1 + spread * balance))
+        return float(1 - 1 / (1 + spread * dice.between(0, 2))) if spread > 1e-9 else float(spread)
     if dice.chance(0.15):
         return dice.between(0, 1)
     return dice.one_of(WILD_TRADE_OFFS if wild else TRADE_OFFS)

@@ -6,6 +6,7 @@ tolerances mean the same for all.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,45 +39,56 @@ class Literal:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.unit = float(program.spread) or 1.0
-        candidates = np.flatnonzero(program.open_candidates)
-        slots = program.open_slots
-        self.count, r = len(candidates) * len(slots), program.r
-        attention = program.slots[slots].astype(float)
-        rows = program.rows.astype(float)
-        given = np.zeros(program.n)
+        self.candidates, slots = np.flatnonzero(program.open_candidates), program.open_slots
+        self.attention = program.slots[slots].astype(float)
+        self.count = len(self.candidates) * len(slots)
+        self.given = np.zeros(program.n)
         for slot, candidate in program.pinned.items():
-            given[candidate] += float(program.slots[slot])
-        scores = program.centred.astype(float) / self.unit
-        self.given_relevance, given_shares = float(scores @ given), given @ rows
-        self.relevance = self._padded((scores[candidates][:, None] * attention).ravel()[None])[0]
-        self.costs = np.concatenate((np.zeros(self.count), *[program.weights.astype(float)] * 2))
-        self.shares = self._padded((rows[candidates].T[:, :, None] * attention).reshape(r, self.count))
-        self.given_shares = given_shares
-        each = np.kron(np.eye(len(candidates)), np.ones(len(slots)))
-        self.each_slot = self._padded(np.kron(np.ones(len(candidates)), np.eye(len(slots))))
-        self.upper = [
-            (self._padded(each), np.ones(len(candidates))),
-            *self._groups(candidates, len(slots)),
-            *self._band(),
-        ]
+            self.given[candidate] += float(program.slots[slot])
+        rows = program.rows.astype(float)
+        self.given_shares = self.given @ rows
+        by_entry = rows[self.candidates].T[:, :, None] * self.attention
+        self.shares = self._padded(by_entry.reshape(program.r, self.count))
+        each = self._padded(np.kron(np.eye(len(self.candidates)), np.ones(len(slots))))
+        self.each_slot = self._padded(np.kron(np.ones(len(self.candidates)), np.eye(len(slots))))
+        self.kept = [(each, np.ones(len(each))), *self._groups(len(slots))]
+
+    @cached_property
+    def scores(self) -> Floats:
+        """Centred, in units of their range."""
+        return np.asarray((self.program.centred / (self.program.spread or 1)).astype(float))
+
+    @cached_property
+    def relevance(self) -> Floats:
+        """(count + 2r,) of each entry."""
+        by_entry = (self.scores[self.candidates][:, None] * self.attention).ravel()
+        return np.concatenate((by_entry, np.zeros(2 * self.program.r)))
+
+    @property
+    def given_relevance(self) -> float:
+        return float(self.scores @ self.given)
+
+    @cached_property
+    def costs(self) -> Floats:
+        return np.concatenate((np.zeros(self.count), *[self.program.weights.astype(float)] * 2))
 
     def best_value(self, trade_off: float) -> float | None:
         """The optimum of (1 − λ)·relevance − λ·cost on centred scores, as a part of (1 − λ)·unit + λ."""
         size = (1 - trade_off) * self.unit + trade_off
         gain, charge = (1 - trade_off) * self.unit / size, trade_off / size
-        found = self._minimum(charge * self.costs - gain * self.relevance, self._limits())
+        found = self._minimum(charge * self.costs - gain * self.relevance, self._band() + self._limits())
         return None if found is None else gain * self.given_relevance - found
 
     def least_cost(self, relevance_at_least: float | None = None) -> float | None:
         """The least cost, of lotteries with a relevance (in units, centred) of at least so much."""
-        limits = self._limits()
+        limits = self._band() + self._limits()
         if relevance_at_least is not None:
             limits.append((-self.relevance[None], np.array([self.given_relevance - relevance_at_least])))
         return self._minimum(self.costs, limits)
 
     def most_relevance(self, cost_at_most: float | None = None) -> float | None:
         """The most relevance (in units, centred), of lotteries with a cost of at most so much."""
-        limits = self._limits()
+        limits = self._band() + self._limits()
         if cost_at_most is not None:
             limits.append((self.costs[None], np.array([cost_at_most])))
         found = self._minimum(-self.relevance, limits)
@@ -92,14 +104,14 @@ class Literal:
             (surplus + self.shares, self.program.caps.astype(float) - self.given_shares),
         ]
         objective = np.concatenate((np.zeros(self.count), np.ones(2 * r)))
-        return self._minimum(objective, limits, self.upper[:-2])
+        return self._minimum(objective, limits)
 
     def _padded(self, block: Floats) -> Floats:
         """Rows over the probabilities, with zeros for what is lacking and in surplus."""
         return np.hstack((block, np.zeros((len(block), 2 * self.program.r))))
 
-    def _groups(self, candidates: Floats, slots: int) -> list[tuple[Floats, Floats]]:
-        room, groups = self.program.room, self.program.groups[candidates]
+    def _groups(self, slots: int) -> list[tuple[Floats, Floats]]:
+        room, groups = self.program.room, self.program.groups[self.candidates]
         if not len(room):
             return []
         members = (groups == np.arange(len(room))[:, None]).astype(float)
@@ -119,8 +131,8 @@ class Literal:
         least, most = self.program.floors.astype(float), self.program.caps.astype(float)
         return [(-self.shares, self.given_shares - least), (self.shares, most - self.given_shares)]
 
-    def _minimum(self, objective: Floats, limits: list[Any], upper: list[Any] | None = None) -> float | None:
-        every = (self.upper if upper is None else upper) + limits
+    def _minimum(self, objective: Floats, limits: list[tuple[Floats, Floats]]) -> float | None:
+        every = self.kept + limits
         slots = len(self.each_slot)
         solved: Any = linprog(
             objective,

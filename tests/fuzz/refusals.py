@@ -107,6 +107,8 @@ def _check_no_single(question: Question, program: Program, message: str) -> list
 
 def _check_budget(question: Question, program: Program, message: str) -> list[tuple[str, str]]:
     """The budget is out of reach unless the policy at the end of the curve, which is one, is within it."""
+    if "relevance_loss" in question.options and not program.is_limited:
+        return [("wrongly infeasible", f"the most relevant ranking loses nothing: {message}")]
     name, trade_off = ("relevance_loss", 0.0) if "relevance_loss" in question.options else ("max_deviation", 1.0)
     end = ask(alone(question, trade_off)).policies
     if not end:
@@ -114,7 +116,7 @@ def _check_budget(question: Question, program: Program, message: str) -> list[tu
     effect = program.effect(end[0].rankings, end[0].weights)
     if name == "relevance_loss":
         floor = program.relevance_floor(question.options[name])
-        spare = effect.relevance - floor - 1e-9 * program.spread
+        spare = effect.relevance - floor - 1e-9 * program.spread - 8 * LONG(2) ** -52 * program.largest
     else:
         spare = LONG(question.options[name]) - effect.cost - 1e-9 * max(LONG(1), program.steepest)
     return [("wrongly infeasible", f"there is {spare:.3g} to spare: {message}")] if spare > 0 else []

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tests.fuzz.asking import ask
-from tests.fuzz.checks import Failure, check
+from tests.fuzz.checks import Failure, check, check_time
 from tests.fuzz.problems import question
 from tests.fuzz.questions import Question
 
@@ -76,7 +76,8 @@ def examine(asked: Question, *, literally: bool) -> Examined:
     kind = type(answer.error).__name__ if answer.error is not None else asked.call
     gap_warning = any(each.category.__name__ == "GapWarning" for each in answer.warnings)
     kind += " with GapWarning" if gap_warning else ""
-    return Examined(check(asked, answer, literally=literally), answer.seconds, kind)
+    failures = check_time(asked, answer) + check(asked, answer, literally=literally)
+    return Examined(failures, answer.seconds, kind)
 
 
 class Task:
@@ -119,7 +120,7 @@ class _Watched:
 
     def __init__(self, plan: Plan, number: int, task: Task) -> None:
         self.plan, self.next, self.task = plan, plan.first + number, task
-        self.tried, self.is_busy = 0, True
+        self.earlier, self.is_busy = 0, True
         self._start()
 
     def _start(self) -> None:
@@ -133,6 +134,11 @@ class _Watched:
         sending.close()
 
     @property
+    def tried(self) -> int:
+        """How many questions it is done with, those of earlier processes included."""
+        return self.earlier + int(self.state[_DONE])
+
+    @property
     def is_ready(self) -> bool:
         """Whether it has begun with its questions."""
         return bool(self.begun.value) or not self.is_busy
@@ -142,11 +148,12 @@ class _Watched:
         if not self.is_busy:
             return
         self._listen(report)
-        if self.state[_DONE_ALL] and not self.process.is_alive():
+        is_alive = self.process.is_alive()
+        if not is_alive:
             self._listen(report)
-            self.is_busy = False
-        elif not self.process.is_alive():
-            self._listen(report)
+        if self.state[_DONE_ALL]:
+            self.is_busy = is_alive
+        elif not is_alive:
             self._again(report, "crash", f"exit code {self.process.exitcode}")
         elif self.begun.value and time.monotonic() - self.begun.value > self.plan.hang:
             self.process.kill()
@@ -157,16 +164,13 @@ class _Watched:
             self.process.terminate()
         self.process.join()
         self._listen(report)
-        self.tried += int(self.state[_DONE])
-        self.state[_DONE] = 0
 
     def _again(self, report: Report, kind: str, detail: str) -> None:
         """Record what stopped it, and go on after that."""
         self.process.join()
         at = int(self.state[_NEXT])
         report.add(at, kind if self.begun.value else f"{kind} at the start", detail)
-        self.tried += int(self.state[_DONE]) + 1
-        self.state[_DONE] = 0
+        self.earlier, self.state[_DONE] = self.tried + 1, 0
         self.next = at + self.plan.workers
         last = None if self.plan.problems is None else self.plan.first + self.plan.problems
         if not self.begun.value or (last is not None and self.next >= last):
@@ -218,8 +222,8 @@ def _work(plan: Plan, task: Task, state: Any, begun: Any, sending: Connection) -
         if found or begun.value - told > 1.0:
             sending.send(_trimmed(news))
             news, told = _News(), begun.value
+    state[_DONE_ALL] = 1  # what is left is to tell, and to end, which may take its time
     sending.send(_trimmed(news))
-    state[_DONE_ALL] = 1
 
 
 def _trimmed(news: _News) -> _News:

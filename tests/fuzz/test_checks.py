@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from excalibr.errors import GapWarning, InfeasibleError, InputError
-from tests.fuzz import checks
+from tests.fuzz import checks, tolerance
 from tests.fuzz.asking import Answer, Curve, Told, ask
 from tests.fuzz.checks import check
 from tests.fuzz.literal import Literal
@@ -181,8 +181,12 @@ def test_another_single_ranking_is_not_good_enough() -> None:
 
 
 def test_slow_answers_are_failures() -> None:
-    question = asked()
-    assert kinds(question, replace(ask(question), seconds=checks.SLOW * 2)) == {"slow"}
+    question, answer = asked(), ask(asked())
+    slow = checks.check_time(question, replace(answer, seconds=checks.SLOW * 2))
+    assert [failure.kind for failure in slow] == ["slow"]
+    assert checks.check_time(question, replace(answer, seconds=checks.SLOW / 2)) == []
+    path = asked("calibrate_path", trade_offs=[0.5])
+    assert checks.check_time(path, replace(answer, seconds=checks.SLOW * 2)) == []
 
 
 @pytest.mark.parametrize("divergence", ["l1", "kl"])
@@ -232,3 +236,13 @@ def test_a_few_questions_of_each_profile_are_answered() -> None:
     for seed in range(150):
         drawn = question("small", seed)
         assert [each for each in check(drawn, ask(drawn), literally=True) if not each.kind.startswith("batch")] == []
+
+
+def test_a_gap_is_allowed_by_the_statement_of_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = Program.of(replace(asked(), scores=SCORES * 1e-6))
+    prices, spread = np.zeros(3), 0.5 * float(np.ptp(SCORES))
+    assert float(tolerance.allowed_gap(small, 0.5, prices)) == pytest.approx(1e-9)
+    monkeypatch.setattr(tolerance, "RELATIVE", True)
+    assert float(tolerance.allowed_gap(small, 0.5, prices)) == pytest.approx(2**-46 * 0.5, rel=0.01)
+    usual = Program.of(asked())
+    assert float(tolerance.allowed_gap(usual, 0.5, prices)) == pytest.approx(1e-9 * spread)

@@ -29,7 +29,7 @@ class Pretended(Task):
 
 
 def test_a_crash_and_a_hang_are_recorded_and_the_run_goes_on() -> None:
-    plan = Plan("small", first=10, problems=20, workers=2, hang=1.0, memory=0)
+    plan = Plan("small", first=10, problems=20, workers=2, hang=3.0, memory=0)
     report = run(plan, lambda report: None, Pretended())
     assert sorted((seed, failure.kind) for seed, failure in report.failures) == [
         (13, "crash"),
@@ -79,7 +79,13 @@ def test_a_question_is_kept_by_its_seed(
     assert cases.names() == ["a hard one"]
 
 
-def test_one_question_can_be_looked_at(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("failures", [[], [Failure("cost", "off by 1")]])
+def test_one_question_can_be_looked_at(
+    failures: list[Failure], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "examine", lambda asked, literally: Examined(failures, 0.25, "calibrate"))
     monkeypatch.setattr(sys, "argv", ["tests.fuzz", "--profile", "small", "--show", "1"])
-    assert command.main() == 0
-    assert "small 1: calibrate(n=11, k=3, r=2" in capsys.readouterr().out
+    assert command.main() == len(failures)
+    printed = capsys.readouterr().out
+    assert "small 1: calibrate(n=11, k=3, r=2" in printed
+    assert printed.endswith("calibrate, 0.250 s of the library\n" + "cost: off by 1\n" * len(failures))
