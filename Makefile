@@ -5,7 +5,8 @@
 #   make test                 the tests and the examples in the documentation
 #   make check                what CI does: format, lint, types, import contracts, then `make test`
 #   make sanitize             the kernel's tests and some fuzzing with bounds, memory and undefined behaviour checked
-#   make fuzz DURATION=60     mixed problems against a literal LP, for so many seconds, with a fresh seed (or SEED=7)
+#   make fuzz DURATION=60     questions with every option at every scale, each checked, for so many seconds, with a fresh
+#                             seed (or SEED=7); PROBLEMS=1000000 for so many instead, PROFILE=small, scales, large, paper
 #   make kills                stop `excalibr rerank` at 30 random moments and go on with --resume (or SEED=7)
 #   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)
 #   make bench                every peer on the same problems, as ratios measured in one run, into docs/benchmarks.md:
@@ -21,7 +22,9 @@
 PYTHON ?= python3
 EXTRAS ?=
 WORKERS ?= 2
-DURATION ?= 60
+DURATION ?= $(if $(PROBLEMS),,60)
+PROBLEMS ?=
+PROFILE ?=
 USERS ?= 200000
 SEED ?=
 FULL ?=
@@ -75,10 +78,12 @@ sanitize: $(call installed,$(FOR_TEST))
 	@echo "Building the checked kernel in $(CHECKED) …"
 	@CXX=g++ $(PIP) install --no-build-isolation --no-deps --upgrade --target $(CHECKED)/package $(CHECKED_BUILD) .
 	@$(CHECKED_RUN) $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) tests/kernel
-	@$(CHECKED_RUN) $(BIN)/python -m tests.fuzz --seconds $(CHECKED_SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(CHECKED_RUN) $(BIN)/python -m tests.fuzz --workers $(WORKERS) --memory 0 --seconds $(CHECKED_SECONDS) \
+	    $(if $(SEED),--seed $(SEED))
 
 fuzz: $(call installed,$(FOR_TEST))
-	@$(BIN)/python -m tests.fuzz --seconds $(DURATION) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.fuzz --workers $(WORKERS) $(if $(PROBLEMS),--problems $(PROBLEMS)) \
+	    $(if $(DURATION),--seconds $(DURATION)) $(if $(SEED),--seed $(SEED)) $(if $(PROFILE),--profile $(PROFILE))
 
 kills: $(call installed,$(FOR_TEST))
 	@$(BIN)/python -m tests.kills $(if $(SEED),--seed $(SEED))
