@@ -1,0 +1,98 @@
+"""The clock of the kernel: seconds of a call that were spent in compiled code, with a library of either kind.
+
+A library with ``policy.info`` says it itself. An older one, whose kernel was compiled at run time, gets a stopwatch
+around the functions that hand a checked problem to its engines.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from time import perf_counter, thread_time
+from typing import Any
+
+__all__ = ["KernelClock", "entries_clocked"]
+
+HAND_OVER = (("excalibr.solver", "answer_plain"), ("excalibr.solver.arranged", "answer"))
+"""Of a library without ``policy.info``: module and name of what is called with a checked problem."""
+
+ENTRY_TYPES = ("nb_func", "_Entry")
+"""What a function of the kernel that Python calls is an instance of: nanobind's, or that of the kernel before it."""
+
+
+class KernelClock:
+    """Seconds that the call which just returned spent in the kernel."""
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+        self.patched = False
+
+    def seconds(self, policy: Any) -> float:
+        """Of the latest call, whose policy this is; not a number where nothing was clocked."""
+        info = getattr(policy, "info", None)
+        if info is not None and getattr(info, "seconds", None) is not None:
+            return float(info.seconds)
+        return self.spent if self.patched else float("nan")
+
+    def start(self) -> None:
+        """Before a call that is timed."""
+        self.spent = 0.0
+
+    def prepare(self, policy: Any) -> None:
+        """Get ready, with a policy of this library in hand."""
+        if getattr(policy, "info", None) is None and not self.patched:
+            for module, name in HAND_OVER:
+                home = import_module(module)
+                setattr(home, name, self._clocked(getattr(home, name)))
+            self.patched = True
+
+    def _clocked(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*arguments: Any, **options: Any) -> Any:
+            started = perf_counter()
+            try:
+                return function(*arguments, **options)
+            finally:
+                self.spent += perf_counter() - started
+
+        return call
+
+
+@contextmanager
+def entries_clocked() -> Iterator[Callable[[], float]]:
+    """Processor seconds, of all threads, inside any function of the kernel that Python calls meanwhile."""
+    spent, lock = [0.0], threading.Lock()
+
+    def clocked(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function, assigned=("__name__", "__doc__"), updated=())
+        def call(*arguments: Any, **options: Any) -> Any:
+            started = thread_time()
+            try:
+                return function(*arguments, **options)
+            finally:
+                with lock:
+                    spent[0] += thread_time() - started
+
+        return call
+
+    replaced = list(_entries())
+    for module, name, entry in replaced:
+        setattr(module, name, clocked(entry))
+    try:
+        yield lambda: spent[0]
+    finally:
+        for module, name, entry in replaced:
+            setattr(module, name, entry)
+
+
+def _entries() -> Iterator[tuple[Any, str, Any]]:
+    """Every place in the library's loaded modules where a function of the kernel lies."""
+    for path, module in list(sys.modules.items()):
+        if path.partition(".")[0] == "excalibr":
+            for name, value in list(vars(module).items()):
+                if type(value).__name__ in ENTRY_TYPES:
+                    yield module, name, value
