@@ -20,9 +20,10 @@ __all__ = ["TRADE_OFFS", "Instance", "ProblemSet", "adversarial", "film_like", "
 TRADE_OFFS = (0.1, 0.3, 0.5, 0.7, 0.9)
 SEED = 20
 HISTORY = 60
-SHAPE, SCALE, TINY, MOST = 1.5, 0.2, 0.3, 3
-"""Of skewed problems: the gamma distribution of scores, which spread over about 1 as uniform ones do, the Dirichlet one
-of targets (the least of 20 shares is 1e-5 at the median), and the most categories of an item."""
+SHAPE, SCALE, MOST = 1.5, 0.1, 3
+NARROW, BROAD = 0.05, 0.5
+"""Of skewed problems: the gamma distribution of scores, the most categories of an item, and between what the Dirichlet
+distributions of targets lie: at the first most of 20 shares are below 1e-4, at the second one or none is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +74,13 @@ def uniform(n: int, k: int, r: int, per_item: int, count: int, seed: int = SEED)
 
 
 def skewed(n: int, k: int, r: int, count: int, seed: int = SEED) -> ProblemSet:
-    """Gamma scores, as models give them; one to three categories an item, some common; targets with tiny shares."""
+    """Gamma scores, as models give them; one to three categories an item, some common; narrow and broad tastes, with tiny shares."""
     random = np.random.default_rng(seed)
     common = _common(r)
     made = []
     for number in range(count):
         rows = _few(random, n, common, min(MOST, r))
-        target = random.dirichlet(np.full(r, TINY))
+        target = random.dirichlet(np.full(r, NARROW * (BROAD / NARROW) ** random.random()))
         made.append(Instance(random.gamma(SHAPE, SCALE, n), rows, target, k, _in_turn(number)))
     return ProblemSet(f"{n}, {k}, {r}", "gamma scores", tuple(made))
 
