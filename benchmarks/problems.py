@@ -15,7 +15,18 @@ import numpy as np
 from excalibr import Problem
 from excalibr._types import Floats, Integers
 
-__all__ = ["TRADE_OFFS", "Instance", "ProblemSet", "adversarial", "film_like", "generated_films", "skewed", "uniform"]
+__all__ = [
+    "TRADE_OFFS",
+    "Instance",
+    "ProblemSet",
+    "adversarial",
+    "few_of",
+    "film_like",
+    "generated_films",
+    "skewed",
+    "uniform",
+    "zipf",
+]
 
 TRADE_OFFS = (0.1, 0.3, 0.5, 0.7, 0.9)
 SEED = 20
@@ -74,12 +85,12 @@ def uniform(n: int, k: int, r: int, per_item: int, count: int, seed: int = SEED)
 
 
 def skewed(n: int, k: int, r: int, count: int, seed: int = SEED) -> ProblemSet:
-    """Gamma scores, as models give them; one to three categories an item, some common; narrow and broad tastes, with tiny shares."""
+    """Gamma scores; one to three categories an item, some common; narrow and broad tastes, with tiny shares."""
     random = np.random.default_rng(seed)
-    common = _common(r)
+    common = zipf(r)
     made = []
     for number in range(count):
-        rows = _few(random, n, common, min(MOST, r))
+        rows = few_of(random, n, common, min(MOST, r))
         target = random.dirichlet(np.full(r, NARROW * (BROAD / NARROW) ** random.random()))
         made.append(Instance(random.gamma(SHAPE, SCALE, n), rows, target, k, _in_turn(number)))
     return ProblemSet(f"{n}, {k}, {r}", "gamma scores", tuple(made))
@@ -88,12 +99,12 @@ def skewed(n: int, k: int, r: int, count: int, seed: int = SEED) -> ProblemSet:
 def film_like(name: str, n: int, k: int, r: int, most: int, users: int, seed: int = SEED) -> ProblemSet:
     """Users with tastes: one to ``most`` of r categories an item, the first ones common."""
     random = np.random.default_rng(seed)
-    common = _common(r)
+    common = zipf(r)
     made = []
     for number in range(users):
         taste = random.dirichlet(20.0 * common) + 0.1 * common
-        target = _few(random, HISTORY, taste / taste.sum(), most).mean(axis=0)
-        rows = _few(random, n, common, most)
+        target = few_of(random, HISTORY, taste / taste.sum(), most).mean(axis=0)
+        rows = few_of(random, n, common, most)
         scores = np.sort(random.gamma(1.5, 0.1, n) + rows @ taste)[::-1].copy()
         made.append(Instance(scores, rows, target, k, _in_turn(number)))
     return ProblemSet(name, "film-like, generated", tuple(made))
@@ -124,10 +135,10 @@ def _in_turn(number: int) -> float:
     return TRADE_OFFS[number % len(TRADE_OFFS)]
 
 
-def _common(r: int) -> Floats:
-    """How common each of r categories is: the first twice as common as the second, and so on."""
-    common = 1.0 / np.arange(1, r + 1)
-    return np.asarray(common / common.sum())
+def zipf(r: int) -> Floats:
+    """How common each of r categories is: the first twice as common as the second, thrice as the third."""
+    weights = 1.0 / np.arange(1, r + 1)
+    return np.asarray(weights / weights.sum())
 
 
 def _shared(random: np.random.Generator, n: int, r: int, per_item: int) -> Floats:
@@ -135,7 +146,7 @@ def _shared(random: np.random.Generator, n: int, r: int, per_item: int) -> Float
     return _rows(random.random((n, r)), np.full(n, per_item))
 
 
-def _few(random: np.random.Generator, count: int, common: Floats, most: int) -> Floats:
+def few_of(random: np.random.Generator, count: int, common: Floats, most: int) -> Floats:
     """Rows of one to ``most`` categories, drawn without replacement by how common they are (Gumbel's race)."""
     with np.errstate(divide="ignore"):
         races = np.log(common) + random.gumbel(size=(count, len(common)))

@@ -10,17 +10,18 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-__all__ = ["ROOT", "Side", "Worker", "built", "present"]
+__all__ = ["PRESENT", "ROOT", "Side", "Worker", "built", "on_one_core", "present"]
 
 ROOT = Path(__file__).parent.parent
 EXTRAS = "cli,data"
+PRESENT = "this tree"
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 Progress = Callable[[str], None]
@@ -85,30 +86,46 @@ class Worker:
 
 
 def present() -> Side:
-    """The tree that this file is of, with the Python that runs it."""
-    return Side("this tree", sys.executable, os.pathsep.join(path for path in sys.path if path))
+    """The tree that this file is of, with the Python that runs it and the places that it was told to look in."""
+    told = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return Side(PRESENT, sys.executable, os.pathsep.join(str(Path(path).resolve()) for path in told))
 
 
 @contextmanager
-def built(commit: str, progress: Progress) -> Iterator[Side]:
-    """A commit of this repository, installed in a folder and an environment that are gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="excalibr-") as folder:
-        tree, environment = Path(folder) / "tree", Path(folder) / "environment"
-        progress(f"building {commit} in an environment of its own")
-        _run("git", "-C", str(ROOT), "worktree", "add", "--detach", "--force", str(tree), commit)
-        try:
-            _run(sys.executable, "-m", "venv", str(environment))
-            python = str(environment / ("Scripts" if os.name == "nt" else "bin") / "python")
-            _run(python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", f"{tree}[{EXTRAS}]")
-            yield Side(commit, python)
-        finally:
-            _run("git", "-C", str(ROOT), "worktree", "remove", "--force", str(tree))
+def built(commit: str | None, progress: Progress) -> Iterator[Side]:
+    """A commit of this repository, or the tree as it is, installed in an environment that is gone afterwards."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="excalibr-")))
+        progress(f"installing {commit or PRESENT} into an environment of its own")
+        tree = ROOT if commit is None else stack.enter_context(_checked_out(commit, folder / "tree"))
+        _run(sys.executable, "-m", "venv", str(folder / "environment"))
+        python = str(folder / "environment" / ("Scripts" if os.name == "nt" else "bin") / "python")
+        _run(python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", f"{tree}[{EXTRAS}]")
+        yield Side(commit or PRESENT, python)
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """This process and those that it starts on the same core: cores of a shared machine have moods of their own."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def _checked_out(commit: str, folder: Path) -> Iterator[Path]:
+    _run("git", "-C", str(ROOT), "worktree", "add", "--detach", "--force", str(folder), commit)
+    try:
+        yield folder
+    finally:
+        _run("git", "-C", str(ROOT), "worktree", "remove", "--force", str(folder))
 
 
 def _run(*command: str) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-
-
-def one_core() -> Sequence[str]:
-    """The argument that pins a worker to a core, the same for all; nothing where a system cannot."""
-    return [str(max(os.sched_getaffinity(0)))] if hasattr(os, "sched_getaffinity") else []

@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.families import Family
 from benchmarks.problems import Instance
-from benchmarks.sides import Side, Worker, one_core
-from benchmarks.statistics import Estimate, ratio_of_means, summarise
+from benchmarks.sides import Side, Worker, on_one_core
+from benchmarks.statistics import Estimate, ratio_of_typical, summarise
 from benchmarks.tables import estimate, milliseconds, table
 from benchmarks.workers.problems_file import Stored, StoredFamily, write
 from excalibr.positions import position_weights
@@ -50,7 +50,11 @@ class Stream:
     def ratio(self, what: str, new: str, old: str) -> Estimate:
         """How many times as long the new side takes."""
         seconds: dict[str, Table] = getattr(self, what)
-        return ratio_of_means(seconds[new], seconds[old], self.trade_offs)
+        return ratio_of_typical(seconds[new], seconds[old], self.trade_offs)
+
+    def against_greedy(self, side: str, old: str) -> Estimate:
+        """How many times as long a whole call of a side takes as the old side's greedy re-ranker."""
+        return ratio_of_typical(self.call[side], self.greedy[old], self.trade_offs)
 
     def disagreement(self) -> float:
         """The largest difference between the sides' objectives; 0 with one side."""
@@ -65,8 +69,8 @@ def measure_streams(
     streams = [_Kept(family, sides, rounds) for family in families]
     for turn in range(rounds):
         progress(f"streams: round {turn + 1} of {rounds}")
-        with ExitStack() as stack:
-            workers = {side.name: stack.enter_context(Worker(side, "solving", str(path), *one_core())) for side in sides}
+        with ExitStack() as stack, on_one_core():
+            workers = {side.name: stack.enter_context(Worker(side, "solving", str(path))) for side in sides}
             for worker in workers.values():
                 worker.ask(warm_up=["excalibr", GREEDY])
             for kept in streams:

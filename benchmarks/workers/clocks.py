@@ -7,6 +7,7 @@ around the functions that hand a checked problem to its engines.
 from __future__ import annotations
 
 import functools
+import resource
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,10 +16,12 @@ from importlib import import_module
 from time import perf_counter, thread_time
 from typing import Any
 
-__all__ = ["KernelClock", "entries_clocked"]
+__all__ = ["KernelClock", "entries_clocked", "interruptions"]
 
 HAND_OVER = (("excalibr.solver", "answer_plain"), ("excalibr.solver.arranged", "answer"))
 """Of a library without ``policy.info``: module and name of what is called with a checked problem."""
+
+_THREAD = getattr(resource, "RUSAGE_THREAD", None)
 
 ENTRY_TYPES = ("nb_func", "_Entry")
 """What a function of the kernel that Python calls is an instance of: nanobind's, or that of the kernel before it."""
@@ -60,6 +63,14 @@ class KernelClock:
                 self.spent += perf_counter() - started
 
         return call
+
+
+def interruptions() -> int:
+    """How often the system has taken the core away from this thread so far; always 0 where it does not say.
+
+    A call in which it did was measured together with somebody else's work.
+    """
+    return resource.getrusage(_THREAD).ru_nivcsw if _THREAD is not None else 0
 
 
 @contextmanager
