@@ -137,8 +137,13 @@ def _many_users(sides: Sequence[Side], path: Path, rounds: int) -> dict[str, Any
             measured[side.name].append(side.ask("many_users", str(path)))
     options, counts = measured[sides[0].name][0]["reranked"], measured[sides[0].name][0]["threads"]
     reranked = [
-        Reranked(option, *({name: [each["reranked"][option][what] for each in found] for name, found in measured.items()}
-                 for what in ("users", "share")))
+        Reranked(
+            option,
+            *(
+                {name: [each["reranked"][option][what] for each in found] for name, found in measured.items()}
+                for what in ("users", "share")
+            ),
+        )
         for option in options
     ]
     threads = {

@@ -1,4 +1,4 @@
-"""The part of docs/benchmarks.md that compares two versions: a block of its own, which each command leaves or renews."""
+"""The part of docs/benchmarks.md that compares two versions: a block of its own, which other commands leave alone."""
 
 from __future__ import annotations
 
@@ -75,9 +75,7 @@ def _streams(found: Comparison) -> str:
     rows = []
     for each in found.streams:
         times = [summarise(each.kernel[side]) for side in (found.old, found.new)]
-        cells = [
-            f"{milliseconds(one.median)} / {milliseconds(one.mean)} / {milliseconds(one.p99)}" for one in times
-        ]
+        cells = [f"{milliseconds(one.median)} / {milliseconds(one.mean)} / {milliseconds(one.p99)}" for one in times]
         ratios = [estimate(each.ratio(what, found.new, found.old)) for what in ("kernel", "call")]
         greedy = estimate(each.against_greedy(found.new, found.old)) if found.old in each.greedy else "–"
         rows.append([each.name, str(len(each.trade_offs)), *cells, *ratios, greedy, f"{each.disagreement():.0e}"])
@@ -121,5 +119,7 @@ def _installed(found: Comparison) -> str:
     if not found.installed:
         return ""
     named = sorted({name for sizes in found.installed.values() for name in sizes})
-    rows = [[name, *(number(found.installed[side].get(name, 0.0)) for side in (found.old, found.new))] for name in named]
+    rows = [
+        [name, *(number(found.installed[side].get(name, 0.0)) for side in (found.old, found.new))] for name in named
+    ]
     return table(["installed", f"`{found.old}`, MB", "this tree, MB"], rows)

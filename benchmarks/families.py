@@ -1,7 +1,7 @@
 """The streams that one commit is measured on against another: families of distinct problems, by name.
 
-``uniform`` and ``gamma`` are generated, ``kl`` is ``gamma`` with the other divergence, films are MovieLens's where there
-is a folder of it, and corners are the adversarial ones. Trade-offs come in turn, :data:`benchmarks.problems.TRADE_OFFS`.
+``uniform`` and ``gamma`` are generated, ``kl`` is ``gamma`` with the other divergence, films are MovieLens's where
+there is a folder of it, corners are the adversarial ones. Trade-offs come in turn, as in :mod:`benchmarks.problems`.
 """
 
 from __future__ import annotations
@@ -77,9 +77,10 @@ def _makers(data: Path | None) -> Iterator[tuple[str, Make]]:
     for kind, sizes in SIZES.items():
         for n, k, r in sizes:
             yield f"{kind} {n}/{k}/{r}", _generated
+    films = _Films(data)
     for attribute in ("genre", "decade", "popularity"):
         for n in (150, 1000):
-            yield f"{attribute} {n}/100", _Films(data)
+            yield f"{attribute} {n}/100", films
     for corner in CORNERS:
         yield f"corner: {corner}", _corner
 
@@ -95,17 +96,15 @@ def _generated(name: str, count: int, spare: int) -> Iterator[Family]:
 class _Films:
     """MovieLens's films, or generated ones; all of them are made at once, when the first is wanted."""
 
-    made: dict[tuple[Path | None, int], list[ProblemSet]] = {}
-
     def __init__(self, data: Path | None) -> None:
         self.data = data
+        self.made: list[ProblemSet] = []
 
     def __call__(self, name: str, count: int, spare: int) -> Iterator[Family]:
-        asked = self.data, count + spare
-        if asked not in self.made:
-            self.made[asked] = film_sets(*asked) if self.data else generated_films(count + spare)
+        if not self.made:
+            self.made = film_sets(self.data, count + spare) if self.data else generated_films(count + spare)
         wanted = name.removesuffix("/100").replace(" ", ", n=")
-        for each in self.made[asked]:
+        for each in self.made:
             if each.name == wanted:
                 yield Family(name, each.origin, each.instances, spare)
 

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 import excalibr
+from benchmarks import run_time_compiler
 from benchmarks.kernels import inspect
 from benchmarks.measuring import quietly
 from benchmarks.peers import PEERS
 from benchmarks.plan import Scale
-from benchmarks.problems import Instance, ProblemSet, film_like, uniform
+from benchmarks.problems import ProblemSet, film_like, uniform
 from benchmarks.results import GrowthPoint, Memory, Start, Throughput
 
 __all__ = ["growth", "memory", "starts", "throughput"]
@@ -28,7 +29,7 @@ CANDIDATES = (100, 200, 500, 1000, 2000, 5000, 10_000)
 SLOTS = (5, 10, 20, 50, 100, 200, 500)
 CATEGORIES = (2, 5, 10, 20, 50, 100, 200, 400)
 WEIGHTS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-CALLS = 3
+ROUNDS = 3
 
 FIRST_ANSWER = """
 import numpy, excalibr
@@ -62,25 +63,24 @@ def _axes(scale: Scale) -> Iterator[tuple[str, float, ProblemSet]]:
 
 
 def _point(axis: str, value: float, problems: ProblemSet) -> GrowthPoint:
-    seconds = [_median_seconds(instance) for instance in problems.instances]
+    """The stream of a size's problems some times over; the first time warms up."""
+    call = PEERS["excalibr"].call
+    rounds = [[call(instance).seconds for instance in problems.instances] for _ in range(1 + ROUNDS)]
+    seconds = np.median(rounds[1:], axis=0).tolist()
     return GrowthPoint(axis, value, seconds, [inspect(instance).sorts for instance in problems.instances])
 
 
-def _median_seconds(instance: Instance) -> float:
-    call = PEERS["excalibr"].call
-    call(instance)
-    return float(np.median([call(instance).seconds for _ in range(CALLS)]))
-
-
 def starts(scale: Scale) -> list[Start]:
-    """Seconds until a fresh process has done something: nothing, the import, an answer from the cache, one compiled."""
+    """Seconds until a fresh process has done something: nothing, the import, an answer."""
     programs = {
         "Python itself": "pass",
         "import excalibr": "import excalibr",
-        "first answer, kernel from the cache": FIRST_ANSWER,
+        "first answer": FIRST_ANSWER,
     }
     measured = [Start(what, [_process(code) for _ in range(scale.processes)]) for what, code in programs.items()]
-    measured.append(Start("first answer, kernel compiled", [_cold_process() for _ in range(scale.cold_processes)]))
+    if run_time_compiler.is_used():
+        cold = [_cold_process() for _ in range(scale.cold_processes)]
+        measured.append(Start("first answer, kernel compiled", cold))
     return [each for each in measured if each.seconds]
 
 
@@ -116,7 +116,7 @@ def batch_arrays(users: int) -> tuple[Any, Any, Any, Any]:
 
     A hundred different users, again and again: making more would take longer than calibrating them.
     """
-    different = film_like("", 150, 100, 18, 3, min(users, 100)).instances[::3]
+    different = film_like("", 150, 100, 18, 3, min(users, 100)).instances
     chosen = [different[user % len(different)] for user in range(users)]
     scores = np.concatenate([each.scores for each in chosen])
     rows = np.concatenate([each.categories for each in chosen])
@@ -131,7 +131,7 @@ def _peak(users: int) -> float:
 
 def _cold_process() -> float:
     with tempfile.TemporaryDirectory() as folder:
-        return _process(FIRST_ANSWER, {"NUMBA_CACHE_DIR": folder})
+        return _process(FIRST_ANSWER, {run_time_compiler.CACHE: folder})
 
 
 def _process(code: str, environment: dict[str, str] | None = None) -> float:

@@ -1,7 +1,7 @@
 """What is measured: problems as a user has them, in named sets, each made from a seed.
 
 ``uniform`` sets have uniform scores and a Dirichlet target, ``skewed`` ones gamma scores and targets with tiny shares,
-``film_like`` ones a few common genres, tastes and histories, as MovieLens has; ``adversarial`` ones are corners by name.
+``film_like`` ones a few common genres, tastes and histories, as MovieLens has; ``adversarial`` ones are named corners.
 No two problems of a set are the same, and the trade-offs come in turn. Real ones are in :mod:`benchmarks.films`.
 """
 

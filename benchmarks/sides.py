@@ -106,7 +106,7 @@ def built(commit: str | None, progress: Progress) -> Iterator[Side]:
 
 @contextmanager
 def on_one_core() -> Iterator[None]:
-    """This process and those that it starts on the same core: cores of a shared machine have moods of their own."""
+    """Keep this process and those that it starts on the same core: cores of a shared machine differ."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return

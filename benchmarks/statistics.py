@@ -102,7 +102,7 @@ def ratio_of_rounds(theirs: ArrayLike, ours: ArrayLike, strata: Sequence[object]
 
 
 def ratio_of_typical(theirs: ArrayLike, ours: ArrayLike, strata: Sequence[object] | None = None) -> Estimate:
-    """The ratio of means with every problem at the median of its rounds, so that a machine that looked away once is out.
+    """The ratio of means with every problem at the median of its rounds, so that one bad round does not count.
 
     The rounds are resampled for each of the two alone: they were measured in turn, and not at once.
     """

@@ -137,11 +137,11 @@ def _other_sets(found: Comparison) -> Rows:
 def _around(found: Comparison) -> Rows:
     stream = found.stream(REAL_SET)
     if stream:
-        old, new = (
-            _scaled(excess(stream.call[side], stream.kernel[side]), 1e6) for side in (found.old, found.new)
-        )
+        old, new = (_scaled(excess(stream.call[side], stream.kernel[side]), 1e6) for side in (found.old, found.new))
         what = f"the public call above the kernel, {stream.name}"
-        yield Target(what, f"{estimate(old)} µs", f"≤ {AROUND_US:g} µs", f"{estimate(new)} µs", _at_most(new, AROUND_US))
+        yield Target(
+            what, f"{estimate(old)} µs", f"≤ {AROUND_US:g} µs", f"{estimate(new)} µs", _at_most(new, AROUND_US)
+        )
 
 
 def _greedy(found: Comparison) -> Rows:
@@ -177,7 +177,9 @@ def _threads(found: Comparison) -> Rows:
         one, two = found.threads["1"], found.threads["2"]
         old, new = (ratio_of_means([two[side]], [one[side]]) for side in (found.old, found.new))
         what = "two threads against one, `calibrate_batch`"
-        yield Target(what, f"{estimate(old)} ×", f"≥ {TWO_THREADS:g} ×", f"{estimate(new)} ×", _at_least(new, TWO_THREADS))
+        yield Target(
+            what, f"{estimate(old)} ×", f"≥ {TWO_THREADS:g} ×", f"{estimate(new)} ×", _at_least(new, TWO_THREADS)
+        )
 
 
 def _memory(found: Comparison) -> Rows:

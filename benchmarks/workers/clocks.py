@@ -16,6 +16,8 @@ from importlib import import_module
 from time import perf_counter, thread_time
 from typing import Any
 
+import excalibr
+
 __all__ = ["KernelClock", "entries_clocked", "interruptions"]
 
 HAND_OVER = (("excalibr.solver", "answer_plain"), ("excalibr.solver.arranged", "answer"))
@@ -28,30 +30,27 @@ ENTRY_TYPES = ("nb_func", "_Entry")
 
 
 class KernelClock:
-    """Seconds that the call which just returned spent in the kernel."""
+    """Seconds that a call spent in the kernel: :meth:`start` before it, :meth:`seconds` with its policy after it."""
 
     def __init__(self) -> None:
         self.spent = 0.0
         self.patched = False
-
-    def seconds(self, policy: Any) -> float:
-        """Of the latest call, whose policy this is; not a number where nothing was clocked."""
-        info = getattr(policy, "info", None)
-        if info is not None and getattr(info, "seconds", None) is not None:
-            return float(info.seconds)
-        return self.spent if self.patched else float("nan")
+        if not _has_info(excalibr.Policy):
+            for path, name in HAND_OVER:
+                module = import_module(path)
+                setattr(module, name, self._clocked(getattr(module, name)))
+            self.patched = True
 
     def start(self) -> None:
         """Before a call that is timed."""
         self.spent = 0.0
 
-    def prepare(self, policy: Any) -> None:
-        """Get ready, with a policy of this library in hand."""
-        if getattr(policy, "info", None) is None and not self.patched:
-            for module, name in HAND_OVER:
-                home = import_module(module)
-                setattr(home, name, self._clocked(getattr(home, name)))
-            self.patched = True
+    def seconds(self, policy: Any) -> float:
+        """Of the latest call, whose policy this is; not a number where nothing was clocked."""
+        if self.patched:
+            return self.spent
+        found = getattr(getattr(policy, "info", None), "seconds", None)
+        return float("nan") if found is None else float(found)
 
     def _clocked(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -63,6 +62,10 @@ class KernelClock:
                 self.spent += perf_counter() - started
 
         return call
+
+
+def _has_info(kind: type) -> bool:
+    return hasattr(kind, "info") or "info" in getattr(kind, "__dataclass_fields__", {})
 
 
 def interruptions() -> int:
