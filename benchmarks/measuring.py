@@ -126,8 +126,11 @@ def _stream(peer: Peer, run: Sequence[Instance]) -> list[Measured]:
         disturbed = []
         for place in waiting:
             before = interruptions()
-            found[place] = peer.measured(run[place])
-            if interruptions() != before and found[place].seconds <= QUICK:
+            measured = peer.measured(run[place])
+            clean = interruptions() == before
+            if clean or place not in found or measured.seconds < found[place].seconds:
+                found[place] = measured
+            if not clean and measured.seconds <= QUICK:
                 disturbed.append(place)
         waiting = disturbed
     return [found[place] for place in range(len(run))]

@@ -1,7 +1,8 @@
 """The methods that are measured against one another: how each is called, what of it is timed, and what it claims.
 
 Ours are timed as the whole public call, and as the part of it that compiled code has. The linear programs of others
-are timed without the checks and the transfer that our wrappers add: building and solving, and for the paper its decomposition.
+are timed without the checks and the transfer that our wrappers add: building and solving, and for the paper its
+decomposition.
 """
 
 from __future__ import annotations
