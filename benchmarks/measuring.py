@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import thread_time
 
 import threadpoolctl
 
@@ -125,12 +126,12 @@ def _stream(peer: Peer, run: Sequence[Instance]) -> list[Measured]:
     for _ in range(TRIES):
         disturbed = []
         for place in waiting:
-            before = interruptions()
+            before, used = interruptions(), thread_time()
             measured = peer.measured(run[place])
-            clean = interruptions() == before
-            if clean or place not in found or measured.seconds < found[place].seconds:
+            done = interruptions() == before or thread_time() - used > QUICK
+            if done or place not in found or measured.seconds < found[place].seconds:
                 found[place] = measured
-            if not clean and measured.seconds <= QUICK:
+            if not done:
                 disturbed.append(place)
         waiting = disturbed
     return [found[place] for place in range(len(run))]

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 import excalibr
@@ -23,7 +23,7 @@ from benchmarks.workers.problems_file import Stored, StoredFamily, read
 __all__ = ["Streams", "main"]
 
 TRIES, LONG = 4, 0.01
-"""How often a call is tried for one without interruption; where others work, one of so many seconds always has one."""
+"""How often a call is tried for one without interruption, unless it needs so many seconds of the processor."""
 
 
 class Streams:
@@ -54,21 +54,22 @@ class Streams:
         for _ in range(TRIES):
             disturbed = []
             for place in waiting:
-                call, kernel, clean = self._timed(*questions[place])
-                if clean or call < calls[place]:
+                call, kernel, done = self._timed(*questions[place])
+                if done or call < calls[place]:
                     calls[place], kernels[place] = call, kernel
-                if not clean and call < LONG:
+                if not done:
                     disturbed.append(place)
             waiting = disturbed
         gc.collect(1)
         return {"call": calls, "kernel": kernels}
 
     def _timed(self, arrays: tuple[Any, Any, Any], options: dict[str, Any]) -> tuple[float, float, bool]:
+        """Seconds of a call and of its kernel, and whether they count."""
         self.clock.start()
-        before, started = interruptions(), perf_counter()
+        before, used, started = interruptions(), thread_time(), perf_counter()
         policy = excalibr.calibrate(*arrays, **options)
-        seconds = perf_counter() - started
-        return seconds, self.clock.seconds(policy), interruptions() == before
+        seconds, used = perf_counter() - started, thread_time() - used
+        return seconds, self.clock.seconds(policy), interruptions() == before or used > LONG
 
     def check(self, family: str, first: int, last: int, method: str = "excalibr") -> dict[str, list[Any]]:
         """What is found: the program's value, the proven gap, rankings, and what the kernel says of its way there."""
