@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from benchmarks import against
 from benchmarks.against import QUICK, STARTS, compare_sides
 from benchmarks.against_page import BEGIN, END, block, keep_block, write_block
 from benchmarks.comparison import Comparison
-from benchmarks.page import write_page
+from benchmarks.page import page, write_page
 from benchmarks.sides import Side
 from benchmarks.streams import Stream
 from benchmarks.targets import Target, targets
@@ -143,15 +144,22 @@ def test_a_comparison_comes_back_from_its_file(measured: Comparison, tmp_path: P
 
 def test_the_block_is_put_after_the_targets_and_replaced_by_the_next(measured: Comparison, tmp_path: Path) -> None:
     path = tmp_path / "benchmarks.md"
-    write_page(results(), path)
+    path.write_text(page(results(), []), encoding="utf-8")
     for _ in range(2):
         write_block(measured, path)
         text = path.read_text(encoding="utf-8")
         assert text.count(BEGIN) == text.count(END) == 1
         titles = [line for line in text.splitlines() if line.startswith("## ")]
         assert titles[:3] == ["## Targets", "## Targets against `old`", "## Do repeats agree"]
-    write_page(results(seed=3), path)
-    assert block(measured) in path.read_text(encoding="utf-8")
+
+
+def test_a_page_that_is_written_anew_keeps_the_block(measured: Comparison, tmp_path: Path) -> None:
+    path = tmp_path / "benchmarks.md"
+    write_block(measured, path)
+    write_page(replace(results(), growth=[], sets=[], repeats=[]), path)
+    text = path.read_text(encoding="utf-8")
+    assert block(measured) in text
+    assert text.index("# Benchmarks") < text.index(BEGIN) < text.index("## Starting")
 
 
 def test_a_page_that_is_not_there_is_begun(measured: Comparison, tmp_path: Path) -> None:

@@ -107,11 +107,11 @@ def test_a_bad_round_does_not_move_the_ratio_of_typical_times() -> None:
 def test_the_interval_of_typical_times_covers_the_truth_about_as_often_as_it_says() -> None:
     random = np.random.default_rng(3)
     covered = 0
-    for _ in range(100):
+    for _ in range(50):
         hard = random.uniform(0.5, 2.0, (40, 1))
         new, old = (level * hard * random.lognormal(0.0, 0.2, (40, 4)) for level in (0.7, 1.0))
         covered += ratio_of_typical(new, old).contains(0.7)
-    assert covered >= 88
+    assert covered >= 43
 
 
 def test_excess_is_of_pairs() -> None:

@@ -13,6 +13,7 @@ from benchmarks.users import write_users
 from benchmarks.workers import clocks, first_uses, many_users
 from benchmarks.workers.clocks import KernelClock, entries_clocked, interruptions
 from benchmarks.workers.first_answer import answer, peak
+from benchmarks.workers.installed import megabytes
 
 ARRAYS = np.array([0.9, 0.8, 0.5]), np.eye(2)[[0, 0, 1]], np.array([0.5, 0.5])
 
@@ -70,11 +71,14 @@ def test_first_and_second_uses_of_every_option(monkeypatch: pytest.MonkeyPatch) 
     assert all(len(seconds) == 2 for seconds in found.values())
 
 
-def test_an_installation_has_numpy_in_it() -> None:
-    found = present().ask("installed")
-    assert found["excalibr"] > 0.1
-    assert found["numpy"] > 1.0
-    assert "pytest" not in found
+def test_an_installation_has_what_it_needs_in_it() -> None:
+    found = megabytes("scipy")
+    assert found["scipy"] > found["numpy"] > 1.0
+    assert "pytest" not in found  # which is of an extra
+
+
+def test_a_side_tells_how_large_it_is() -> None:
+    assert present().ask("installed")["excalibr"] > 0.1
 
 
 def test_many_users_through_tables_and_arrays(tmp_path: Path) -> None:
