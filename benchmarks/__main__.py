@@ -23,7 +23,7 @@ from benchmarks.results import Results
 from benchmarks.run import headline_ratios, only_headline, renew_headline, repeat, run
 from benchmarks.sections import repeats as repeats_section
 from benchmarks.sections import targets as targets_section
-from benchmarks.sides import PRESENT, Side, built, present
+from benchmarks.sides import Side, built, present
 from benchmarks.streams import measure_streams, store, stored, told
 from benchmarks.workers.problems_file import write_binary
 
@@ -53,13 +53,10 @@ def _against(asked: argparse.Namespace) -> None:
     progress = _progress()
     extent = _changed(against.QUICK if asked.quick else against.FULL, asked, problems="problems", rounds="rounds")
     with ExitStack() as stack:
-        old, new = (
-            Side(name, python) if python else stack.enter_context(built(commit, progress))
-            for name, python, commit in (
-                (asked.commit, asked.old_python, asked.commit),
-                (PRESENT, asked.new_python, None),
-            )
-        )
+        old = Side(asked.commit, asked.old_python) if asked.old_python else None
+        old = old or stack.enter_context(built(asked.commit, progress))
+        new = present() if asked.in_place else None
+        new = new or stack.enter_context(built(None, progress))
         found = against.compare_sides(new, old, extent, asked.data, progress, asked.families)
     found.save(asked.json or STORE / f"against-{asked.commit}-{extent.mode}.json")
     write_block(found, asked.page)
@@ -183,7 +180,7 @@ def _add_versions(commands: Any) -> None:
     comparing.add_argument("commit", help="what git knows it by; it is installed in an environment of its own")
     comparing.add_argument("--quick", action="store_true", help="in about two minutes, without the installations")
     comparing.add_argument("--old-python", help="a Python in whose environment the commit is installed already")
-    comparing.add_argument("--new-python", help="a Python in whose environment this tree is installed already")
+    comparing.add_argument("--in-place", action="store_true", help="this tree as this Python finds it, not installed")
     comparing.add_argument("--json", type=Path, help="where the results go (benchmarks/results)")
     comparing.set_defaults(command=_against)
     _with_page(comparing)
