@@ -22,8 +22,8 @@ INTRODUCTION = """\
 ## Targets against `{old}`
 
 Made by `make bench-against COMMIT={old}` from one run of {minutes:.0f} min ({mode} mode, {rounds} rounds) on {machine}.
-Both versions are installed in environments of their own and take turns: a round is a fresh process of each, on the same
-core, and they solve the same stream of distinct problems, each problem once, {run} at a time. Ratios and means are over
+Each version has an environment of its own, and they take turns: a round is a fresh process of each, on the same core,
+and they solve the same stream of distinct problems, each problem once, {run} at a time. Ratios and means are over
 problems, each at the median of its rounds; λ is {trade_offs} in turn.
 "Call" is the whole of `calibrate`, "kernel" what compiled code had of it."""
 

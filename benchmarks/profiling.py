@@ -35,7 +35,7 @@ NO_PERF = "profiling needs Linux's 'perf', from the package linux-perf"
 NO_EXTENSION = "profiling is of the compiled extension, and this Python finds no {extension}: install the package first"
 NO_NAMES = """\
 {share:.0%} of the kernel's samples are in functions without a name: the extension was installed without its symbols.
-Build it with them (an editable install keeps them) to see where the time goes."""
+Build it with them to see where the time goes: pip install --editable . -C cmake.build-type=RelWithDebInfo"""
 
 
 def profile(n: int, k: int, r: int, seconds: float) -> str:

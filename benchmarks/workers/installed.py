@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,14 +23,26 @@ def megabytes(name: str = "excalibr") -> dict[str, float]:
         one = waiting.pop()
         if one in found:
             continue
+        found[one] = _folder(one) if one == name else 0.0
         try:
             installed = distribution(one)
         except PackageNotFoundError:  # needed on other systems only, or a tree that is not installed
-            found[one] = _folder(one) if one == name else 0.0
+            waiting += _asked_by_tree(one) if one == name else []
             continue
-        found[one] = _files(installed) + (_folder(one) if one == name else 0.0)
+        found[one] += _files(installed)
         waiting += [_plain(needed) for needed in installed.requires or [] if "extra ==" not in needed]
     return {one: size for one, size in found.items() if size}
+
+
+def _asked_by_tree(package: str) -> list[str]:
+    """What the tree of a package that is not installed says that it needs."""
+    spec = find_spec(package)
+    above = Path(spec.origin).parents if spec and spec.origin else ()
+    for folder in above:
+        if (folder / "pyproject.toml").exists():
+            project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+            return [_plain(needed) for needed in project["dependencies"]]
+    return []
 
 
 def _plain(requirement: str) -> str:

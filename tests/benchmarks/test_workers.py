@@ -78,7 +78,9 @@ def test_an_installation_has_what_it_needs_in_it() -> None:
 
 
 def test_a_side_tells_how_large_it_is() -> None:
-    assert present().ask("installed")["excalibr"] > 0.1
+    found = present().ask("installed")
+    assert found["excalibr"] > 0.1
+    assert found["numpy"] > 1.0  # which a tree that is not installed asks for in its pyproject.toml
 
 
 def test_many_users_through_tables_and_arrays(tmp_path: Path) -> None:
