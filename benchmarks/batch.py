@@ -159,7 +159,7 @@ from excalibr.cli.application import application
 excalibr.calibrate_batch([0.5, 0.4], [0, 2], [[1.0], [1.0]], [1.0], k=1, threads=1)  # so that all modules are loaded
 with entries_clocked() as kernel:
     application(ARGUMENTS, standalone_mode=False)
-print(json.dumps({"processor": time.process_time(), "kernel": kernel(), "peak": 1e6 * peak()}))
+print(json.dumps({"processor": time.process_time(), "kernel": kernel(), "peak": 1024**2 * peak()}))
 """
 
 

@@ -72,7 +72,9 @@ def targets(results: Results) -> str:
         return ""
     head = ["n, k, r", "against", "problems", "ours, ms", "to reach", "reached (95 %)"]
     head += ["interval", "verdict"]
-    widest = max((each.width for each in found.values()), default=0.0)
+    if not found:
+        return table(head, rows)
+    widest = max(each.width for each in found.values())
     wide = [name for name, each in found.items() if each.width > WIDEST]
     tail = f"The widest interval is ±{widest:.0%}." + (f" Wider than ±15 %: {'; '.join(wide)}." if wide else "")
     return f"{table(head, rows)}\n\n{tail}"
