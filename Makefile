@@ -13,6 +13,8 @@
 #                             quick, or all with FULL=1 (an hour), on real films with DATA=a MovieLens folder
 #   make bench-repeat         the headline of the last `make bench` ten times again (FULL=1: of the full one)
 #   make bench-compare OLD=x  what got slower since the results in a JSON file, by more than noise
+#   make bench-against        an older commit (COMMIT=x) beside this tree, in environments of their own, on the same
+#                             streams of problems: what the targets ask, into docs/benchmarks.md (QUICK=1, DATA=)
 #   make profile              where compiled code spends its time, function by function (needs Linux's perf)
 #   make format               rewrite the sources in the house format
 #   make clean                remove caches, builds and the demo's picture; .venv stays
@@ -30,6 +32,8 @@ SEED ?=
 FULL ?=
 DATA ?=
 OLD ?=
+COMMIT ?=
+QUICK ?=
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -53,7 +57,8 @@ CHECKED_SECONDS ?= 120
 
 installed = $(KERNEL) $(VENV)/.installed-$(1)
 
-.PHONY: help kernel demo test check sanitize fuzz kills bench bench-repeat bench-compare bench-batch profile format clean
+.PHONY: help kernel demo test check sanitize fuzz kills bench bench-repeat bench-compare bench-against bench-batch profile \
+	format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -96,6 +101,9 @@ bench-repeat: $(call installed,$(FOR_BENCH))
 
 bench-compare: $(call installed,$(FOR_BENCH))
 	@$(BIN)/python -m benchmarks compare $(OLD)
+
+bench-against: $(call installed,$(FOR_BENCH))
+	@$(BIN)/python -m benchmarks against $(COMMIT) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA))
 
 bench-batch: $(call installed,cli$(comma)data)
 	@$(BIN)/python -m benchmarks.batch --users $(USERS)
