@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 Advance: TypeAlias = Callable[[int], None]
 
 RANGE = 64
-"""Users a range. The same for any number of threads, and small: an interrupt waits for the ranges under way."""
+"""Users a range, at most. Small: an interrupt waits for the ranges under way. Fewer users share the threads evenly."""
 
 
 def over_ranges(
@@ -31,9 +31,10 @@ def over_ranges(
     At most a few ranges a thread are under way or waiting to be taken, so that results need not fit in memory at once.
 
     >>> list(over_ranges(lambda first, last: last - first, 100, threads=2))
-    [64, 36]
+    [50, 50]
     """
-    ranges = [(first, min(first + RANGE, size)) for first in range(0, size, RANGE)]
+    width = max(1, min(RANGE, -(-size // threads)))
+    ranges = [(first, min(first + width, size)) for first in range(0, size, width)]
     advance = advance or (lambda done: None)
     with _one_blas_thread():
         done = (work(*each) for each in ranges) if threads == 1 else _threaded(work, ranges, threads)

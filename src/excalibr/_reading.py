@@ -108,7 +108,7 @@ def read_batches(path: Path, columns: Sequence[str] | None = None, rows: int = 6
                     for batch in reader:
                         yield _empty_as_null(batch)
             case _:
-                with _arrow().memory_map(str(path)) as file:
+                with _arrow().OSFile(str(path)) as file:  # a mapped file that gets shorter would end the process
                     for batch in _arrow_batches(_open_arrow(file)):
                         batch.validate(full=True)  # what a damaged file points to may be anywhere
                         yield batch if columns is None else batch.select(columns)
@@ -175,7 +175,7 @@ def _schema(path: Path) -> Any:
             with _open_csv(path, None) as reader:
                 return _text_checked(reader.schema, path)
         case _:
-            with _arrow().memory_map(str(path)) as file:
+            with _arrow().OSFile(str(path)) as file:
                 return _open_arrow(file).schema.remove_metadata()
 
 
