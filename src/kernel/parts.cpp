@@ -43,6 +43,9 @@ void bind_penalty(nb::module_& module) {
 }
 
 }  // namespace
+
+void bind_search(nb::module_& module);  // parts_search.cpp
+
 }  // namespace excalibr::bindings
 
 NB_MODULE(_kernel_parts, module) {
@@ -52,4 +55,5 @@ NB_MODULE(_kernel_parts, module) {
     module.def("sort_descending", &sort_descending);
     module.def("sort_best", &sort_best);
     bind_penalty(module);
+    bind_search(module);
 }
