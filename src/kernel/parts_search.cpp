@@ -91,7 +91,7 @@ nb::tuple make_even_lottery(const OwnedProgram& owned, const IndexTable& ranking
                             const nb::ndarray<const std::uint8_t, nb::numpy, nb::ndim<1>, nb::c_contig>& hard, SearchScratch& search,
                             EvenScratch& scratch, double slack, std::uint64_t max_operations) {
     const EvenLottery even = even_lottery(owned.program(), view(rankings), view(weights), view(relevance),
-                                          {hard.data(), hard.size()}, search, scratch, slack, max_operations);
+                                          {reinterpret_cast<const bool*>(hard.data()), hard.size()}, search, scratch, slack, max_operations);
     const std::size_t count = even.weights.size();
     return nb::make_tuple(copied<Index>(even.rankings, {count, even.rankings.size() / count}),
                           copied<double>(even.weights, {count}), even.improved, even.effort_limited);
