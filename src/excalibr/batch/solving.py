@@ -180,7 +180,7 @@ def _error(batch: Batch, place: int, failures: Integers, details: Floats, limit_
 
 
 def _one_by_one_solve(batch: Batch, fall_back: bool) -> Solve:
-    """One call of ``calibrate`` after another: every method and option, at the price of Python for each user."""
+    """Another method than the exact one, user after user, at the price of Python for each."""
     r = batch.memberships.n_categories
 
     def solve(first: int, last: int) -> Lotteries:
