@@ -32,7 +32,9 @@ def test_calibrated_selection_from_some_of_the_candidates(seed: int, projected: 
         taken.append(first_best(weight * gains - 0.5 * kl(shares, target), taken, weight * gains.max() + 0.5))
         filled += weight * rows[taken[-1]]
     indptr, indices, values = packed(rows)
-    order = kernel.calibrated_order(candidates, gains, indptr, indices, values, target, weights, 0.5, ALPHA, projected)
+    order = kernel.calibrated_order(
+        candidates, np.asarray(gains), indptr, indices, values, target, weights, 0.5, ALPHA, projected
+    )
     assert order.tolist() == taken[outside:]
 
 
