@@ -351,7 +351,7 @@ def _warn_of_gap(policy: Policy, limits: Limits, stacklevel: int) -> None:
 
     warning = gap_warning(policy, limits)
     if warning is not None:
-        warnings.warn(warning, stacklevel=stacklevel + 1)
+        warnings.warn(warning, stacklevel=stacklevel)
 
 
 def _listed(trade_offs: Iterable[float]) -> list[float]:

@@ -24,20 +24,25 @@ RANGE = 64
 
 
 def over_ranges(
-    work: Callable[[int, int], Result], size: int, threads: int = 1, advance: Advance | None = None
+    work: Callable[[int, int], Result],
+    size: int,
+    threads: int = 1,
+    advance: Advance | None = None,
+    cancel: Callable[[], None] | None = None,
 ) -> Iterator[Result]:
     """``work(first, last)`` on contiguous ranges of 0 … size − 1, the results in their order.
 
     At most a few ranges a thread are under way or waiting to be taken, so that results need not fit in memory at once.
+    When the loop ends early, ``cancel`` is called before the ranges under way are awaited: what they find is not used.
 
     >>> list(over_ranges(lambda first, last: last - first, 100, threads=2))
     [50, 50]
     """
     width = max(1, min(RANGE, -(-size // threads)))
     ranges = [(first, min(first + width, size)) for first in range(0, size, width)]
-    advance = advance or (lambda done: None)
+    advance, cancel = advance or (lambda done: None), cancel or (lambda: None)
     with _one_blas_thread():
-        done = (work(*each) for each in ranges) if threads == 1 else _threaded(work, ranges, threads)
+        done = (work(*each) for each in ranges) if threads == 1 else _threaded(work, ranges, threads, cancel)
         for (first, last), result in zip(ranges, done, strict=True):
             advance(last - first)
             yield result
@@ -69,7 +74,9 @@ def progress_bar(what: str, total: int | None = None) -> Iterator[Advance]:
         yield lambda done: bar.advance(task, done)
 
 
-def _threaded(work: Callable[[int, int], Result], ranges: list[tuple[int, int]], threads: int) -> Iterator[Result]:
+def _threaded(
+    work: Callable[[int, int], Result], ranges: list[tuple[int, int]], threads: int, cancel: Callable[[], None]
+) -> Iterator[Result]:
     """A window of ranges in a pool; when the loop ends early, waiting ranges are dropped and running ones awaited."""
     waiting = iter(ranges)
     window: list[Future[Result]] = []
@@ -81,6 +88,9 @@ def _threaded(work: Callable[[int, int], Result], ranges: list[tuple[int, int]],
                 yield window.pop(0).result()
         while window:
             yield window.pop(0).result()
+    except BaseException:
+        cancel()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -99,29 +99,29 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
     }
     point.effort = effort;
     if (!met) point.effort.status = Status::stalled;
-    mix(left, right, share, trade_off, point, limits.tolerance, answer);
+    mix(left, right, share, point, limits.tolerance, answer);
 }
 
-// The lottery that is `left` with probability `share` and `right` otherwise, as a policy for a λ with the prices of `proof`.
-void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double share, double trade_off,
-                     const CurvePoint& proof, double tolerance, UserAnswer& answer) {
+// The lottery that is `left` with probability `share` and `right` otherwise, as a policy for the λ and the prices of `proof`.
+void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double share, const CurvePoint& proof,
+                     double tolerance, UserAnswer& answer) {
     mixed_.clear(free_.question().k());
     for (const auto& [point, chance] : {std::pair(&left, share), std::pair(&right, 1.0 - share)})
         for (std::size_t at = 0; at < point->lottery.size(); ++at)
             if (chance * point->lottery.weights[at] > 0.0)
                 mixed_.add(point->lottery.ranking(at), chance * point->lottery.weights[at]);
-    free_.set_objective(trade_off, 0.0);
+    free_.set_objective(proof.balance, 0.0);
     free_.to_free(mixed_, free_lottery_);
     sweep_begun_ = false;
     engines_.thin(free_.program(), free_lottery_, thinned_);
     answer.failure = Failure::none;
     free_.to_whole(thinned_, answer.lottery);
-    answer.trade_off = trade_off;
+    answer.trade_off = proof.trade_off;
     answer.engine = proof.engine;
     answer.effort = proof.effort;
-    answer.gap = gap_by_rows(trade_off, answer.lottery, proof.row_prices);
-    answer.allowed_gap = allowed_at(trade_off, proof.row_prices, tolerance);
-    free_.to_reported_prices(proof.row_prices, trade_off, answer.prices);
+    answer.gap = gap_by_rows(proof.balance, answer.lottery, proof.row_prices);
+    answer.allowed_gap = allowed_at(proof.balance, proof.row_prices, tolerance);
+    free_.to_reported_prices(proof.row_prices, proof.balance.calibration, answer.prices);
 }
 
 }  // namespace excalibr

@@ -50,11 +50,11 @@ Certificate Certifier::certify(const Program& program, const Lottery& lottery, R
 }
 
 double allowed_gap(const Program& program, double tolerance, Reals prices) {
-    double largest_price = 0.0, gentle_weight = 0.0;
+    double largest_price = 0.0, largest_weight = 0.0;
     for (const double price : prices) largest_price = std::max(largest_price, std::abs(price));
     for (const Penalty& penalty : program.penalties)
-        gentle_weight = std::max({gentle_weight, penalty.below, penalty.above});
-    const double spread = program.spread(), scale = spread > 0.0 ? spread : gentle_weight;
+        largest_weight = std::max({largest_weight, penalty.below, penalty.above});
+    const double spread = program.spread(), scale = spread > 0.0 ? spread : std::min(largest_weight, 1.0);
     return std::max(tolerance * scale, tuning::rounding * (spread + largest_price));
 }
 

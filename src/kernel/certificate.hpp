@@ -29,7 +29,7 @@ class Certifier {
 };
 
 // The gap that is asked: `tolerance` · spread of the gains, as far as rounding beside gains and prices allows it. Where
-// nobody gains more than others the penalties' largest weight stands in for the spread.
+// nobody gains more than others the penalties' largest weight, 1 at the most, stands in for the spread.
 double allowed_gap(const Program& program, double tolerance, Reals prices);
 
 }  // namespace excalibr

@@ -68,7 +68,7 @@ void Redrawing::set_program(FreePart& free, double trade_off) {
     const auto [least, most] = std::minmax_element(free.question().scores.begin(), free.question().scores.end());
     const double scale = *most - *least + weight;
     steepness_ = tuning::single_steepness * (scale > 0.0 ? scale : 1.0);
-    free.set_objective(trade_off, steepness_);
+    free.set_objective(Balance::of(trade_off), steepness_);
     const Program& program = free.program();
     gains_ = program.gains;
     penalties_ = program.penalties;

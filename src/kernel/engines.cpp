@@ -145,9 +145,8 @@ void Engines::finish(const Program& program, const Limits& limits, Answer& answe
     for (double& price : answer.prices) price *= scaled_.unit;
     answer.certificate = certifier_.certify(program, answer.lottery, answer.prices, order_);
     const bool proven = answer.gap() <= allowed_gap(program, limits.tolerance, answer.prices);
-    answer.effort.status = proven                                      ? Status::converged
-                           : answer.effort.sorts >= limits.max_sorts ? Status::sorts_spent
-                                                                       : Status::stalled;
+    const bool spent = answer.effort.status == Status::sorts_spent || answer.effort.sorts >= limits.max_sorts;
+    answer.effort.status = proven ? Status::converged : spent ? Status::sorts_spent : Status::stalled;
 }
 
 // A part of what is allowed, so that rounding cannot take the certificate past the whole.

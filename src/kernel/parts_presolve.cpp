@@ -57,7 +57,7 @@ class FreePartOfQuestion {
 
     // Gains, rows (indptr, columns, values), penalties (rows, 6), position weights, and how many rows are repeated.
     nb::tuple program(double trade_off, double steepness) {
-        free_.set_objective(trade_off, steepness);
+        free_.set_objective(Balance::of(trade_off), steepness);
         const Program& program = free_.program();
         std::vector<double> penalties;
         for (const Penalty& each : program.penalties)

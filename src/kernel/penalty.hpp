@@ -85,12 +85,13 @@ struct Penalty {
         return wanted > 0.0 ? change - wanted * std::log1p(change / wanted) : std::abs(change);
     }
 
-    // q/u at a price: how much thinner than wanted the category is shown, relative to what is seen. Between where nothing
-    // is shown and where nothing else is: for a tiny q the highest price rounds to one that no share has.
+    // q/u at a price: how much thinner than wanted the category is shown, relative to what is seen. Not beyond where nothing
+    // is shown or nothing else is: for a tiny q the highest price rounds to one that no share has.
     double thinning(double price) const {
         const double edge = price < 0.0 ? low : high, wanted = base + edge, rest = 1.0 - smoothing;
         const double found = 1.0 - price / ((price < 0.0 ? below : above) * rest);
-        return std::clamp(found, wanted / (base + rest + smoothing * edge), wanted / (base + smoothing * edge));
+        return price < 0.0 ? std::min(found, wanted / (base + smoothing * edge))
+                           : std::max(found, wanted / (base + rest + smoothing * edge));
     }
 };
 

@@ -113,21 +113,21 @@ std::size_t FreePart::room() const {
     return room;
 }
 
-Penalty FreePart::penalty_of(std::size_t category, double trade_off) const {
+Penalty FreePart::penalty_of(std::size_t category, double calibration) const {
     const Question& question = *question_;
-    const double weight = trade_off * question.weights[category];
+    const double weight = calibration * question.weights[category];
     const double base = question.base.empty() ? 0.0 : question.base[category];
     return {question.low[category], question.high[category], weight, weight, question.smoothing, base};
 }
 
-void FreePart::set_objective(double trade_off, double steepness) {
+void FreePart::set_objective(Balance balance, double steepness) {
     const Question& question = *question_;
     program_.gains.resize(scores_.size());
     for (std::size_t candidate = 0; candidate < scores_.size(); ++candidate)
-        program_.gains[candidate] = (1.0 - trade_off) * scores_[candidate];
+        program_.gains[candidate] = balance.relevance * scores_[candidate];
     program_.penalties.clear();
     for (std::size_t category = 0; category < question.r(); ++category) {
-        Penalty penalty = penalty_of(category, trade_off);
+        Penalty penalty = penalty_of(category, balance.calibration);
         penalty.low -= pinned_shares_[category];
         penalty.high -= pinned_shares_[category];
         penalty.base += pinned_shares_[category];
@@ -145,7 +145,7 @@ void FreePart::set_objective(double trade_off, double steepness) {
 }
 
 void FreePart::set_feasibility_objective() {
-    set_objective(1.0, 1.0);
+    set_objective(Balance::of(1.0), 1.0);
     for (std::size_t category = 0; category < question_->r(); ++category)
         program_.penalties[category] = Penalty{program_.penalties[category].low, program_.penalties[category].high};
 }
@@ -177,24 +177,24 @@ static double price_offset(const Penalty& penalty) {
     return penalty.curved() ? (1.0 - penalty.smoothing) * penalty.above : 0.0;
 }
 
-void FreePart::to_reported_prices(Reals by_row, double trade_off, std::vector<double>& reported) const {
+void FreePart::to_reported_prices(Reals by_row, double calibration, std::vector<double>& reported) const {
     const std::size_t r = question_->r();
     reported.assign(by_row.begin(), by_row.begin() + static_cast<std::ptrdiff_t>(r));
     for (std::size_t category = 0; category < r; ++category) {
-        const Penalty penalty = penalty_of(category, trade_off);
+        const Penalty penalty = penalty_of(category, calibration);
         if (penalty.curved())  // a price of 0 must not round to more
             reported[category] = std::min(reported[category] - price_offset(penalty), 0.0);
     }
     for (std::size_t limit = 0; limit < limited_.size(); ++limit) reported[limited_[limit]] += by_row[r + limit];
 }
 
-void FreePart::to_row_prices(Reals reported, double trade_off, std::vector<double>& by_row) const {
+void FreePart::to_row_prices(Reals reported, double calibration, std::vector<double>& by_row) const {
     const Question& question = *question_;
     by_row.assign(reported.begin(), reported.end());
     for (std::size_t category = 0; category < question.r(); ++category)
-        by_row[category] += price_offset(penalty_of(category, trade_off));
+        by_row[category] += price_offset(penalty_of(category, calibration));
     for (const Index category : limited_) {
-        const Penalty penalty = penalty_of(category, trade_off);
+        const Penalty penalty = penalty_of(category, calibration);
         const double floor = question.floors[category], cap = question.caps[category], price = by_row[category];
         double own = price;
         if (std::isfinite(floor)) own = std::max(own, penalty.slope(floor, false));

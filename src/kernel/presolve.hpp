@@ -15,8 +15,8 @@ class FreePart {
     // Take out what is pinned and shown.
     void load(const Question& question);
 
-    // Set the gains and penalties of a trade-off, with hard limits of this slope.
-    void set_objective(double trade_off, double steepness);
+    // Set the gains and penalties, with hard limits of this slope.
+    void set_objective(Balance balance, double steepness);
 
     // Only the limits count, each unit that they are missed by costs 1.
     void set_feasibility_objective();
@@ -35,11 +35,11 @@ class FreePart {
 
     // (r,) what a unit of each category costs, for its deviation and its limit together, as policies report it, and the
     // way back: as much of each price as its deviation can explain, the rest for its limit.
-    void to_reported_prices(Reals by_row, double trade_off, std::vector<double>& reported) const;
-    void to_row_prices(Reals reported, double trade_off, std::vector<double>& by_row) const;
+    void to_reported_prices(Reals by_row, double calibration, std::vector<double>& reported) const;
+    void to_row_prices(Reals reported, double calibration, std::vector<double>& by_row) const;
 
-    // The penalty of a category of the whole at a trade-off, of all that is shown on the page.
-    Penalty penalty_of(std::size_t category, double trade_off) const;
+    // The penalty of a category of the whole, of all that is shown on the page, where calibration counts so much.
+    Penalty penalty_of(std::size_t category, double calibration) const;
 
     // By how much a lottery of the whole misses its limits at most, and in all.
     std::pair<double, double> missed_limits(Reals shares) const;

@@ -40,7 +40,7 @@ Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std
             effort.status = Status::converged;
             return effort;
         }
-        if (effort.sorts >= max_sorts) {
+        if (effort.sorts + 2 > max_sorts) {  // a step sorts at least twice: where it looks, and for the bound
             effort.status = Status::sorts_spent;
             return effort;
         }

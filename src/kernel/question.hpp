@@ -8,6 +8,14 @@ namespace excalibr {
 enum class Aim : int { trade_off = 0, relevance_loss = 1, max_deviation = 2 };
 enum class Draws : int { lottery = 0, single = 1, even = 2 };
 
+// What relevance and calibration count in the objective: 1 − λ and λ, or, a little inside an end of the trade-off, numbers
+// that no λ can tell apart.
+struct Balance {
+    double relevance = 0.5, calibration = 0.5;
+
+    static Balance of(double trade_off) { return {1.0 - trade_off, trade_off}; }
+};
+
 // Candidate i has the score `scores[i]` and is the row `items[i]` of the table of category shares.
 struct Question {
     Reals scores;

@@ -8,10 +8,9 @@
 namespace excalibr {
 namespace {
 
-// How much relevance is worth against calibration a little inside an end of the trade-off, as a trade-off.
-double a_step_inside(double end, double step, double spread) {
-    const double relevance = end == 0.0 ? 1.0 : step / spread, calibration = end == 0.0 ? step * spread : 1.0;
-    return calibration / (relevance + calibration);
+// How much relevance and calibration count a little inside an end of the trade-off.
+Balance a_step_inside(double end, double step, double spread) {
+    return end == 0.0 ? Balance{1.0, step * spread} : Balance{step / spread, 1.0};
 }
 
 }  // namespace
@@ -28,24 +27,25 @@ void UserSolver::load(const Question& question) {
 
 void UserSolver::solve(double trade_off, const Limits& limits, UserAnswer& answer) {
     CurvePoint point;
-    solve_inside(trade_off, limits, point);
+    solve_inside(Balance::of(trade_off), limits, point);
+    point.trade_off = trade_off;
     if (point.failure == Failure::none && (trade_off == 0.0 || trade_off == 1.0)) go_to_end(limits, point);
     to_answer(point, answer);
 }
 
-void UserSolver::solve_inside(double trade_off, const Limits& limits, CurvePoint& point) {
+void UserSolver::solve_inside(Balance balance, const Limits& limits, CurvePoint& point) {
     sweep_begun_ = false;  // the engines forget what a sweep has found
     point.failure = Failure::none;
-    if (free_.all_pinned()) return settle_pinned(trade_off, point);
-    if (free_.limited()) return solve_within_limits(trade_off, limits, point);
-    free_.set_objective(trade_off, 0.0);
+    if (free_.all_pinned()) return settle_pinned(balance, point);
+    if (free_.limited()) return solve_within_limits(balance, limits, point);
+    free_.set_objective(balance, 0.0);
     engines_.solve(free_.program(), limits, answer_);
-    take(answer_, trade_off, limits, point);
+    take(answer_, balance, limits, point);
 }
 
-void UserSolver::take(const Answer& answer, double trade_off, const Limits& limits, CurvePoint& point) {
-    point.trade_off = trade_off;
-    point.allowed_gap = allowed_at(trade_off, answer.prices, limits.tolerance);
+void UserSolver::take(const Answer& answer, Balance balance, const Limits& limits, CurvePoint& point) {
+    point.balance = balance;
+    point.allowed_gap = allowed_at(balance, answer.prices, limits.tolerance);
     point.gap = answer.gap();
     point.engine = answer.engine;
     point.effort = answer.effort;
@@ -85,9 +85,9 @@ double UserSolver::objective_at(double trade_off, const Lottery& lottery) {
 }
 
 // Nothing is left to decide: every slot is pinned. Any price between the slopes of its penalty proves a category's cost.
-void UserSolver::settle_pinned(double trade_off, CurvePoint& point) {
+void UserSolver::settle_pinned(Balance balance, CurvePoint& point) {
     const Question& question = free_.question();
-    point.trade_off = trade_off;
+    point.balance = balance;
     point.engine = Engine::none;
     point.effort = {Status::converged, 0, 0};
     point.gap = point.allowed_gap = 0.0;
@@ -102,29 +102,30 @@ void UserSolver::settle_pinned(double trade_off, CurvePoint& point) {
     }
     point.row_prices.clear();
     for (std::size_t category = 0; category < question.r(); ++category)
-        point.row_prices.push_back(free_.penalty_of(category, trade_off).slope(shares_[category], true));
+        point.row_prices.push_back(free_.penalty_of(category, balance.calibration).slope(shares_[category], true));
     point.row_prices.resize(question.r() + free_.limited_categories().size(), 0.0);
 }
 
 // Hard limits are slopes that are made steeper until the optimum keeps them.
-void UserSolver::solve_within_limits(double trade_off, const Limits& limits, CurvePoint& point) {
+void UserSolver::solve_within_limits(Balance balance, const Limits& limits, CurvePoint& point) {
     const Question& question = free_.question();
     double weight = 0.0;
-    for (const double own : question.weights) weight = std::max(weight, trade_off * own);
-    double scale = (1.0 - trade_off) * spread_ + weight;
+    for (const double own : question.weights) weight = std::max(weight, balance.calibration * own);
+    double scale = balance.relevance * spread_ + weight;
     if (!(scale > 0.0)) scale = 1.0;
     Effort effort;
     for (const double steepness : tuning::limit_steepnesses) {
-        free_.set_objective(trade_off, steepness * scale);
+        free_.set_objective(balance, steepness * scale);
         engines_.solve(free_.program(), limits, answer_);
         effort.add(answer_.effort);
-        take(answer_, trade_off, limits, point);
+        take(answer_, balance, limits, point);
         point.effort = effort;
-        if (free_.missed_limits(shares_).first <= tuning::limit_slack) break;
-        if (steepness == tuning::limit_steepnesses[std::size(tuning::limit_steepnesses) - 1])
+        if (free_.missed_limits(shares_).first <= tuning::limit_aim) break;
+        if (steepness == tuning::limit_steepnesses[std::size(tuning::limit_steepnesses) - 1] &&
+            free_.missed_limits(shares_).first > tuning::limit_slack)
             return explain_limits(CurvePoint(point), limits.tolerance, point);
     }
-    point.gap = gap_by_rows(trade_off, point.lottery, point.row_prices);
+    point.gap = gap_by_rows(balance, point.lottery, point.row_prices);
 }
 
 // No policy that keeps the limits was found: solve for the limits alone, whose certificate decides if there is one. If
@@ -166,7 +167,7 @@ void UserSolver::explain_limits(const CurvePoint& nearest, double tolerance, Cur
     UserAnswer mixed;
     CurvePoint other = nearest;
     other.lottery = feasible;
-    mix(nearest, other, share, nearest.trade_off, nearest, tolerance, mixed);
+    mix(nearest, other, share, nearest, tolerance, mixed);
     point.lottery = mixed.lottery;
     point.row_prices = nearest.row_prices;
     point.effort = nearest.effort;
@@ -179,22 +180,21 @@ void UserSolver::explain_limits(const CurvePoint& nearest, double tolerance, Cur
 // optimum at the end, and that is checked, not assumed. With a cap on sorts nothing more is solved.
 void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
     if (limits.max_sorts != Limits{}.max_sorts || free_.all_pinned() || !has_ties(end.trade_off)) return;
-    free_.set_objective(end.trade_off, 0.0);
+    free_.set_objective(end.balance, 0.0);
     const double unit = allowed_gap(free_.program(), 1.0, {});
     const double spread = spread_ > 0.0 ? spread_ : 1.0;
     for (const double step : tuning::steps_inside) {
         const double exactness = end.trade_off == 1.0 ? tuning::second_aim : tuning::second_aim * step;
         CurvePoint inside;
-        const double trade_off = a_step_inside(end.trade_off, step, spread);
-        if (trade_off == end.trade_off) continue;  // no number lies between
+        const Balance balance = a_step_inside(end.trade_off, step, spread);
         if (sweep_begun_)
-            solve_next(trade_off, {std::max(exactness, 1e-14)}, {}, inside);
+            solve_next(balance, {std::max(exactness, 1e-14)}, {}, inside);
         else
-            solve_inside(trade_off, {std::max(exactness, 1e-14)}, inside);
+            solve_inside(balance, {std::max(exactness, 1e-14)}, inside);
         end.effort.sorts += inside.effort.sorts;
         end.effort.steps += inside.effort.steps;
         if (inside.failure != Failure::none) continue;
-        const double gap = gap_by_rows(end.trade_off, inside.lottery, end.row_prices);
+        const double gap = gap_by_rows(end.balance, inside.lottery, end.row_prices);
         if (gap <= std::max(end.gap, tuning::end_gap * unit)) {
             end.lottery = inside.lottery;
             end.gap = gap;
@@ -214,44 +214,45 @@ bool UserSolver::has_ties(double trade_off) {
 
 void UserSolver::curve_point(double trade_off, const Limits& limits, Reals row_prices, CurvePoint& point) {
     if (sweeps_)
-        solve_next(trade_off, limits, row_prices, point);
+        solve_next(Balance::of(trade_off), limits, row_prices, point);
     else
-        solve_inside(trade_off, limits, point);
+        solve_inside(Balance::of(trade_off), limits, point);
+    point.trade_off = trade_off;
     if (point.failure == Failure::none && (trade_off == 0.0 || trade_off == 1.0)) go_to_end(limits, point);
 }
 
 // One more point of a sweep, from the rankings and the basis of those before.
-void UserSolver::solve_next(double trade_off, const Limits& limits, Reals row_prices, CurvePoint& point) {
-    free_.set_objective(trade_off, 0.0);
+void UserSolver::solve_next(Balance balance, const Limits& limits, Reals row_prices, CurvePoint& point) {
+    free_.set_objective(balance, 0.0);
     if (!sweep_begun_) engines_.begin_sweep(free_.program());
     sweep_begun_ = true;
-    engines_.solve_next(free_.program(), free_.scores(), 1.0 - trade_off, row_prices, limits, answer_);
+    engines_.solve_next(free_.program(), free_.scores(), balance.relevance, row_prices, limits, answer_);
     point.failure = Failure::none;
     if (answer_.effort.status == Status::stalled)
-        solve_inside(trade_off, limits, point);
+        solve_inside(balance, limits, point);
     else
-        take(answer_, trade_off, limits, point);
+        take(answer_, balance, limits, point);
 }
 
-double UserSolver::gap_by_rows(double trade_off, const Lottery& lottery, Reals row_prices) {
+double UserSolver::gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices) {
     if (free_.all_pinned()) return 0.0;
     double steepness = 0.0;
     for (std::size_t row = free_.question().r(); row < row_prices.size(); ++row)
         steepness = std::max(steepness, std::abs(row_prices[row]));
-    free_.set_objective(trade_off, steepness);
+    free_.set_objective(balance, steepness);
     free_.to_free(lottery, free_lottery_);
     return engines_.certify(free_.program(), free_lottery_, row_prices).gap;
 }
 
-double UserSolver::allowed_at(double trade_off, Reals row_prices, double tolerance) {
-    free_.set_objective(trade_off, 0.0);
+double UserSolver::allowed_at(Balance balance, Reals row_prices, double tolerance) {
+    free_.set_objective(balance, 0.0);
     return allowed_gap(free_.program(), tolerance, row_prices);
 }
 
 double UserSolver::gap_at(double trade_off, const Lottery& lottery, Reals reported_prices) {
     std::vector<double> by_row;
     free_.to_row_prices(reported_prices, trade_off, by_row);
-    return gap_by_rows(trade_off, lottery, by_row);
+    return gap_by_rows(Balance::of(trade_off), lottery, by_row);
 }
 
 void UserSolver::to_answer(const CurvePoint& point, UserAnswer& answer) {

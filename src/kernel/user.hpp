@@ -50,6 +50,7 @@ struct CurvePoint {
     double relevance = 0.0;  // less the best score
     double cost = 0.0;       // the deviation that λ multiplies
     double trade_off = 0.0;
+    Balance balance;
     Lottery lottery;
     std::vector<double> row_prices;
     double gap = 0.0, allowed_gap = 0.0;
@@ -96,21 +97,21 @@ class UserSolver {
     double spread() const { return spread_ > 0.0 ? spread_ : 1.0; }  // of the scores
 
   private:
-    void solve_inside(double trade_off, const Limits& limits, CurvePoint& point);
-    void solve_next(double trade_off, const Limits& limits, Reals row_prices, CurvePoint& point);
-    void solve_within_limits(double trade_off, const Limits& limits, CurvePoint& point);
-    void settle_pinned(double trade_off, CurvePoint& point);
+    void solve_inside(Balance balance, const Limits& limits, CurvePoint& point);
+    void solve_next(Balance balance, const Limits& limits, Reals row_prices, CurvePoint& point);
+    void solve_within_limits(Balance balance, const Limits& limits, CurvePoint& point);
+    void settle_pinned(Balance balance, CurvePoint& point);
     void explain_limits(const CurvePoint& nearest, double tolerance, CurvePoint& point);
     void go_to_end(const Limits& limits, CurvePoint& end);
     bool has_ties(double trade_off);
-    void take(const Answer& answer, double trade_off, const Limits& limits, CurvePoint& point);
+    void take(const Answer& answer, Balance balance, const Limits& limits, CurvePoint& point);
     void measure(CurvePoint& point);
-    double gap_by_rows(double trade_off, const Lottery& lottery, Reals row_prices);
-    double allowed_at(double trade_off, Reals row_prices, double tolerance);
+    double gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices);
+    double allowed_at(Balance balance, Reals row_prices, double tolerance);
     void meet(const Limits& limits, bool limit_is_cost, double limit, const CurvePoint& most_relevant,
               const CurvePoint& best_calibrated, UserAnswer& answer);
-    void mix(const CurvePoint& left, const CurvePoint& right, double share, double trade_off, const CurvePoint& proof,
-             double tolerance, UserAnswer& answer);
+    void mix(const CurvePoint& left, const CurvePoint& right, double share, const CurvePoint& proof, double tolerance,
+             UserAnswer& answer);
 
     FreePart free_;
     Engines engines_;

@@ -129,6 +129,26 @@ def best_lottery(values: Floats, shares: Floats, penalties: Floats) -> float:
     return -float(solved.fun) * unit
 
 
+def best_policy(program: Arrays) -> float:
+    """The optimum over n × k matrices of probabilities, the literal program, by HiGHS; straight penalties, no groups."""
+    n, k, r, unit = program.n, program.k, program.r, program.unit
+    low, high, below, above = program.penalties[:, :4].T
+    gains = np.outer(program.gains - program.gains.max(), program.position_weights).ravel()
+    shares = np.einsum("nr,k->rnk", program.rows, program.position_weights).reshape(r, n * k)
+    nothing, identity = np.zeros((r, r)), np.eye(r)
+    once = np.hstack([np.kron(np.eye(n), np.ones(k)), np.zeros((n, 2 * r))])
+    solved: Any = linprog(
+        np.concatenate([-gains, below, above]) / unit,
+        A_ub=np.vstack([np.hstack([-shares, -identity, nothing]), np.hstack([shares, nothing, -identity]), once]),
+        b_ub=np.concatenate([-low, high, np.ones(n)]),
+        A_eq=np.hstack([np.kron(np.ones(n), np.eye(k)), np.zeros((k, 2 * r))]),
+        b_eq=np.ones(k),
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert solved.status == 0, solved.message
+    return -float(solved.fun) * unit
+
+
 @st.composite
 def straight_penalties(draw: Draw, r: int, slopes: st.SearchStrategy[float] = SLOPES) -> Floats:
     """Bands, edges that coincide, slopes of nothing to a million."""
@@ -164,7 +184,7 @@ def rows(n: int, r: int) -> st.SearchStrategy[Floats]:
         table[:, 0] += np.where(table.sum(axis=1) > 0, 0.0, 1.0)
         return np.asarray(table / table.sum(axis=1, keepdims=True))
 
-    return arrays.arrays(np.float64, (n, r), elements=SHARES).map(with_sums_of_one)
+    return arrays.arrays(np.float64, (n, r), elements=SHARES, fill=st.just(0.0)).map(with_sums_of_one)
 
 
 def slot_weights(k: int) -> st.SearchStrategy[Floats]:
@@ -194,6 +214,15 @@ def programs(
         if showable < k:
             groups[:k] = -1
     return Arrays(draw(gains(n)), draw(rows(n, r)), penalties, draw(slot_weights(k)), groups, limits)
+
+
+@st.composite
+def medium_programs(draw: Draw, slopes: st.SearchStrategy[float] = SLOPES) -> Arrays:
+    """Programs of a few slots and up to sixteen categories, for the literal program over matrices."""
+    n, r = draw(st.integers(2, 15)), draw(st.integers(1, 16))
+    k = draw(st.integers(1, min(n, 8)))
+    weights = draw(slot_weights(k))
+    return Arrays(draw(gains(n)), draw(rows(n, r)), draw(straight_penalties(r, slopes)), weights, NOBODY, NOBODY)
 
 
 @st.composite

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,23 @@ def test_a_module_that_is_missing_says_how_to_build_it(tmp_path: Path) -> None:
     package = Path(_native.__file__).parent
     shutil.copytree(package, tmp_path / "src/excalibr", ignore=shutil.ignore_patterns("*.pyc", "*.so", "*.pyd"))
     assert "make kernel" in error_of("import excalibr", tmp_path)
+
+
+def test_an_install_without_its_sources_and_without_a_home_works(tmp_path: Path) -> None:
+    package = Path(_native.__file__).parent
+    shutil.copytree(package, tmp_path / "site/excalibr", ignore=shutil.ignore_patterns("*.pyc", "__pycache__"))
+    nowhere = tmp_path / "file"
+    nowhere.touch()  # a home that is a file: nothing can be written in it, even by root
+    program = (
+        "import excalibr; assert 'site' in excalibr.__file__; "
+        "print(excalibr.calibrate([3.0, 2.0, 1.0], [[1, 0], [0, 1], [1, 0]], [0.5, 0.5], k=2).rankings.shape[1])"
+    )
+    environment = {**os.environ, "HOME": str(nowhere), "XDG_CACHE_HOME": str(nowhere), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["PYTHONPATH"] = str(tmp_path / "site")
+    before = sorted((tmp_path / "site").rglob("*"))
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    assert run.stdout.split() == ["2"]
+    assert sorted((tmp_path / "site").rglob("*")) == before
 
 
 def test_nobody_else_imports_the_compiled_part() -> None:

@@ -1,4 +1,4 @@
-"""A sweep over trade-offs: the same answers as one at a time, in the order that was asked."""
+"""Several trade-offs in a row: the same answers as one at a time, in the order that was asked."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import excalibr
-from excalibr.problem import Problem
-from excalibr.solver import Sweep, solve, solve_path
+from excalibr.problem import Limits, Problem
+from excalibr.solver import Curve, proven_gap, solve, solve_path
 from tests.checks import check_agreement, check_certificate, check_lottery, scale
 from tests.problems import movie_like_problem
 from tests.strategies import small_problems
@@ -30,20 +30,45 @@ def test_a_path_equals_solving_one_at_a_time(problem: Problem) -> None:
 
 @given(small_problems(), st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6))
 @settings(max_examples=60)
-def test_a_sweep_solves_trade_offs_in_any_order(problem: Problem, trade_offs: list[float]) -> None:
-    sweep = Sweep(problem)
+def test_a_curve_is_solved_at_trade_offs_in_any_order(problem: Problem, trade_offs: list[float]) -> None:
+    curve = Curve(problem, Limits())
     for trade_off in trade_offs:
-        policy, alone = sweep.solve(trade_off), solve(problem.with_trade_off(trade_off))
+        policy, alone = curve.at(trade_off).policy, solve(problem.with_trade_off(trade_off))
         check_lottery(policy)
         check_certificate(policy)
         assert abs(policy.objective - alone.objective) <= 2e-9 * scale(policy.problem) + 1e-14 * abs(alone.objective)
 
 
+@given(small_problems, st.floats(0.01, 0.99), st.floats(0.01, 0.99))
+@settings(max_examples=30)
+def test_prices_from_elsewhere_are_only_a_place_to_start(problem: Problem, trade_off: float, other: float) -> None:
+    elsewhere = solve(problem.with_trade_off(other))
+    assert elsewhere.prices is not None
+    point = Curve(problem, Limits()).at(trade_off, prices=elsewhere.prices)
+    check_lottery(point.policy)
+    check_certificate(point.policy)
+    assert point.value(trade_off) == pytest.approx(
+        point.policy.objective - (1 - trade_off) * float(problem.scores.max()), abs=1e-9 * scale(point.policy.problem)
+    )
+
+
+@given(small_problems, st.floats(0.0, 1.0))
+@settings(max_examples=30)
+def test_the_gap_of_a_policy_at_another_trade_off_bounds_what_is_lost_there(problem: Problem, trade_off: float) -> None:
+    curve = Curve(problem, Limits())
+    policy, best = curve.at(problem.trade_off).policy, solve(problem.with_trade_off(trade_off))
+    assert best.prices is not None
+    gap = curve.gap_at(trade_off, policy, best.prices)
+    reached = (1 - trade_off) * policy.relevance - trade_off * policy.deviation
+    assert gap >= best.objective - reached - 1e-12 * (1 + abs(reached))
+    assert gap == pytest.approx(proven_gap(best.problem, policy.rankings, policy.weights, best.prices), abs=1e-15)
+
+
 @pytest.mark.parametrize("r", [10, 20, 40])
-def test_a_long_sweep_outgrows_its_pool_and_stays_exact(r: int) -> None:
-    sweep = Sweep(movie_like_problem(np.random.default_rng(7), 150, 50, r, 2, 0.5))
+def test_a_long_curve_outgrows_its_pool_and_stays_exact(r: int) -> None:
+    curve = Curve(movie_like_problem(np.random.default_rng(7), 150, 50, r, 2, 0.5), Limits())
     for trade_off in np.random.default_rng(8).permutation(np.linspace(0.0, 1.0, 25)):
-        policy = sweep.solve(float(trade_off))
+        policy = curve.at(float(trade_off)).policy
         check_lottery(policy)
         check_certificate(policy)
 

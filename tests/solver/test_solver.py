@@ -12,8 +12,8 @@ from hypothesis import given, settings
 import excalibr
 from excalibr.errors import GapWarning
 from excalibr.problem import Limits, Problem
-from excalibr.solver import solve
-from tests.checks import check_against_the_lp, check_agreement, check_certificate, check_lottery
+from excalibr.solver import Curve, gap_warning, solve
+from tests.checks import as_kl, check_against_the_lp, check_agreement, check_certificate, check_lottery
 from tests.problems import movie_like_problem
 from tests.strategies import large_problems, small_problems
 
@@ -94,10 +94,31 @@ def test_solving_twice_gives_the_same_bits() -> None:
 @pytest.mark.parametrize(("r", "max_sorts"), [(2, 1), (2, 2), (2, 3), (20, 1), (20, 2), (20, 5), (20, 10), (20, 30)])
 def test_a_solve_that_is_cut_short_says_what_it_proved(r: int, max_sorts: int) -> None:
     problem = movie_like_problem(np.random.default_rng(2), 150, 50, r, 1, 0.5)
-    with pytest.warns(GapWarning, match="max_sorts was reached"):
-        policy = solve(problem, Limits(tolerance=1e-12, max_sorts=max_sorts))
+    limits = Limits(tolerance=1e-12, max_sorts=max_sorts)
+    policy = solve(problem, limits)
+    assert "max_sorts was reached" in str(gap_warning(policy, limits))
     check_lottery(policy)
     check_agreement(policy)
     assert policy.gap > 0
     assert policy.objective <= solve(problem).bound + 1e-12
     assert policy.bound >= solve(problem).objective - 1e-12
+
+
+def test_a_call_that_is_cut_short_warns() -> None:
+    problem = movie_like_problem(np.random.default_rng(2), 150, 50, 20, 1, 0.5)
+    rows = problem.memberships.dense()
+    with pytest.warns(GapWarning, match="max_sorts was reached"):
+        excalibr.calibrate(problem.scores, rows, problem.target, k=50, max_sorts=2)
+
+
+@pytest.mark.parametrize("max_sorts", [2, 3, 7, 20])
+@pytest.mark.parametrize("r", [2, 20])
+@pytest.mark.parametrize("divergence", ["l1", "kl"])
+def test_no_more_sorts_are_made_than_allowed(r: int, max_sorts: int, divergence: str) -> None:
+    problem = movie_like_problem(np.random.default_rng(6), 150, 50, r, 1, 0.5)
+    problem = problem if divergence == "l1" else as_kl(problem)
+    limits = Limits(tolerance=1e-12, max_sorts=max_sorts)
+    curve = Curve(problem, limits)
+    for policy in (solve(problem, limits), curve.at(0.3).policy, curve.at(0.5).policy):
+        assert policy.info is not None
+        assert policy.info.sorts <= max_sorts

@@ -150,11 +150,7 @@ def _solved_by_the_kernel(
     def work(first: int, last: int) -> Result:
         return finish(_lotteries_of_range(batch, kernel.solve_range(questions, first, last), first))
 
-    try:
-        yield from over_ranges(work, batch.users, threads, advance)
-    except BaseException:
-        questions.cancel()
-        raise
+    yield from over_ranges(work, batch.users, threads, advance, questions.cancel)
 
 
 def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lotteries:
