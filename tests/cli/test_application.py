@@ -17,7 +17,7 @@ def test_the_version_is_the_packages() -> None:
     assert (result.exit_code, result.stdout) == (0, f"excalibr {excalibr.__version__}\n")
 
 
-@pytest.mark.parametrize("command", ["", "demo", "rerank", "warmup", "data", "data get", "data show", "experiment"])
+@pytest.mark.parametrize("command", ["", "demo", "rerank", "data", "data get", "data show", "experiment"])
 def test_every_help_text_has_an_example(command: str) -> None:
     result = CliRunner().invoke(application, [*command.split(), "--help"])
     assert result.exit_code == 0
@@ -26,7 +26,7 @@ def test_every_help_text_has_an_example(command: str) -> None:
 
 def test_the_help_lists_every_command() -> None:
     listed = CliRunner().invoke(application, ["--help"]).stdout
-    assert all(name in listed for name in ("demo", "rerank", "warmup", "data", "experiment"))
+    assert all(name in listed for name in ("demo", "rerank", "data", "experiment"))
 
 
 def test_an_error_of_ours_is_one_line_and_exit_code_two(
