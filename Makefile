@@ -5,12 +5,16 @@
 #   make test                 the tests and the examples in the documentation
 #   make check                what CI does: format, lint, types, import contracts, then `make test`
 #   make sanitize             the kernel's tests and some fuzzing with bounds, memory and undefined behaviour checked
-#   make fuzz DURATION=60     mixed problems against a literal LP, for so many seconds, with a fresh seed (or SEED=7)
+#   make fuzz DURATION=60     questions with every option at every scale, each checked, for so many seconds, with a fresh
+#                             seed (or SEED=7); PROBLEMS=1000000 for so many instead, PROFILE=small, scales, large, paper
+#   make kills                stop `excalibr rerank` at 30 random moments and go on with --resume (or SEED=7)
 #   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)
 #   make bench                every peer on the same problems, as ratios measured in one run, into docs/benchmarks.md:
 #                             quick, or all with FULL=1 (an hour), on real films with DATA=a MovieLens folder
 #   make bench-repeat         the headline of the last `make bench` ten times again (FULL=1: of the full one)
 #   make bench-compare OLD=x  what got slower since the results in a JSON file, by more than noise
+#   make bench-against        an older commit (COMMIT=x) beside this tree, in environments of their own, on the same
+#                             streams of problems: what the targets ask, into docs/benchmarks.md (QUICK=1, DATA=)
 #   make profile              where compiled code spends its time, function by function (needs Linux's perf)
 #   make format               rewrite the sources in the house format
 #   make clean                remove caches, builds and the demo's picture; .venv stays
@@ -20,12 +24,16 @@
 PYTHON ?= python3
 EXTRAS ?=
 WORKERS ?= 2
-DURATION ?= 60
+DURATION ?= $(if $(PROBLEMS),,60)
+PROBLEMS ?=
+PROFILE ?=
 USERS ?= 200000
 SEED ?=
 FULL ?=
 DATA ?=
 OLD ?=
+COMMIT ?=
+QUICK ?=
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -49,7 +57,8 @@ CHECKED_SECONDS ?= 120
 
 installed = $(KERNEL) $(VENV)/.installed-$(1)
 
-.PHONY: help kernel demo test check sanitize fuzz bench bench-repeat bench-compare bench-batch profile format clean
+.PHONY: help kernel demo test check sanitize fuzz kills bench bench-repeat bench-compare bench-against bench-batch profile \
+	format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -74,10 +83,15 @@ sanitize: $(call installed,$(FOR_TEST))
 	@echo "Building the checked kernel in $(CHECKED) …"
 	@CXX=g++ $(PIP) install --no-build-isolation --no-deps --upgrade --target $(CHECKED)/package $(CHECKED_BUILD) .
 	@$(CHECKED_RUN) $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) tests/kernel
-	@$(CHECKED_RUN) $(BIN)/python -m tests.fuzz --seconds $(CHECKED_SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(CHECKED_RUN) $(BIN)/python -m tests.fuzz --workers $(WORKERS) --memory 0 --seconds $(CHECKED_SECONDS) \
+	    $(if $(SEED),--seed $(SEED))
 
 fuzz: $(call installed,$(FOR_TEST))
-	@$(BIN)/python -m tests.fuzz --seconds $(DURATION) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.fuzz --workers $(WORKERS) $(if $(PROBLEMS),--problems $(PROBLEMS)) \
+	    $(if $(DURATION),--seconds $(DURATION)) $(if $(SEED),--seed $(SEED)) $(if $(PROFILE),--profile $(PROFILE))
+
+kills: $(call installed,$(FOR_TEST))
+	@$(BIN)/python -m tests.kills $(if $(SEED),--seed $(SEED))
 
 bench: $(call installed,$(FOR_BENCH))
 	@$(BIN)/python -m benchmarks run $(if $(FULL),--full) $(if $(DATA),--data $(DATA))
@@ -87,6 +101,9 @@ bench-repeat: $(call installed,$(FOR_BENCH))
 
 bench-compare: $(call installed,$(FOR_BENCH))
 	@$(BIN)/python -m benchmarks compare $(OLD)
+
+bench-against: $(call installed,$(FOR_BENCH))
+	@$(BIN)/python -m benchmarks against $(COMMIT) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA))
 
 bench-batch: $(call installed,cli$(comma)data)
 	@$(BIN)/python -m benchmarks.batch --users $(USERS)

@@ -1,25 +1,36 @@
-"""The command ``python -m benchmarks``: run, page, repeat, renew, compare, profile; behind ``make bench`` and more."""
+"""The command ``python -m benchmarks``: run, against, stream, page, repeat, compare, profile; behind ``make bench``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
+from typing import Any, TypeVar
 
+from benchmarks import against
+from benchmarks.against_page import block, write_block
 from benchmarks.comparing import report
+from benchmarks.families import families, slug
 from benchmarks.page import write_page
 from benchmarks.plan import FULL, QUICK, Scale
 from benchmarks.profiling import profile
 from benchmarks.results import Results
 from benchmarks.run import headline_ratios, only_headline, renew_headline, repeat, run
-from benchmarks.sections import asked as asked_section
 from benchmarks.sections import repeats as repeats_section
+from benchmarks.sections import targets as targets_section
+from benchmarks.sides import Side, built, present
+from benchmarks.streams import measure_streams, store, stored, told
+from benchmarks.workers.problems_file import write_binary
 
 STORE = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+
+Kind = TypeVar("Kind", bound=Any)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -35,7 +46,36 @@ def _run(asked: argparse.Namespace) -> None:
         path.replace(path.with_suffix(".before.json"))
     results.save(path)
     write_page(results, asked.page)
-    print(asked_section(results))
+    print(targets_section(results))
+
+
+def _against(asked: argparse.Namespace) -> None:
+    progress = _progress()
+    extent = _changed(against.QUICK if asked.quick else against.FULL, asked, problems="problems", rounds="rounds")
+    with ExitStack() as stack:
+        old = Side(asked.commit, asked.old_python) if asked.old_python else None
+        old = old or stack.enter_context(built(asked.commit, progress))
+        new = present() if asked.in_place else None
+        new = new or stack.enter_context(built(None, progress))
+        found = against.compare_sides(new, old, extent, asked.data, progress, asked.families)
+    found.save(asked.json or STORE / f"against-{asked.commit}-{extent.mode}.json")
+    write_block(found, asked.page)
+    print(block(found))
+
+
+def _stream(asked: argparse.Namespace) -> None:
+    progress = _progress()
+    side = Side(asked.python, asked.python) if asked.python else present()
+    made = families(asked.problems, asked.data, asked.families)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = asked.save or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        store(made, folder / "problems.npz")
+        if asked.save:
+            for family in made:
+                write_binary(folder / f"{slug(family.name)}.bin", stored(family))
+        found = measure_streams([side], made, folder / "problems.npz", asked.rounds, progress)
+    print(told(found, side.name))
 
 
 def _headline(asked: argparse.Namespace) -> None:
@@ -61,7 +101,7 @@ def _renew(asked: argparse.Namespace) -> None:
     results = renew_headline(Results.load(asked.results), asked.rounds, _progress())
     results.save(asked.results)
     write_page(results, asked.page)
-    print(asked_section(results))
+    print(targets_section(results))
 
 
 def _compare(asked: argparse.Namespace) -> None:
@@ -77,14 +117,14 @@ def _profile(asked: argparse.Namespace) -> None:
 
 def _scale(asked: argparse.Namespace) -> Scale:
     """Quick or full, with what was asked to be otherwise."""
-    scale = FULL if asked.full else QUICK
-    changed = {
-        "headline": asked.problems,
-        "rounds": asked.rounds,
-        "headline_rounds": asked.rounds,
-        "highs": asked.highs,
-    }
-    return replace(scale, **{name: value for name, value in changed.items() if value is not None})
+    names = {"headline": "problems", "rounds": "rounds", "headline_rounds": "rounds", "highs": "highs"}
+    return _changed(FULL if asked.full else QUICK, asked, **names)
+
+
+def _changed(kind: Kind, asked: argparse.Namespace, **names: str) -> Kind:
+    """The same with those fields changed whose options were given."""
+    given = {field: getattr(asked, option) for field, option in names.items()}
+    return replace(kind, **{field: value for field, value in given.items() if value is not None})
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -105,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
             measuring.add_argument("--row", help="one row only, such as '150, 100, 20'")
         measuring.set_defaults(command=command)
         _with_page(measuring)
+    _add_versions(commands)
     again = commands.add_parser("page", help="write the page from the results of an earlier run")
     again.add_argument("results", type=Path)
     again.set_defaults(command=_page)
@@ -131,6 +172,27 @@ def _parser() -> argparse.ArgumentParser:
     for each in (again, repeating, renewing):
         _with_page(each)
     return parser
+
+
+def _add_versions(commands: Any) -> None:
+    """The commands that measure versions of the library on streams."""
+    comparing = commands.add_parser("against", help="an older commit beside this tree, on the same streams")
+    comparing.add_argument("commit", help="what git knows it by; it is installed in an environment of its own")
+    comparing.add_argument("--quick", action="store_true", help="in about two minutes, without the installations")
+    comparing.add_argument("--old-python", help="a Python in whose environment the commit is installed already")
+    comparing.add_argument("--in-place", action="store_true", help="this tree as this Python finds it, not installed")
+    comparing.add_argument("--json", type=Path, help="where the results go (benchmarks/results)")
+    comparing.set_defaults(command=_against)
+    _with_page(comparing)
+    streaming = commands.add_parser("stream", help="one version alone, family by family")
+    streaming.add_argument("--python", help="a Python in whose environment the version is installed; else this one")
+    streaming.add_argument("--save", type=Path, help="a folder to keep the problems in, for other programs too")
+    streaming.set_defaults(command=_stream)
+    for each, problems, rounds in ((comparing, None, None), (streaming, 300, 3)):
+        each.add_argument("--data", type=Path, help="a MovieLens folder or zip; generated films without one")
+        each.add_argument("--families", nargs="+", default=(), help="those whose names hold one of these words")
+        each.add_argument("--problems", type=int, default=problems, help="problems of a family")
+        each.add_argument("--rounds", type=int, default=rounds, help="how often each is solved, in fresh processes")
 
 
 def _with_page(parser: argparse.ArgumentParser) -> None:

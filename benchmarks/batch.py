@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from excalibr import solver
 from excalibr.batch import Batch, solve_users
 from excalibr.settings import Settings
 
+ROOT = Path(__file__).parent.parent
 SEED = 2024
 CANDIDATES, SLOTS, CATEGORIES, ITEMS, HISTORY = 150, 100, 20, 20_000, 60
 PART = 2_000
@@ -38,7 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--folder", type=Path, help="where the tables go; a temporary folder when left out")
     asked = parser.parse_args(arguments)
-    solver.prepare()
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         (one, kernel), (two, _) = (kernel_seconds(asked.kernel_users, threads) for threads in (1, 2))
         kernel *= 1e3 / asked.kernel_users
@@ -119,8 +118,13 @@ def make_tables(folder: Path, users: int) -> None:
 
 def measured_run(folder: Path, threads: int = 2) -> dict[str, float]:
     """Wall seconds, processor seconds, those of them in the kernel, and peak bytes of one run of the command."""
-    arguments = ["rerank", str(folder / "candidates.parquet"), "--items", str(folder / "items.parquet")]
-    arguments += ["--history", str(folder / "history.parquet"), "--category", "genres", "--separator", "|"]
+    arguments = [
+        "rerank",
+        str(folder.resolve() / "candidates.parquet"),
+        "--items",
+        str(folder.resolve() / "items.parquet"),
+    ]
+    arguments += ["--history", str(folder.resolve() / "history.parquet"), "--category", "genres", "--separator", "|"]
     arguments += [
         "-k",
         str(SLOTS),
@@ -129,10 +133,11 @@ def measured_run(folder: Path, threads: int = 2) -> dict[str, float]:
         "--threads",
         str(threads),
         "-o",
-        str(folder / "slates.parquet"),
+        str(folder.resolve() / "slates.parquet"),
     ]
     started = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", _child(arguments)], check=True, capture_output=True, text=True)
+    command = [sys.executable, "-c", _child(arguments)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
     seconds = time.perf_counter() - started
     return {"seconds": seconds, **json.loads(done.stdout.splitlines()[-1])}
 
@@ -143,25 +148,16 @@ def _child(arguments: list[str]) -> str:
 
 
 CHILD = """
-import json, threading, time
-from pathlib import Path
+import json, time
+import excalibr
+from benchmarks.workers.clocks import entries_clocked
+from benchmarks.workers.first_answer import peak
 from excalibr.cli.application import application
-from excalibr.solver import many
 
-kernel, spent, lock = many.solve_range, [0.0], threading.Lock()
-
-def clocked(*arguments):
-    started = time.thread_time()
-    try:
-        return kernel(*arguments)
-    finally:
-        with lock:
-            spent[0] += time.thread_time() - started
-
-many.solve_range = clocked
-application(ARGUMENTS, standalone_mode=False)
-peak = next(line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-print(json.dumps({"processor": time.process_time(), "kernel": spent[0], "peak": 1024 * int(peak)}))
+excalibr.calibrate_batch([0.5, 0.4], [0, 2], [[1.0], [1.0]], [1.0], k=1, threads=1)  # so that all modules are loaded
+with entries_clocked() as kernel:
+    application(ARGUMENTS, standalone_mode=False)
+print(json.dumps({"processor": time.process_time(), "kernel": kernel(), "peak": 1024**2 * peak()}))
 """
 
 

@@ -58,6 +58,8 @@ def drift(old: Results, new: Results) -> float:
 
 def report(old: Results, new: Results) -> str:
     """The changes in words."""
+    if old.protocol != new.protocol:
+        return f"Nothing compares: the old run measured {old.protocol}, the new one {new.protocol}."
     compared = changes(old, new)
     real = [change for change in compared if change.is_real]
     lines = [f"Peers took {drift(old, new):.2f} times as long as before; ratios below are beyond that."]

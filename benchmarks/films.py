@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ SIZES = (150, 1000)
 
 
 def film_sets(folder: Path, users: int) -> list[ProblemSet]:
-    """For each attribute and size one set: so many test users, each at every trade-off.
+    """For each attribute and size one set: so many test users, the trade-offs in turn.
 
     The targets are the users' histories; candidates are the best scores outside them.
     """
@@ -40,8 +41,9 @@ def film_sets(folder: Path, users: int) -> list[ProblemSet]:
         for n in SIZES:
             instances = tuple(
                 Instance(np.asarray(scores[:n], dtype=np.float64), rows[best[:n]], target, SLOTS, trade_off)
-                for best, scores, target in zip(top.items, top.scores, wanted, strict=True)
-                for trade_off in TRADE_OFFS
+                for best, scores, target, trade_off in zip(
+                    top.items, top.scores, wanted, cycle(TRADE_OFFS), strict=False
+                )
             )
             made.append(ProblemSet(f"{attribute.name}, n={n}", f"{loaded.name} through EASE", instances))
     return made

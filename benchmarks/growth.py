@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from benchmarks.kernels import inspect
 from benchmarks.measuring import quietly
 from benchmarks.peers import PEERS
 from benchmarks.plan import Scale
-from benchmarks.problems import Instance, ProblemSet, film_like, uniform
+from benchmarks.problems import ProblemSet, film_like, uniform
 from benchmarks.results import GrowthPoint, Memory, Start, Throughput
 
 __all__ = ["growth", "memory", "starts", "throughput"]
@@ -28,7 +27,7 @@ CANDIDATES = (100, 200, 500, 1000, 2000, 5000, 10_000)
 SLOTS = (5, 10, 20, 50, 100, 200, 500)
 CATEGORIES = (2, 5, 10, 20, 50, 100, 200, 400)
 WEIGHTS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-CALLS = 3
+ROUNDS = 3
 
 FIRST_ANSWER = """
 import numpy, excalibr
@@ -62,25 +61,21 @@ def _axes(scale: Scale) -> Iterator[tuple[str, float, ProblemSet]]:
 
 
 def _point(axis: str, value: float, problems: ProblemSet) -> GrowthPoint:
-    seconds = [_median_seconds(instance) for instance in problems.instances]
+    """The stream of a size's problems some times over; the first time warms up."""
+    call = PEERS["excalibr"].call
+    rounds = [[call(instance).seconds for instance in problems.instances] for _ in range(1 + ROUNDS)]
+    seconds = np.median(rounds[1:], axis=0).tolist()
     return GrowthPoint(axis, value, seconds, [inspect(instance).sorts for instance in problems.instances])
 
 
-def _median_seconds(instance: Instance) -> float:
-    call = PEERS["excalibr"].call
-    call(instance)
-    return float(np.median([call(instance).seconds for _ in range(CALLS)]))
-
-
 def starts(scale: Scale) -> list[Start]:
-    """Seconds until a fresh process has done something: nothing, the import, an answer from the cache, one compiled."""
+    """Seconds until a fresh process has done something: nothing, the import, an answer."""
     programs = {
         "Python itself": "pass",
         "import excalibr": "import excalibr",
-        "first answer, kernel from the cache": FIRST_ANSWER,
+        "first answer": FIRST_ANSWER,
     }
     measured = [Start(what, [_process(code) for _ in range(scale.processes)]) for what, code in programs.items()]
-    measured.append(Start("first answer, kernel compiled", [_cold_process() for _ in range(scale.cold_processes)]))
     return [each for each in measured if each.seconds]
 
 
@@ -116,7 +111,7 @@ def batch_arrays(users: int) -> tuple[Any, Any, Any, Any]:
 
     A hundred different users, again and again: making more would take longer than calibrating them.
     """
-    different = film_like("", 150, 100, 18, 3, min(users, 100)).instances[::3]
+    different = film_like("", 150, 100, 18, 3, min(users, 100)).instances
     chosen = [different[user % len(different)] for user in range(users)]
     scores = np.concatenate([each.scores for each in chosen])
     rows = np.concatenate([each.categories for each in chosen])
@@ -129,20 +124,15 @@ def _peak(users: int) -> float:
     return float(_run(code).splitlines()[-1]) / 1024
 
 
-def _cold_process() -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        return _process(FIRST_ANSWER, {"NUMBA_CACHE_DIR": folder})
-
-
-def _process(code: str, environment: dict[str, str] | None = None) -> float:
+def _process(code: str) -> float:
     started = perf_counter()
-    _run(code, environment)
+    _run(code)
     return perf_counter() - started
 
 
-def _run(code: str, environment: dict[str, str] | None = None) -> str:
+def _run(code: str) -> str:
     root = Path(__file__).parent.parent
     paths = os.pathsep.join([str(root), *(path for path in sys.path if path)])
-    inherited = os.environ | {"PYTHONPATH": paths} | (environment or {})
+    inherited = os.environ | {"PYTHONPATH": paths}
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=inherited)
     return done.stdout

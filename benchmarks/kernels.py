@@ -2,64 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import numpy as np
 
+import excalibr
 from benchmarks.problems import Instance
 from benchmarks.results import Solve
-from excalibr.problem import Limits
-from excalibr.solver import engines
 
-__all__ = ["ENGINES", "inspect"]
-
-ENGINES = {
-    "close_plain": "simplex",
-    "close_program": "simplex",
-    "solve_program": "proximal",
-    "close_curved_program": "interior point",
-}
-"""The kernel's doors, as :mod:`excalibr.solver.engines` calls them, and what stands behind each."""
+__all__ = ["inspect"]
 
 
 def inspect(instance: Instance) -> Solve:
-    """Solve once more, and watch."""
-    problem = instance.problem()
-    with _watched() as used:
-        found = engines.answer_plain(problem, Limits())
-    n, r = np.shape(instance.categories)
-    return Solve(
-        n=n,
+    """Solve once more, and ask the policy."""
+    policy = excalibr.calibrate(
+        instance.scores,
+        instance.categories,
+        instance.target,
         k=instance.k,
-        r=r,
         trade_off=instance.trade_off,
-        sorts=int(found.sorts),
-        engine=", then ".join(used),
-        rankings=len(found.weights),
-        gap=float(found.gap),
+        position_weights=instance.position_weights,
+    )
+    problem, info = policy.problem, policy.info
+    assert info is not None
+    return Solve(
+        n=problem.n,
+        k=problem.k,
+        r=problem.r,
+        trade_off=problem.trade_off,
+        sorts=info.sorts,
+        engine=info.engine,
+        rankings=len(policy.weights),
+        gap=float(policy.gap),
         scale=max(1.0, float(np.ptp(problem.gains))),
     )
-
-
-@contextmanager
-def _watched() -> Iterator[list[str]]:
-    """The engines that are called meanwhile, in order."""
-    used: list[str] = []
-    doors = {name: getattr(engines, name) for name in ENGINES if hasattr(engines, name)}
-    for name, door in doors.items():
-        setattr(engines, name, _noting(used, ENGINES[name], door))
-    try:
-        yield used
-    finally:
-        for name, door in doors.items():
-            setattr(engines, name, door)
-
-
-def _noting(used: list[str], engine: str, door: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*arguments: Any) -> Any:
-        used.append(engine)
-        return door(*arguments)
-
-    return call

@@ -10,7 +10,7 @@ from pathlib import Path
 
 __all__ = ["machine", "versions"]
 
-PACKAGES = ("excalibr", "numpy", "scipy", "numba", "cvxpy", "ortools", "pyscipopt")
+PACKAGES = ("excalibr", "numpy", "scipy", "cvxpy", "ortools", "pyscipopt")
 
 
 def machine() -> dict[str, str]:

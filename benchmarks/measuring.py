@@ -1,34 +1,39 @@
-"""Timing in interleaved rounds: all sets, problems and methods in every round, so that a machine's drift cancels.
+"""Timing in interleaved rounds of streams: all sets and methods in every round, so that a machine's drift cancels.
 
-A slow call is made once in its turn. A quick one is made over and over for some milliseconds and the median counts; its
-first call, which finds the caches full of what other methods left there, is kept apart.
+A method solves the problems of a set one after another, each once a round, as a service or a batch meets them: a
+problem that is repeated is learnt by heart by the processor. The next method then has the same problems.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import thread_time
 
-import numpy as np
 import threadpoolctl
 
 from benchmarks.kernels import inspect
 from benchmarks.peers import PEERS, Measured, Peer, available, restart
 from benchmarks.problems import Instance, ProblemSet, uniform
 from benchmarks.results import SetResult
+from benchmarks.sides import on_one_core
+from benchmarks.workers.clocks import interruptions
 from excalibr.errors import ExcalibrWarning
-from excalibr.solver import prepare
 
 __all__ = ["Order", "measure", "quietly"]
 
 QUICK = 0.02
-BURST = 0.015
-FEWEST, MOST = 5, 50
-"""A call that takes no longer than the first is repeated for so many seconds, between five and fifty times."""
+"""Seconds up to which a call is over before the system is likely to take the core away."""
+
+RUN, LEAD = 25, 5
+"""Problems that a method solves in a row, and those of the stream before them that it solves first, without a clock: it
+should not be timed with caches full of what another method left there."""
+
+TRIES = 5
+"""How often a quick call is made for one that was not interrupted."""
 
 Progress = Callable[[str], None]
 
@@ -52,7 +57,7 @@ def measure(orders: Sequence[Order], rounds: int, progress: Progress = lambda te
     """Measure every order, round by round."""
     peers = [available(list(order.methods)) for order in orders]
     kept = [_Kept(order, chosen) for order, chosen in zip(orders, peers, strict=True)]
-    with quietly(), _on_one_core():
+    with quietly(), on_one_core():
         for turn in range(rounds):
             restart()
             _warm_up({peer.name for chosen in peers for peer in chosen})
@@ -76,20 +81,6 @@ def quietly() -> Iterator[None]:
                 gc.enable()
 
 
-@contextmanager
-def _on_one_core() -> Iterator[None]:
-    """All on the same core, peers in processes of their own too: cores of a shared machine have moods of their own."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(before)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
 class _Kept:
     """The measurements of one order as they come in."""
 
@@ -97,18 +88,20 @@ class _Kept:
         self.order, self.peers = order, peers
         count = len(order.problems.instances)
         self.seconds: dict[str, list[list[float]]] = {peer.name: [[] for _ in range(count)] for peer in peers}
-        self.first: dict[str, list[list[float]]] = {peer.name: [[] for _ in range(count)] for peer in peers}
         self.objectives: dict[str, list[float]] = {peer.name: [float("nan")] * count for peer in peers}
 
     def measure(self, turn: int) -> None:
-        for place, given in enumerate(self.order.problems.instances):
-            instance = given.copied()
+        """A round, run by run."""
+        instances = self.order.problems.instances
+        for first in range(0, len(instances), RUN):
+            run = [given.copied() for given in instances[first : first + RUN]]
+            lead = [instances[place].copied() for place in range(first - min(LEAD, len(instances)), first)]
             for peer in self.peers:
                 if self.order.in_round(peer, turn):
-                    first, seconds = _timed(peer, instance)
-                    self.seconds[peer.name][place].append(seconds)
-                    self.first[peer.name][place].append(first.seconds)
-                    self.objectives[peer.name][place] = first.objective
+                    _lead_in(peer, lead)
+                    for place, measured in enumerate(_stream(peer, run), first):
+                        self.seconds[peer.name][place].append(measured.seconds)
+                        self.objectives[peer.name][place] = measured.objective
             gc.collect(1)
         gc.collect()
 
@@ -116,23 +109,36 @@ class _Kept:
         problems = self.order.problems
         with quietly():
             solves = [inspect(instance) for instance in problems.instances]
-        measured = (self.seconds, self.objectives, self.first)
-        return SetResult(problems.name, self.order.kind, problems.origin, solves, *measured)
+        return SetResult(problems.name, self.order.kind, problems.origin, solves, self.seconds, self.objectives)
 
 
-def _timed(peer: Peer, instance: Instance) -> tuple[Measured, float]:
-    """The first call, and the seconds that count."""
-    first = peer.measured(instance)
-    if first.seconds > QUICK:
-        return first, first.seconds
-    calls = min(max(int(BURST / first.seconds), FEWEST), MOST)
-    return first, float(np.median([peer.measured(instance).seconds for _ in range(calls)]))
+def _lead_in(peer: Peer, lead: Sequence[Instance]) -> None:
+    for instance in lead:
+        if peer.measured(instance).seconds > QUICK:
+            return  # so long that what the caches hold at first does not matter
+
+
+def _stream(peer: Peer, run: Sequence[Instance]) -> list[Measured]:
+    """Every problem once; a quick call in which the system took the core away once more, after the others."""
+    found: dict[int, Measured] = {}
+    waiting = list(range(len(run)))
+    for _ in range(TRIES):
+        disturbed = []
+        for place in waiting:
+            before, used = interruptions(), thread_time()
+            measured = peer.measured(run[place])
+            done = interruptions() == before or thread_time() - used > QUICK
+            if done or place not in found or measured.seconds < found[place].seconds:
+                found[place] = measured
+            if not done:
+                disturbed.append(place)
+        waiting = disturbed
+    return [found[place] for place in range(len(run))]
 
 
 def _warm_up(names: set[str]) -> None:
-    """Compile, load and start whatever the methods need before anything is timed."""
+    """Load and start whatever the methods need before anything is timed."""
     small = [*uniform(30, 5, 25, 2, 1).instances, *uniform(30, 5, 2, 1, 1).instances]
-    prepare()  # every door of the kernel: one that is loaded in the middle of a round would be timed with it
     for name in sorted(names):
         for instance in small:
             PEERS[name].measured(instance)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.films import film_sets
 from benchmarks.measuring import Order
-from benchmarks.problems import LARGE, TRADE_OFFS, ProblemSet, adversarial, film_like, uniform
+from benchmarks.problems import CORNERS, LARGE, ProblemSet, adversarial, generated_films, uniform
 
 __all__ = ["FULL", "LARGER", "QUICK", "ROWS", "SMALLER", "Row", "Scale", "headline", "others"]
 
@@ -64,9 +64,9 @@ PEERS_OF_FILMS = (
 class Scale:
     """How much of everything: problems a set, rounds, sizes.
 
-    ``headline``, ``highs``, ``peers``, ``corners`` and ``growth`` count problems, ``films`` and ``kernel`` users, each
-    of whom is three problems; ``slow_rounds`` are the rounds of methods that take long, ``headline_rounds`` those of
-    the promised rows against the paper's stack.
+    ``headline``, ``highs``, ``peers``, ``films``, ``kernel``, ``corners`` and ``growth`` count problems, those of films
+    one a user; ``slow_rounds`` are the rounds of methods that take long, ``headline_rounds`` those of the promised rows
+    against the paper's stack.
     """
 
     mode: str
@@ -84,7 +84,6 @@ class Scale:
     growth: int
     largest_r: int
     processes: int
-    cold_processes: int
     batch_users: int
     memory_users: tuple[int, ...]
 
@@ -94,18 +93,17 @@ QUICK = Scale(
     rounds=2,
     slow_rounds=1,
     headline_rounds=3,
-    headline=9,
+    headline=10,
     highs=0,
-    peers=3,
+    peers=5,
     peer_sets=1,
-    films=2,
+    films=5,
     film_peer_sets=1,
-    kernel=25,
+    kernel=75,
     corners=1,
-    growth=3,
+    growth=5,
     largest_r=100,
     processes=2,
-    cold_processes=0,
     batch_users=1000,
     memory_users=(500, 2000),
 )
@@ -117,16 +115,15 @@ FULL = Scale(
     headline_rounds=6,
     headline=150,
     highs=30,
-    peers=12,
+    peers=15,
     peer_sets=3,
-    films=8,
+    films=25,
     film_peer_sets=3,
-    kernel=200,
-    corners=9,
-    growth=9,
+    kernel=600,
+    corners=10,
+    growth=10,
     largest_r=400,
     processes=5,
-    cold_processes=2,
     batch_users=5000,
     memory_users=(1000, 10_000, 50_000),
 )
@@ -145,17 +142,7 @@ def others(scale: Scale, data: Path | None) -> list[Order]:
 
 
 def _row_order(row: Row, count: int) -> Order:
-    return Order("asked", uniform(row.n, row.k, row.r, row.per_item, int(row.more * count)), (row.peer, "excalibr"))
-
-
-def generated_films(users: int) -> list[ProblemSet]:
-    """In place of real ones: the same attributes, sizes and names."""
-    return [
-        film_like("genre, n=150", 150, 100, 18, 3, users),
-        film_like("genre, n=1000", 1000, 100, 18, 3, users),
-        film_like("decade, n=150", 150, 100, 9, 1, users),
-        film_like("popularity, n=150", 150, 100, 2, 1, users),
-    ]
+    return Order("target", uniform(row.n, row.k, row.r, row.per_item, int(row.more * count)), (row.peer, "excalibr"))
 
 
 def _size_orders(scale: Scale) -> list[Order]:
@@ -175,9 +162,10 @@ def _film_orders(scale: Scale, films: Sequence[ProblemSet]) -> list[Order]:
     """Few users with the peers, where these are quick enough; many with the kernel alone."""
     slow = dict.fromkeys(SLOW, scale.slow_rounds)
     small = [each for each in films if each.name.endswith("n=150")][: scale.film_peer_sets]
-    some = scale.films * len(TRADE_OFFS)
     with_peers = [
-        Order("films", ProblemSet(each.name, each.origin, each.instances[:some]), PEERS_OF_FILMS, slow_rounds=slow)
+        Order(
+            "films", ProblemSet(each.name, each.origin, each.instances[: scale.films]), PEERS_OF_FILMS, slow_rounds=slow
+        )
         for each in small
     ]
     return [*with_peers, *(Order("kernel", each, ("excalibr", "kernel")) for each in films)]
@@ -187,5 +175,7 @@ def _corners(scale: Scale) -> list[Order]:
     ours = ("excalibr", "kernel")
     return [
         Order("corners", each, ours if each.name in LARGE else ("highs-ds", *ours), slow_rounds={"highs-ds": 1})
-        for each in adversarial(scale.corners, large=scale.largest_r >= 400)
+        for each in adversarial(
+            scale.corners, [name for name in CORNERS if scale.largest_r >= 400 or name not in LARGE]
+        )
     ]

@@ -49,7 +49,7 @@ def _plain_logarithms(axis: Any, *, coarse: bool = False) -> None:
 
 
 def _ratios(results: Results) -> Any:
-    """Each promised row: the ratio with its interval, and what was asked."""
+    """Each promised row: the ratio with its interval, and what was to be reached."""
     found = headline_ratios(results)
     rows = [row for row in ROWS if row.name in found][::-1]
     if not rows:
@@ -63,7 +63,7 @@ def _ratios(results: Results) -> Any:
         [each.value for each in values], places, xerr=spans, fmt="o", color=BLUE, capsize=4, label="measured, 95 %"
     )
     axes.plot(
-        [row.promised for row in rows], places, "|", color=ORANGE, markersize=18, markeredgewidth=2.5, label="asked"
+        [row.promised for row in rows], places, "|", color=ORANGE, markersize=18, markeredgewidth=2.5, label="target"
     )
     _plain_logarithms(axes.xaxis)
     axes.set_yticks(places, [f"{row.name}  ({'GLOP' if row.peer == 'glop' else 'HiGHS'})" for row in rows])

@@ -1,24 +1,40 @@
 """What is measured: problems as a user has them, in named sets, each made from a seed.
 
-``uniform`` sets have uniform scores and a Dirichlet target; ``film_like`` ones a few common genres, tastes and
-histories, as MovieLens has; ``adversarial`` ones are corners by name. Real ones are in :mod:`benchmarks.films`.
+``uniform`` sets have uniform scores and a Dirichlet target, ``skewed`` ones gamma scores and targets with tiny shares,
+``film_like`` ones a few common genres, tastes and histories, as MovieLens has; ``adversarial`` ones are named corners.
+No two problems of a set are the same, and the trade-offs come in turn. Real ones are in :mod:`benchmarks.films`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from excalibr import Problem
-from excalibr._types import Floats
+from excalibr._types import Floats, Integers
 
-__all__ = ["TRADE_OFFS", "Instance", "ProblemSet", "adversarial", "film_like", "uniform"]
+__all__ = [
+    "TRADE_OFFS",
+    "Instance",
+    "ProblemSet",
+    "adversarial",
+    "few_of",
+    "film_like",
+    "generated_films",
+    "skewed",
+    "uniform",
+    "zipf",
+]
 
-TRADE_OFFS = (0.1, 0.5, 0.9)
+TRADE_OFFS = (0.1, 0.3, 0.5, 0.7, 0.9)
 SEED = 20
 HISTORY = 60
+SHAPE, SCALE, MOST = 1.5, 0.1, 3
+NARROW, BROAD = 0.05, 0.5
+"""Of skewed problems: the gamma distribution of scores, the most categories of an item, and between what the Dirichlet
+distributions of targets lie: at the first most of 20 shares are below 1e-4, at the second one or none is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,52 +80,83 @@ def uniform(n: int, k: int, r: int, per_item: int, count: int, seed: int = SEED)
     for number in range(count):
         categories = _shared(random, n, r, per_item)
         target = random.dirichlet(np.ones(r))
-        made.append(Instance(random.random(n), categories, target, k, TRADE_OFFS[number % len(TRADE_OFFS)]))
+        made.append(Instance(random.random(n), categories, target, k, _in_turn(number)))
     return ProblemSet(f"{n}, {k}, {r}", "uniform scores", tuple(made))
 
 
-def film_like(name: str, n: int, k: int, r: int, most: int, users: int, seed: int = SEED) -> ProblemSet:
-    """Users with tastes: one to ``most`` of r categories an item, the first ones common; users at each trade-off."""
+def skewed(n: int, k: int, r: int, count: int, seed: int = SEED) -> ProblemSet:
+    """Gamma scores; one to three categories an item, some common; narrow and broad tastes, with tiny shares."""
     random = np.random.default_rng(seed)
-    common = 1.0 / np.arange(1, r + 1)
-    common /= common.sum()
+    common = zipf(r)
     made = []
-    for _ in range(users):
+    for number in range(count):
+        rows = few_of(random, n, common, min(MOST, r))
+        target = random.dirichlet(np.full(r, NARROW * (BROAD / NARROW) ** random.random()))
+        made.append(Instance(random.gamma(SHAPE, SCALE, n), rows, target, k, _in_turn(number)))
+    return ProblemSet(f"{n}, {k}, {r}", "gamma scores", tuple(made))
+
+
+def film_like(name: str, n: int, k: int, r: int, most: int, users: int, seed: int = SEED) -> ProblemSet:
+    """Users with tastes: one to ``most`` of r categories an item, the first ones common."""
+    random = np.random.default_rng(seed)
+    common = zipf(r)
+    made = []
+    for number in range(users):
         taste = random.dirichlet(20.0 * common) + 0.1 * common
-        target = _few(random, HISTORY, taste / taste.sum(), most).mean(axis=0)
-        rows = _few(random, n, common, most)
+        target = few_of(random, HISTORY, taste / taste.sum(), most).mean(axis=0)
+        rows = few_of(random, n, common, most)
         scores = np.sort(random.gamma(1.5, 0.1, n) + rows @ taste)[::-1].copy()
-        made += [Instance(scores, rows, target, k, trade_off) for trade_off in TRADE_OFFS]
+        made.append(Instance(scores, rows, target, k, _in_turn(number)))
     return ProblemSet(name, "film-like, generated", tuple(made))
 
 
-def adversarial(count: int, *, large: bool = True, seed: int = SEED) -> list[ProblemSet]:
-    """The named corners; without ``large`` those that a linear program solves in a second or so."""
-    random = np.random.default_rng(seed)
-    names = [name for name in CORNERS if large or name not in LARGE]
+def generated_films(users: int) -> list[ProblemSet]:
+    """In place of real ones: the same attributes, sizes and names."""
     return [
-        ProblemSet(
-            name,
-            "adversarial",
-            tuple(CORNERS[name](random, TRADE_OFFS[number % len(TRADE_OFFS)]) for number in range(count)),
-        )
-        for name in names
+        film_like("genre, n=150", 150, 100, 18, 3, users),
+        film_like("genre, n=1000", 1000, 100, 18, 3, users),
+        film_like("decade, n=150", 150, 100, 9, 1, users),
+        film_like("popularity, n=150", 150, 100, 2, 1, users),
     ]
 
 
+def adversarial(count: int, names: Sequence[str] = (), seed: int = SEED) -> list[ProblemSet]:
+    """The named corners, or all."""
+    made = []
+    for name in names or CORNERS:
+        random = np.random.default_rng((seed, *name.encode()))  # the same problems, whichever others are made
+        made.append(
+            ProblemSet(name, "adversarial", tuple(CORNERS[name](random, _in_turn(number)) for number in range(count)))
+        )
+    return made
+
+
+def _in_turn(number: int) -> float:
+    return TRADE_OFFS[number % len(TRADE_OFFS)]
+
+
+def zipf(r: int) -> Floats:
+    """How common each of r categories is: the first twice as common as the second, thrice as the third."""
+    weights = 1.0 / np.arange(1, r + 1)
+    return np.asarray(weights / weights.sum())
+
+
 def _shared(random: np.random.Generator, n: int, r: int, per_item: int) -> Floats:
-    rows = np.zeros((n, r))
-    for row in rows:
-        row[random.choice(r, per_item, replace=False)] = 1.0 / per_item
-    return rows
+    """Rows of ``per_item`` categories, all equally likely."""
+    return _rows(random.random((n, r)), np.full(n, per_item))
 
 
-def _few(random: np.random.Generator, count: int, common: Floats, most: int) -> Floats:
-    rows = np.zeros((count, len(common)))
-    for row in rows:
-        chosen = random.choice(len(common), size=random.integers(1, most + 1), replace=False, p=common)
-        row[chosen] = 1.0 / len(chosen)
-    return rows
+def few_of(random: np.random.Generator, count: int, common: Floats, most: int) -> Floats:
+    """Rows of one to ``most`` categories, drawn without replacement by how common they are (Gumbel's race)."""
+    with np.errstate(divide="ignore"):
+        races = np.log(common) + random.gumbel(size=(count, len(common)))
+    return _rows(races, random.integers(1, most + 1, count))
+
+
+def _rows(races: Floats, sizes: Integers) -> Floats:
+    """Equal shares of as many categories as each row has, those that win its race."""
+    places = np.argsort(np.argsort(-races, axis=1), axis=1)
+    return np.asarray((places < sizes[:, None]) / sizes[:, None])
 
 
 Corner = Callable[[np.random.Generator, float], Instance]

@@ -1,28 +1,25 @@
-"""Where compiled code spends its time: samples of Linux's ``perf``, by function of the kernel.
+"""Where compiled code spends its time: samples of Linux's ``perf``, by function of the extension.
 
-perf has no names for code that was compiled in memory. Numba's objects have them, with their sizes, and the process
-that runs them says where each lies; a sample belongs to the function that it falls into. Needs ``perf`` and ``nm``.
+A function that the compiler has written into its caller counts to the caller.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
 
 from benchmarks.tables import table
 
 __all__ = ["profile"]
+
+EXTENSION = "excalibr._kernel"
 
 RATE = 2000
 """Samples a second; much more than that, and taking them shows in what is measured."""
@@ -32,125 +29,104 @@ MANY = 12
 """With more categories than this a film has up to three of them, as it has of genres; else one, as of decades."""
 
 OUTSIDE = "outside the kernel: Python, numpy, memory"
+NAMELESS = "in the kernel, in functions without a name"
 
-
-class Function(NamedTuple):
-    """Compiled code in the memory of a process."""
-
-    first: int
-    size: int
-    name: str
+NO_PERF = "profiling needs Linux's 'perf', from the package linux-perf"
+NO_EXTENSION = "profiling is of the compiled extension, and this Python finds no {extension}: install the package first"
+NO_NAMES = """\
+{share:.0%} of the kernel's samples are in functions without a name: the extension was installed without its symbols.
+Build it with them to see where the time goes: pip install --editable . -C cmake.build-type=RelWithDebInfo"""
 
 
 def profile(n: int, k: int, r: int, seconds: float) -> str:
-    """A table of the kernel's functions by their part of the time, on film-like problems of one size.
-
-    Functions that are otherwise written into their callers are compiled apart here, or they would have no line.
-    """
-    for tool in ("perf", "nm"):
-        if shutil.which(tool) is None:
-            raise SystemExit(f"profiling needs {tool!r}, from the packages linux-perf and binutils")
+    """A table of the kernel's functions by their part of the time, on a stream of film-like problems of one size."""
+    library = _library()
     with tempfile.TemporaryDirectory() as folder:
         samples = Path(folder) / "samples"
-        command = [sys.executable, "-m", "benchmarks.profiling", *map(str, (n, k, r, seconds)), folder]
-        with subprocess.Popen(command, env={**os.environ, "NUMBA_CACHE_DIR": folder}, stdout=subprocess.PIPE) as worker:
+        command = [sys.executable, "-m", "benchmarks.profiling", *map(str, (n, k, r, seconds))]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as worker:
             assert worker.stdout is not None
-            told = worker.stdout.readline()
-            if not told:
+            if not worker.stdout.readline():
                 raise SystemExit("the process to be watched ended early; what it said is above")
-            functions = [Function(*fields) for fields in json.loads(told)]
             watching = ("record", f"--freq={RATE}", "--event=cpu-clock", f"--output={samples}", f"--pid={worker.pid}")
             _perf(*watching, "--", "sleep", str(seconds))
-        addresses = _perf("script", f"--input={samples}", "--fields=ip").split()
-    counted = count_samples((int(address, 16) for address in addresses), functions)
+            worker.kill()
+        script = _perf("script", f"--input={samples}", "--fields=ip,sym,dso", "--demangle")
+    counted = count_samples(script, library.name)
     total = counted.total()
     rows = [[name, f"{count / total:.1%}"] for name, count in counted.most_common() if count >= LEAST * total]
-    return f"{n}, {k}, {r}: {total:,} samples\n\n" + table(["function", "of the time"], rows)
+    told = f"{n}, {k}, {r}: {total:,} samples\n\n" + table(["function", "of the time"], rows)
+    nameless = counted[NAMELESS] / max(total - counted[OUTSIDE], 1)
+    return told if nameless < 0.5 else f"{told}\n\n{NO_NAMES.format(share=nameless)}"
 
 
-def _perf(*arguments: str) -> str:
-    done = subprocess.run(
-        ["perf", *arguments], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    return done.stdout
+def count_samples(script: str, library: str) -> Counter[str]:
+    r"""How many samples of ``perf script`` lie in each function of a library.
 
-
-def count_samples(addresses: Iterable[int], functions: Iterable[Function]) -> Counter[str]:
-    """How many addresses lie in each function."""
-    placed = sorted(functions)
-    starts = [function.first for function in placed]
+    >>> count_samples("  7f01 excalibr::pool(double*) (/x/_kernel.so)\n  7f02 memset (/x/libc.so)\n", "_kernel.so")
+    Counter({'excalibr::pool': 1, 'outside the kernel: Python, numpy, memory': 1})
+    """
     counted: Counter[str] = Counter()
-    for address in addresses:
-        place = bisect_right(starts, address) - 1
-        inside = place >= 0 and address < placed[place].first + placed[place].size
-        counted[placed[place].name if inside else OUTSIDE] += 1
+    for line in script.splitlines():
+        found = re.match(r"\s*[0-9a-f]+ (.*) \((.*)\)$", line)
+        if found is None:
+            continue
+        symbol, place = found.groups()
+        inside = Path(place).name == library
+        counted[plain_name(symbol) if inside else OUTSIDE] += 1
     return counted
 
 
 def plain_name(symbol: str) -> str:
-    """Module and function of a name as numba mangles it.
+    """A function's name without its arguments and templates.
 
-    >>> plain_name("_ZN8excalibr6solver8ordering4mendB3v83B66c8tJTIeFIjx")
-    'ordering.mend'
-    >>> plain_name("NRT_incref")
-    'NRT_incref'
+    >>> plain_name("excalibr::(anonymous namespace)::merge<true>(std::span<double>, int)")
+    'excalibr::merge'
+    >>> plain_name("[unknown]") == NAMELESS
+    True
     """
-    rest = symbol.removeprefix("_ZN")
-    parts = []
-    while found := re.match(r"\d+", rest):
-        end = found.end() + int(found.group())
-        parts.append(rest[found.end() : end])
-        rest = rest[end:]
-    return ".".join(parts[-2:]) if parts else symbol
+    if symbol.startswith("[unknown]"):
+        return NAMELESS
+    plain = symbol.replace("(anonymous namespace)::", "")
+    while (shorter := re.sub(r"<[^<>]*>", "", plain)) != plain:
+        plain = shorter
+    return re.sub(r"\+0x[0-9a-f]+$", "", plain.partition("(")[0].split(" ")[-1])
 
 
-def _work(n: int, k: int, r: int, seconds: float, folder: Path) -> None:
-    """The process that is watched: compile, print where everything lies, then solve until the time is up."""
-    import numba
+def _library() -> Path:
+    if shutil.which("perf") is None:
+        raise SystemExit(NO_PERF)
+    found = find_spec(EXTENSION)
+    if found is None or found.origin is None:
+        raise SystemExit(NO_EXTENSION.format(extension=EXTENSION))
+    return Path(found.origin)
 
-    njit = numba.njit
-    numba.njit = lambda **options: njit(**{**options, "forceinline": False})  # while the kernel's modules are read
 
+def _perf(*arguments: str) -> str:
+    done = subprocess.run(["perf", *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"perf could not do it: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _work(n: int, k: int, r: int, seconds: float) -> None:
+    """The process that is watched: solve once, say so, then solve until it is over."""
+    import excalibr
     from benchmarks.problems import film_like
-    from excalibr.problem import Limits
-    from excalibr.solver import engines, kernel, prepare
 
-    numba.njit = njit
-    prepare()
-    made = film_like("", n, k, r, most=3 if r > MANY else 1, users=40)
-    problems = [instance.problem() for instance in made.instances]
-    limits = Limits()
-    doors = (door for door in vars(kernel).values() if "_kernel" in getattr(door, "__dict__", {}))
-    print(json.dumps([function for door in doors for function in _functions(door._kernel, folder)]), flush=True)
-    end = perf_counter() + seconds + 1.0  # longer than it is watched: ending takes time of its own
+    made = film_like("", n, k, r, most=3 if r > MANY else 1, users=200).instances
+
+    def solve() -> None:
+        for one in made:
+            excalibr.calibrate(one.scores, one.categories, one.target, k=one.k, trade_off=one.trade_off)
+
+    solve()
+    print("ready", flush=True)
+    end = perf_counter() + 2.0 * seconds + 10.0  # longer than it is watched, and no longer if nobody ends it
     while perf_counter() < end:
-        for problem in problems:
-            engines.answer_plain(problem, limits)
-
-
-def _functions(dispatcher: Any, folder: Path) -> list[Function]:
-    """The functions of one door's object."""
-    (compiled,) = dispatcher.overloads.values()
-    library = compiled.library
-    path = folder / "door.o"
-    path.write_bytes(library._get_compiled_object())
-    listed = subprocess.run(["nm", "--print-size", path], check=True, stdout=subprocess.PIPE, text=True).stdout
-    rows = [line.split() for line in listed.splitlines()]
-    places = {fields[3]: (int(fields[0], 16), int(fields[1], 16)) for fields in rows if len(fields) == 4}
-    door = compiled.fndesc.llvm_func_name
-    begin = _address(library, door) - places[door][0]
-    found = []
-    for symbol, (offset, size) in places.items():
-        # here, or where an earlier door's object has the same function
-        for address in {begin + offset, _address(library, symbol)}:
-            found.append(Function(address, size, plain_name(symbol)))
-    return found
-
-
-def _address(library: Any, symbol: str) -> int:
-    return int(library.codegen._engine.get_function_address(symbol))
+        solve()
 
 
 if __name__ == "__main__":
-    n, k, r, seconds, folder = sys.argv[1:]
-    _work(int(n), int(k), int(r), float(seconds), Path(folder))
+    n, k, r, seconds = sys.argv[1:]
+    _work(int(n), int(k), int(r), float(seconds))

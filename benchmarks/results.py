@@ -13,6 +13,10 @@ from excalibr._types import Floats
 
 __all__ = ["GrowthPoint", "Memory", "Repeats", "Results", "SetResult", "Solve", "Start", "Throughput"]
 
+PROTOCOL = "streams of distinct problems"
+EARLIER_PROTOCOL = "one problem repeated"
+"""How a run measured; times of one do not compare with times of the other."""
+
 
 @dataclass(frozen=True)
 class Solve:
@@ -31,7 +35,7 @@ class Solve:
 
 @dataclass(frozen=True)
 class SetResult:
-    """A set of problems: of each method seconds (problems, rounds), objectives (problems,), seconds of first calls."""
+    """A set of problems: of each method seconds (problems, rounds), and objectives (problems,)."""
 
     name: str
     kind: str
@@ -39,7 +43,6 @@ class SetResult:
     solves: list[Solve]
     seconds: dict[str, list[list[float]]]
     objectives: dict[str, list[float]]
-    first: dict[str, list[list[float]]] = field(default_factory=dict)
 
     @property
     def strata(self) -> list[float]:
@@ -112,6 +115,7 @@ class Results:
     memory: list[Memory] = field(default_factory=list)
     repeats: list[Repeats] = field(default_factory=list)
     renewed: bool = False  # the rows against the paper's stack are of a later hour than the rest
+    protocol: str = PROTOCOL
 
     def of_kind(self, kind: str) -> list[SetResult]:
         """The sets that were measured for one section."""
@@ -127,7 +131,9 @@ class Results:
     @classmethod
     def load(cls, path: Path) -> Results:
         """Read what :meth:`save` wrote."""
-        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        stored: dict[str, Any] = {"protocol": EARLIER_PROTOCOL, **json.loads(path.read_text(encoding="utf-8"))}
+        for each in stored["sets"]:
+            each.pop("first", None)  # which the earlier protocol kept
         stored["sets"] = [
             SetResult(**{**each, "solves": [Solve(**solve) for solve in each["solves"]]}) for each in stored["sets"]
         ]

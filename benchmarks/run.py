@@ -35,10 +35,10 @@ def run(scale: Scale, data: Path | None, progress: Progress) -> Results:
     """Measure everything: half of the headline's rounds before all else, half after it."""
     started = perf_counter()
     before = scale.headline_rounds // 2
-    asked = [_round(scale.headline, progress) for _ in range(before)]
+    rows = [_round(scale.headline, progress) for _ in range(before)]
     progress("making the problems")
     sets = measure(others(scale, data), scale.rounds, progress)
-    asked += [_round(scale.headline, progress) for _ in range(scale.headline_rounds - before)]
+    rows += [_round(scale.headline, progress) for _ in range(scale.headline_rounds - before)]
     progress("growth with n, k, r and λ")
     points = growth.growth(scale)
     progress("starts, threads, memory")
@@ -47,7 +47,7 @@ def run(scale: Scale, data: Path | None, progress: Progress) -> Results:
         machine=machine(),
         versions=versions(),
         rounds=scale.rounds,
-        sets=[*_joined(asked), *sets],
+        sets=[*_joined(rows), *sets],
         growth=points,
         starts=growth.starts(scale),
         throughput=growth.throughput(scale),
@@ -58,9 +58,9 @@ def run(scale: Scale, data: Path | None, progress: Progress) -> Results:
 
 def renew_headline(results: Results, rounds: int, progress: Progress) -> Results:
     """The results with the rows against the paper's stack measured anew, on the same problems."""
-    count = max(len(each.solves) for each in results.of_kind("asked"))
-    asked = {each.name: each for each in _joined([_round(count, progress) for _ in range(rounds)])}
-    sets = [asked.get(each.name, each) if each.kind == "asked" else each for each in results.sets]
+    count = max(len(each.solves) for each in results.of_kind("target"))
+    anew = {each.name: each for each in _joined([_round(count, progress) for _ in range(rounds)])}
+    sets = [anew.get(each.name, each) if each.kind == "target" else each for each in results.sets]
     return replace(results, sets=sets, renewed=True)
 
 
@@ -73,7 +73,7 @@ def only_headline(scale: Scale, progress: Progress, row: str | None = None) -> R
 
 def headline_ratios(results: Results) -> dict[str, Estimate]:
     """By row, how many times as long as ours the promised peer takes."""
-    sets = {each.name: each for each in results.of_kind("asked")}
+    sets = {each.name: each for each in results.of_kind("target")}
     return {
         row.name: ratio_of_rounds(found.seconds[row.peer], found.seconds["excalibr"], found.strata)
         for row in ROWS
@@ -87,7 +87,7 @@ def repeat(results: Results, times: int, rounds: int, progress: Progress, row: s
     With a row only that one is measured, and the others keep the repeats that they have.
     """
     values: dict[str, list[float]] = {}
-    count = max(len(each.solves) for each in results.of_kind("asked"))
+    count = max(len(each.solves) for each in results.of_kind("target"))
     for number in range(times):
         progress(f"repeat {number + 1} of {times}")
         for name, estimate in headline_ratios(_in_a_process(count, rounds, row)).items():
@@ -104,11 +104,7 @@ def _round(problems: int, progress: Progress) -> Results:
 def _joined(rounds: list[Results]) -> list[SetResult]:
     """The sets of several runs as one, with the rounds of all."""
     return [
-        replace(
-            same[-1],
-            seconds=_side_by_side([each.seconds for each in same]),
-            first=_side_by_side([each.first for each in same]),
-        )
+        replace(same[-1], seconds=_side_by_side([each.seconds for each in same]))
         for same in zip(*(each.sets for each in rounds), strict=True)
     ]
 

@@ -20,14 +20,18 @@ __all__ = [
     "Estimate",
     "Summary",
     "change_of_means",
+    "excess",
     "exponent",
+    "mean_of",
+    "median_of",
     "ratio_of_means",
     "ratio_of_rounds",
     "ratio_of_sets",
+    "ratio_of_typical",
     "summarise",
 ]
 
-DRAWS = 2000
+DRAWS, ROUND_DRAWS = 2000, 200
 LEVEL = 0.95
 FEW = 5
 """With a stratum of fewer problems they are all resampled together: so few say nothing of how they vary."""
@@ -97,6 +101,17 @@ def ratio_of_rounds(theirs: ArrayLike, ours: ArrayLike, strata: Sequence[object]
     return Estimate(value, float(value * np.exp(-down)), float(value * np.exp(up)))
 
 
+def ratio_of_typical(theirs: ArrayLike, ours: ArrayLike, strata: Sequence[object] | None = None) -> Estimate:
+    """The ratio of means with every problem at the median of its rounds, so that one bad round does not count.
+
+    The rounds are resampled for each of the two alone: they were measured in turn, and not at once.
+    """
+    above, below = _table(theirs), _table(ours)
+    picks, _ = _resampled(len(above), 1, strata)
+    drawn = _typical_means(above, picks, seed=1) / _typical_means(below, picks, seed=2)
+    return _estimate(float(np.median(above, axis=1).mean() / np.median(below, axis=1).mean()), drawn)
+
+
 def ratio_of_sets(above: ArrayLike, below: ArrayLike, strata: Sequence[object] | None = None) -> Estimate:
     """The ratio of the means of two sets of problems that have nothing to do with one another."""
     upper, lower = _table(above), _table(below)
@@ -112,6 +127,26 @@ def change_of_means(new: ArrayLike, old: ArrayLike, strata: Sequence[object] | N
     _, earlier_turns = _resampled(len(before), before.shape[1], strata, seed=1)
     drawn = _means(after, picks, turns) / _means(before, picks, earlier_turns)
     return _estimate(after.mean() / before.mean(), drawn)
+
+
+def mean_of(seconds: ArrayLike, strata: Sequence[object] | None = None) -> Estimate:
+    """The mean over problems, each at the median of its rounds."""
+    table = _table(seconds)
+    picks, _ = _resampled(len(table), 1, strata)
+    return _estimate(float(np.median(table, axis=1).mean()), _typical_means(table, picks))
+
+
+def median_of(values: ArrayLike) -> Estimate:
+    """The median of independent values, one a row."""
+    found = _table(values)
+    each = np.median(found, axis=1)
+    picks = np.random.default_rng(0).integers(0, len(each), (DRAWS, len(each)))
+    return _estimate(float(np.median(each)), np.median(each[picks], axis=1))
+
+
+def excess(above: ArrayLike, below: ArrayLike) -> Estimate:
+    """By how much one takes longer than the other, at the median of pairs that were measured together."""
+    return median_of(np.subtract(_table(above), _table(below)))
 
 
 def exponent(sizes: ArrayLike, times: Sequence[ArrayLike]) -> Estimate:
@@ -154,6 +189,18 @@ def _means(table: Floats, picks: Integers, turns: Integers) -> Floats:
     counts = np.bincount(places.ravel(), minlength=draws * problems).reshape(draws, problems)
     by_turn = counts @ table / problems
     return np.asarray(np.take_along_axis(by_turn, turns, axis=1).mean(axis=1))
+
+
+def _typical_means(table: Floats, picks: Integers, seed: int = 0) -> Floats:
+    """The mean of each resampled table, its problems at the median of resampled rounds."""
+    random = np.random.default_rng(seed)
+    rounds = table.shape[1]
+    typical = [np.median(table[:, random.integers(0, rounds, rounds)], axis=1) for _ in range(ROUND_DRAWS)]
+    return np.concatenate([each[part].mean(axis=1) for each, part in zip(typical, _parts(picks), strict=True)])
+
+
+def _parts(picks: Integers) -> list[Integers]:
+    return np.array_split(picks, ROUND_DRAWS)
 
 
 def _slope(logs: Floats, values: Floats) -> Floats:

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 Advance: TypeAlias = Callable[[int], None]
 
 RANGE = 64
-"""Users a range. The same for any number of threads, and small: an interrupt waits for the ranges under way."""
+"""Users a range, at most. Small: an interrupt waits for the ranges under way. Fewer users share the threads evenly."""
 
 
 def over_ranges(
@@ -36,9 +36,10 @@ def over_ranges(
     When the loop ends early, ``cancel`` is called before the ranges under way are awaited: what they find is not used.
 
     >>> list(over_ranges(lambda first, last: last - first, 100, threads=2))
-    [64, 36]
+    [50, 50]
     """
-    ranges = [(first, min(first + RANGE, size)) for first in range(0, size, RANGE)]
+    width = max(1, min(RANGE, -(-size // threads)))
+    ranges = [(first, min(first + width, size)) for first in range(0, size, width)]
     advance, cancel = advance or (lambda done: None), cancel or (lambda: None)
     with _one_blas_thread():
         done = (work(*each) for each in ranges) if threads == 1 else _threaded(work, ranges, threads, cancel)

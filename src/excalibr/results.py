@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from excalibr._messages import CommandWords, message_of
 from excalibr._types import Floats, Integers
 from excalibr.batch import Batch, Effort, Lotteries, Status, choose_rankings, measure
 from excalibr.batch.checked import NEVER_RANKED
+from excalibr.errors import ExcalibrError
 from excalibr.frames import read_frame
 from excalibr.solver import ENGINES, STATUSES
 from excalibr.tables import NO_ROOM, Candidates, Items, Note, Tables, items_text, review_items
@@ -72,8 +73,33 @@ class Finish:
             lotteries.statuses,
             lotteries.reasons,
             lotteries.effort,
-            measure(self.batch, lotteries) if self.measured else None,
+            _measured(self.batch, lotteries) if self.measured else None,
             lotteries if self.keep else None,
+        )
+
+
+def _measured(batch: Batch, lotteries: Lotteries) -> Floats:
+    """What the lotteries of a range do; where that cannot be computed for a user, nan for that user and nobody else."""
+    try:
+        return measure(batch, lotteries)
+    except (ExcalibrError, MemoryError, ArithmeticError):
+        if len(lotteries.counts) == 1:
+            return np.full((1, len(MEASURES)), np.nan)
+        return np.concatenate([_measured(batch, own) for own in _one_by_one(batch, lotteries)])
+
+
+def _one_by_one(batch: Batch, lotteries: Lotteries) -> Iterator[Lotteries]:
+    """Each user's lottery as a range of its own, with what measuring it needs."""
+    slots = batch.slots[lotteries.first : lotteries.first + len(lotteries.counts)]
+    ends, place_ends = np.cumsum(lotteries.counts), np.cumsum(lotteries.counts * slots)
+    for number, count in enumerate(lotteries.counts.tolist()):
+        first = place_ends[number] - count * slots[number]
+        yield replace(
+            lotteries,
+            first=lotteries.first + number,
+            places=lotteries.places[first : place_ends[number]],
+            weights=lotteries.weights[ends[number] - count : ends[number]],
+            counts=lotteries.counts[number : number + 1],
         )
 
 

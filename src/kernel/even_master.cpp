@@ -127,13 +127,13 @@ void EvenMaster::list_best() {
     }
     operations += columns() * column_size();
     listed_.clear();
-    const double least = std::max(tuning::even_listing * best, tuning::even_entering);
+    const double least = std::max(tuning::worth_listing * best, tuning::even_entering);
     for (std::size_t at = 0; at < columns(); ++at) {
         if (!(reduced_[at] > least)) continue;
         const auto place = std::find_if(listed_.begin(), listed_.end(),
                                         [&](std::size_t other) { return reduced_[other] < reduced_[at]; });
         listed_.insert(place, at);
-        if (listed_.size() > tuning::even_list_length) listed_.pop_back();
+        if (listed_.size() > tuning::longest_list) listed_.pop_back();
     }
 }
 
@@ -184,7 +184,7 @@ bool EvenMaster::pivot(const Entering& entering) {
     }
     exchange(leaving, entering);
     levels_[leaving] = entering.direction > 0.0 ? moved : across - moved;
-    return ++pivots_since_ < tuning::even_refactor || refactorise();
+    return ++pivots_since_ < tuning::even_refactorise_every || refactorise();
 }
 
 // direction = inverse · (the entering column), with the sign of the way that it goes.

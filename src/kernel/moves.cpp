@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tuning.hpp"
-
 namespace excalibr {
 namespace {
 
@@ -134,7 +132,7 @@ void consider_insertions_towards(const RankedProgram& program, SearchState& stat
         passing.shift(passed, weight);
         const double lift = program.weights[place] - program.weights[rank];
         if (place == rank + static_cast<Index>(step) || bound + lift * state.adjusted[item] <= best.gain) continue;
-        state.operations += tuning::operations_a_move;
+        state.operations += 2 * program.effort_of(item);
         const double cost = passing.cost_with(item, lift);
         const double total = gain + lift * program.gains[item] - (program.charged(cost) - charged_now);
         if (total > best.gain) best = {MoveKind::insertion, rank, place, total};
@@ -152,7 +150,7 @@ void consider_replacements(const RankedProgram& program, SearchState& state, Ind
     for (const Index candidate : list_promising(state, leaving, weight, best.gain)) {
         if (weight * (state.adjusted[candidate] - state.adjusted[leaving]) <= best.gain) continue;
         if (program.limited() && state.full_for(program, candidate, leaving)) continue;
-        state.operations += tuning::operations_a_move;
+        state.operations += program.effort_of(candidate);
         const double cost = cost_without + entering_cost(program, state, candidate, weight);
         const double gain =
             weight * (program.gains[candidate] - program.gains[leaving]) - (program.charged(cost) - charged_now);
@@ -168,7 +166,7 @@ void consider_swaps(const RankedProgram& program, SearchState& state, Index rank
         const Index rising = state.ranking[other];
         const double weight = program.weights[rank] - program.weights[other];
         if (weight * (state.adjusted[rising] - state.adjusted[falling]) <= best.gain) continue;
-        state.operations += tuning::operations_a_move;
+        state.operations += program.effort_of(falling) + program.effort_of(rising);
         const double cost = state.cost + exchange_cost(program, state, falling, rising, weight);
         const double gain =
             weight * (program.gains[rising] - program.gains[falling]) - (program.charged(cost) - charged_now);

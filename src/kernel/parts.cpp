@@ -69,6 +69,8 @@ void bind_penalty(nb::module_& module) {
 }
 
 }  // namespace
+
+
 }  // namespace excalibr::bindings
 
 NB_MODULE(_kernel_parts, module) {
@@ -83,5 +85,5 @@ NB_MODULE(_kernel_parts, module) {
     bind_programs(module);
     bind_masters(module);
     bind_presolve(module);
-    excalibr::bind_search(module);
+    bind_search(module);
 }

@@ -22,11 +22,6 @@ nb::tuple to_numpy(const Lottery& lottery);
 void bind_programs(nb::module_& module);  // programs, the projection, the proximal method, lotteries, certificates
 void bind_masters(nb::module_& module);   // the two master programs, and each engine by itself
 void bind_presolve(nb::module_& module);  // questions brought to the engines' form and back
+void bind_search(nb::module_& module);    // the local search and even lotteries
 
 }  // namespace excalibr::bindings
-
-namespace excalibr {
-
-void bind_search(nanobind::module_& module);  // the local search and even lotteries
-
-}  // namespace excalibr

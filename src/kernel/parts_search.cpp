@@ -1,117 +1,203 @@
-// The local search for tests: programs as arrays, answers as arrays.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/tuple.h>
+// The local search and the even lottery for tests: whole, and by their parts.
+#include "bindings.hpp"
+
+#include <string_view>
 
 #include "even.hpp"
 
-namespace nb = nanobind;
-
-namespace excalibr {
+namespace excalibr::bindings {
 namespace {
 
-using RealArray = nb::ndarray<const double, nb::numpy, nb::ndim<1>, nb::c_contig>;
-using IndexArray = nb::ndarray<const Index, nb::numpy, nb::ndim<1>, nb::c_contig>;
-using GroupArray = nb::ndarray<const std::int32_t, nb::numpy, nb::ndim<1>, nb::c_contig>;
-using RealTable = nb::ndarray<const double, nb::numpy, nb::ndim<2>, nb::c_contig>;
-using IndexTable = nb::ndarray<const Index, nb::numpy, nb::ndim<2>, nb::c_contig>;
-using NewReals = nb::ndarray<double, nb::numpy>;
-using NewIndices = nb::ndarray<Index, nb::numpy>;
-
-Reals view(const RealArray& array) { return {array.data(), array.size()}; }
-Indices view(const IndexArray& array) { return {array.data(), array.size()}; }
-Indices view(const IndexTable& table) { return {table.data(), table.size()}; }
-
-template <typename T>
-nb::ndarray<T, nb::numpy> copied(std::span<const T> values, std::initializer_list<std::size_t> shape) {
-    T* data = new T[values.size()];
-    std::copy(values.begin(), values.end(), data);
-    return nb::ndarray<T, nb::numpy>(data, shape, nb::capsule(data, [](void* at) noexcept { delete[] static_cast<T*>(at); }));
-}
-
-// A program that owns its arrays. `penalties` has a row a category: low, high, below, above, smoothing, base.
-struct OwnedProgram {
-    RealArray gains;
-    IndexArray starts, columns;
-    RealArray values;
-    std::vector<Penalty> penalties;
-    RealArray position_weights;
-    double charge, allowance;
-    GroupArray group_of;
-    IndexArray group_limits;
-
-    OwnedProgram(RealArray gains, IndexArray starts, IndexArray columns, RealArray values, const RealTable& penalties,
-                 RealArray position_weights, double charge, double allowance, GroupArray group_of, IndexArray group_limits)
-        : gains(gains), starts(starts), columns(columns), values(values), position_weights(position_weights),
-          charge(charge), allowance(allowance), group_of(group_of), group_limits(group_limits) {
-        for (std::size_t category = 0; category < penalties.shape(0); ++category) {
-            const double* row = penalties.data() + 6 * category;
-            this->penalties.push_back({row[0], row[1], row[2], row[3], row[4], row[5]});
+// A program with the arrays that it views. `penalties` has a row a category: low, high, below, above, smoothing, base.
+class GivenSearch {
+  public:
+    GivenSearch(const RealArray& gains, const IntegerArray& indptr, const IntegerArray& columns, const RealArray& values,
+                const RealTable& penalties, const RealArray& position_weights, double charge, double allowance,
+                const IntegerArray& group_of, const IntegerArray& group_limits) {
+        const std::size_t n = gains.size;
+        require(n > 0 && 0 < position_weights.size && position_weights.size <= n, "there are candidates for every slot");
+        require(penalties.columns() == 6 && indptr.size == n + 1, "a penalty has six numbers, a candidate a row");
+        require(group_limits.size == 0 || group_of.size == n, "every candidate has a group, or none has limits");
+        gains_.assign(gains.data, gains.data + n);
+        rows_.starts = row_starts(indptr, values.size);
+        rows_.columns = indices(columns, penalties.rows());
+        rows_.values.assign(values.data, values.data + values.size);
+        require(columns.size == values.size, "a sparse matrix has as many columns as values");
+        for (std::size_t row = 0; row < penalties.rows(); ++row) {
+            const double* at = penalties.data + 6 * row;
+            penalties_.push_back({at[0], at[1], at[2], at[3], at[4], at[5]});
         }
+        position_weights_.assign(position_weights.data, position_weights.data + position_weights.size);
+        for (std::size_t at = 0; at < group_of.size; ++at) {
+            require(group_of.data[at] < static_cast<std::int64_t>(group_limits.size), "a group has a limit");
+            group_of_.push_back(static_cast<std::int32_t>(group_of.data[at]));
+        }
+        group_limits_ = indices(group_limits);
+        charge_ = charge;
+        allowance_ = allowance;
     }
 
     SearchProgram program() const {
-        return {view(gains),  {view(starts), view(columns), view(values)}, penalties,
-                view(position_weights), charge, allowance, {group_of.data(), group_of.size()}, view(group_limits)};
+        return {gains_, rows_.view(), penalties_, position_weights_, charge_, allowance_, group_of_, group_limits_};
     }
+    std::size_t n() const { return gains_.size(); }
+    std::size_t k() const { return position_weights_.size(); }
+    std::size_t r() const { return penalties_.size(); }
+
+    // Rankings (L, k) of the caller's, one after another.
+    std::vector<Index> rankings(const IntegerTable& given) const {
+        require(given.columns() == k(), "a ranking fills the slots");
+        return indices(given, n());
+    }
+
+  private:
+    std::vector<double> gains_, position_weights_;
+    SparseRows rows_;
+    std::vector<Penalty> penalties_;
+    double charge_ = 1.0, allowance_ = 0.0;
+    std::vector<std::int32_t> group_of_;
+    std::vector<Index> group_limits_;
 };
 
-nb::tuple find_best_ranking(const OwnedProgram& owned, const IndexTable& starts, SearchScratch& scratch,
-                            std::uint64_t max_operations) {
-    const FoundRanking found = best_ranking(owned.program(), view(starts), scratch, max_operations);
-    return nb::make_tuple(copied<Index>(found.ranking, {found.ranking.size()}), found.value, found.exhaustive,
-                          found.effort_limited);
+MoveKind kind_of(std::string_view name) {
+    if (name == "replacement") return MoveKind::replacement;
+    require(name == "swap" || name == "insertion", "a move is a replacement, a swap or an insertion");
+    return name == "swap" ? MoveKind::swap : MoveKind::insertion;
 }
 
-nb::tuple local_optima(const OwnedProgram& owned, const IndexTable& starts, std::size_t descents,
-                       std::size_t perturbations, SearchScratch& scratch, std::uint64_t max_operations) {
-    const SearchProgram program = owned.program();
-    const std::size_t k = program.position_weights.size();
-    scratch.program.reset(program, scratch.sorting);
-    scratch.starts.reset(k);
-    scratch.state.reset(scratch.program);
-    scratch.state.operations = 0;
-    std::vector<Index> by_rank(k), by_slot;
-    for (std::size_t start = 0; start < starts.shape(0); ++start) {
-        scratch.program.to_ranks(view(starts).subspan(start * k, k), by_rank);
-        scratch.starts.add(by_rank, 0.0);
+// One scratch for any number of programs, as a range of users has it.
+class Searcher {
+  public:
+    nb::tuple best_ranking(const GivenSearch& given, const IntegerTable& starts, std::uint64_t max_operations) {
+        const std::vector<Index> rankings = given.rankings(starts);
+        const FoundRanking found = excalibr::best_ranking(given.program(), rankings, search_, max_operations);
+        return nb::make_tuple(to_numpy(found.ranking), found.value, found.exhaustive, found.effort_limited);
     }
-    const bool complete = find_local_optima(scratch, descents, perturbations, max_operations);
-    const std::size_t count = scratch.optima.count();
-    by_slot.resize(count * k);
-    for (std::size_t row = 0; row < count; ++row) {
-        scratch.program.to_slots(scratch.optima.row(row), std::span(by_slot).subspan(row * k, k));
-        scratch.optima.values[row] += scratch.program.gain_offset();
+
+    // Rankings (L, k) in slot order with their values, and whether the effort sufficed.
+    nb::tuple local_optima(const GivenSearch& given, const IntegerTable& starts, std::size_t descents,
+                           std::size_t perturbations, std::uint64_t max_operations) {
+        const std::size_t k = given.k();
+        const std::vector<Index> rankings = given.rankings(starts);
+        require(descents > 0 && descents <= starts.rows(), "there is a start for each descent");
+        take(given);
+        search_.starts.reset(k);
+        std::vector<Index> ranking(k), by_slot;
+        for (std::size_t first = 0; first < rankings.size(); first += k) {
+            search_.program.to_ranks(Indices(rankings).subspan(first, k), ranking);
+            search_.starts.add(ranking, 0.0);
+        }
+        const bool complete = find_local_optima(search_, descents, perturbations, max_operations);
+        for (std::size_t row = 0; row < search_.optima.count(); ++row) {
+            search_.program.to_slots(search_.optima.row(row), ranking);
+            by_slot.insert(by_slot.end(), ranking.begin(), ranking.end());
+            search_.optima.values[row] += search_.program.gain_offset();
+        }
+        return nb::make_tuple(to_numpy(Indices(by_slot), search_.optima.count(), k),
+                              to_numpy(Reals(search_.optima.values)), complete);
     }
-    return nb::make_tuple(copied<Index>(by_slot, {count, k}), copied<double>(scratch.optima.values, {count}), complete);
+
+    // The best move of a kind at a rank of a ranking (by rank): its gain and target, or nothing.
+    nb::object best_move(const GivenSearch& given, const IntegerArray& ranking, const char* kind, Index rank) {
+        load(given, ranking);
+        require(rank < given.k(), "there are k ranks");
+        Move best;
+        best.gain = -std::numeric_limits<double>::infinity();
+        const MoveKind wanted = kind_of(kind);
+        if (wanted == MoveKind::replacement) consider_replacements(search_.program, search_.state, rank, best);
+        if (wanted == MoveKind::swap) consider_swaps(search_.program, search_.state, rank, best);
+        if (wanted == MoveKind::insertion) consider_insertions(search_.program, search_.state, rank, best);
+        if (best.kind == MoveKind::none) return nb::none();
+        return nb::make_tuple(best.gain, best.target);
+    }
+
+    // The ranking and its value (less the best gain) after moves (rows of kind as 0, 1, 2, rank and target) one by one.
+    nb::tuple after_moves(const GivenSearch& given, const IntegerArray& ranking, const IntegerTable& moves) {
+        load(given, ranking);
+        for (std::size_t row = 0; row < moves.rows(); ++row) {
+            const auto rank = static_cast<Index>(moves.data[3 * row + 1]), target = static_cast<Index>(moves.data[3 * row + 2]);
+            require(rank < given.k() && target < (moves.data[3 * row] == 0 ? given.n() : given.k()), "a move is possible");
+            if (moves.data[3 * row] == 0) search_.state.replace(search_.program, rank, target);
+            if (moves.data[3 * row] == 1) search_.state.swap(rank, target);
+            if (moves.data[3 * row] == 2) search_.state.insert(rank, target);
+            search_.state.evaluate(search_.program);
+        }
+        return nb::make_tuple(to_numpy(Indices(search_.state.ranking)), search_.state.value,
+                              to_numpy(Reals(search_.state.adjusted)), to_numpy(Indices(search_.state.group_counts)));
+    }
+
+    // Rankings, weights, whether they are better ones, and whether the effort was limited.
+    nb::tuple even_lottery(const GivenSearch& given, const IntegerTable& rankings, const RealArray& weights,
+                           const RealArray& relevance, const FlagArray& hard, double slack, std::uint64_t max_operations) {
+        const std::vector<Index> drawn = given.rankings(rankings);
+        require(weights.size > 0 && weights.size == rankings.rows(), "every ranking has a weight");
+        require(relevance.size == given.n() && (hard.size == 0 || hard.size == given.r()), "sizes agree");
+        const EvenLottery even = excalibr::even_lottery(given.program(), drawn, reals(weights), reals(relevance), hard.span(),
+                                                        search_, even_, slack, max_operations);
+        return nb::make_tuple(to_numpy(even.rankings, even.weights.size(), given.k()), to_numpy(even.weights), even.improved,
+                              even.effort_limited);
+    }
+
+    // What the last search and the last even lottery's master took.
+    nb::tuple operations() const { return nb::make_tuple(search_.state.operations, even_.master.operations); }
+
+  private:
+    void take(const GivenSearch& given) {
+        search_.program.reset(given.program(), search_.sorting);
+        search_.state.reset(search_.program);
+        search_.state.operations = 0;
+    }
+
+    void load(const GivenSearch& given, const IntegerArray& ranking) {
+        const std::vector<Index> by_rank = indices(ranking, given.n());
+        require(by_rank.size() == given.k(), "a ranking fills the slots");
+        take(given);
+        search_.state.load(search_.program, by_rank);
+    }
+
+    SearchScratch search_;
+    EvenScratch even_;
+};
+
+void reset_master(EvenMaster& master, const RealArray& centre, const RealArray& most_fall, const RealArray& most_rise,
+                  double budget, double room, double value) {
+    require(centre.size == most_fall.size && centre.size == most_rise.size, "sizes agree");
+    master.reset({reals(centre), reals(most_fall), reals(most_rise), budget, room}, value);
 }
 
-nb::tuple make_even_lottery(const OwnedProgram& owned, const IndexTable& rankings, const RealArray& weights,
-                            const RealArray& relevance,
-                            const nb::ndarray<const std::uint8_t, nb::numpy, nb::ndim<1>, nb::c_contig>& hard, SearchScratch& search,
-                            EvenScratch& scratch, double slack, std::uint64_t max_operations) {
-    const EvenLottery even = even_lottery(owned.program(), view(rankings), view(weights), view(relevance),
-                                          {hard.data(), hard.size()}, search, scratch, slack, max_operations);
-    const std::size_t count = even.weights.size();
-    return nb::make_tuple(copied<Index>(even.rankings, {count, even.rankings.size() / count}),
-                          copied<double>(even.weights, {count}), even.improved, even.effort_limited);
+std::size_t add_to_master(EvenMaster& master, const RealArray& column, double value) {
+    require(column.size == master.column_size(), "a column has an entry a row");
+    return master.add(reals(column), value);
+}
+
+nb::object weights_of(const EvenMaster& master) {
+    std::vector<double> weights(master.columns());
+    master.weights(weights);
+    return to_numpy(Reals(weights));
 }
 
 }  // namespace
 
 void bind_search(nb::module_& module) {
-    nb::class_<OwnedProgram>(module, "SearchProgram")
-        .def(nb::init<RealArray, IndexArray, IndexArray, RealArray, const RealTable&, RealArray, double, double,
-                      GroupArray, IndexArray>());
-    nb::class_<SearchScratch>(module, "SearchScratch").def(nb::init<>())
-        .def_prop_ro("operations", [](const SearchScratch& scratch) { return scratch.state.operations; });
-    module.def("best_ranking", &find_best_ranking);
-    module.def("local_optima", &local_optima);
-    nb::class_<EvenScratch>(module, "EvenScratch").def(nb::init<>())
-        .def_prop_ro("operations", [](const EvenScratch& scratch) { return scratch.master.operations; })
-        .def_prop_ro("pivots", [](const EvenScratch& scratch) { return scratch.master.pivots; })
-        .def_prop_ro("columns", [](const EvenScratch& scratch) { return scratch.pool.count(); });
-    module.def("even_lottery", &make_even_lottery);
+    nb::class_<GivenSearch>(module, "SearchProgram")
+        .def(nb::init<const RealArray&, const IntegerArray&, const IntegerArray&, const RealArray&, const RealTable&,
+                      const RealArray&, double, double, const IntegerArray&, const IntegerArray&>());
+    nb::class_<Searcher>(module, "Searcher")
+        .def(nb::init<>())
+        .def("best_ranking", &Searcher::best_ranking)
+        .def("local_optima", &Searcher::local_optima)
+        .def("best_move", &Searcher::best_move)
+        .def("after_moves", &Searcher::after_moves)
+        .def("even_lottery", &Searcher::even_lottery)
+        .def("operations", &Searcher::operations);
+    nb::class_<EvenMaster>(module, "EvenMaster")
+        .def(nb::init<>())
+        .def("reset", &reset_master)
+        .def("add", &add_to_master)
+        .def("optimise", &EvenMaster::optimise)
+        .def("prices", [](const EvenMaster& master) { return to_numpy(master.prices()); })
+        .def("level", &EvenMaster::level)
+        .def("weights", &weights_of);
 }
 
-}  // namespace excalibr
+}  // namespace excalibr::bindings

@@ -1,6 +1,5 @@
-// The columns that column generation has found so far, and what each does. A column is a ranking, or, where the candidates
-// are split into blocks of neighbouring ranks, an order of one block. A pool can outlive a solve: only the objective depends
-// on the trade-off, so that rankings found for one are columns for every other.
+// The rankings that column generation has found so far, and what each does. It can outlive a solve: only the objective
+// depends on the trade-off, so that rankings found for one are columns for every other.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +11,6 @@ namespace excalibr {
 struct RankingPool {
     std::size_t k = 0, count = 0;
     std::vector<Index> rankings;    // by rank, one after another
-    std::vector<Index> block_of;    // 0 for whole rankings
     Matrix shares;                  // a row a category, so that pricing all rankings runs along memory
     std::vector<double> relevance;  // by the scores less the best one
 
@@ -20,7 +18,6 @@ struct RankingPool {
         k = slots;
         count = 0;
         rankings.resize(capacity * slots);
-        block_of.assign(capacity, 0);
         shares.resize(categories, capacity);
         relevance.resize(capacity);
         effect_.resize(categories);
@@ -38,16 +35,6 @@ struct RankingPool {
         return place;
     }
 
-    // The same for an order of a block, whose shares and relevance are known.
-    std::size_t add(std::size_t block, Indices order, Reals column, double worth) {
-        const std::size_t place = count++;
-        std::copy(order.begin(), order.end(), rankings.begin() + static_cast<std::ptrdiff_t>(place * k));
-        block_of[place] = static_cast<Index>(block);
-        relevance[place] = worth;
-        for (std::size_t category = 0; category < column.size(); ++category) shares(category, place) = column[category];
-        return place;
-    }
-
     // Move a ranking to an earlier place.
     void move(std::size_t from, std::size_t to) {
         if (from == to) return;
@@ -56,7 +43,6 @@ struct RankingPool {
         for (std::size_t category = 0; category < shares.rows(); ++category)
             shares(category, to) = shares(category, from);
         relevance[to] = relevance[from];
-        block_of[to] = block_of[from];
     }
 
   private:

@@ -3,7 +3,6 @@
 
 #include "descent.hpp"
 #include "exhaustive.hpp"
-#include "tuning.hpp"
 
 namespace excalibr {
 
@@ -39,7 +38,7 @@ struct SearchScratch {
 struct FoundRanking {
     Indices ranking;  // (k) in slot order; lies in the scratch until that is used again
     double value;
-    bool exhaustive;     // all rankings were tried: it is proven to be the best one
+    bool exhaustive;      // all rankings were tried: it is proven to be the best one
     bool effort_limited;  // the search ended early, after `max_operations`
 };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "tuning.hpp"
-
 namespace excalibr {
 namespace {
 
@@ -19,6 +17,9 @@ void RankedProgram::reset(const SearchProgram& program, SortScratch& scratch) {
     allowance = program.allowance;
     group_of = program.group_of;
     group_limits = program.group_limits;
+    const bool curved =
+        std::any_of(penalties.begin(), penalties.end(), [](const Penalty& penalty) { return penalty.curved(); });
+    category_effort = curved ? tuning::curved_effort : 1;
     const std::size_t k = program.position_weights.size();
     slot_of.resize(k);
     fill_identity(slot_of);

@@ -10,6 +10,7 @@
 #include "arrays.hpp"
 #include "order.hpp"
 #include "penalty.hpp"
+#include "tuning.hpp"
 
 namespace excalibr {
 
@@ -33,10 +34,11 @@ struct RankedProgram {
     Indices group_limits;
     std::vector<double> gains;
     double top_gain = 0.0;
-    std::vector<double> weights;     // position weights, falling
-    std::vector<Index> slot_of;      // the slot of each rank
-    std::vector<Index> pair_of;      // the number of each entry's pair of category and value
+    std::vector<double> weights;  // position weights, falling
+    std::vector<Index> slot_of;   // the slot of each rank
+    std::vector<Index> pair_of;   // the number of each entry's pair of category and value
     std::size_t pair_count = 0;
+    std::uint64_t category_effort = 1;  // how many operations a category's cost counts as
 
     void reset(const SearchProgram& program, SortScratch& scratch);
     void set_gains(Reals new_gains);
@@ -45,6 +47,11 @@ struct RankedProgram {
     std::size_t ranks() const { return weights.size(); }
     std::size_t categories() const { return penalties.size(); }
     bool limited() const { return !group_limits.empty(); }
+
+    // how many operations it counts as to evaluate a candidate's categories
+    std::uint64_t effort_of(Index candidate) const {
+        return tuning::move_effort + category_effort * (rows.starts[candidate + 1] - rows.starts[candidate]);
+    }
 
     // what is charged for penalties of this sum
     double charged(double cost) const { return cost > allowance ? charge * (cost - allowance) : 0.0; }

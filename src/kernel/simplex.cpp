@@ -18,10 +18,9 @@ double breakpoint_height(const Penalty& penalty, bool lower_edge) {
 
 }  // namespace
 
-void SimplexMaster::reset(std::size_t slots, std::size_t categories, std::size_t rankings, std::size_t blocks) {
+void SimplexMaster::reset(std::size_t slots, std::size_t categories, std::size_t rankings) {
     const std::size_t capacity = rankings + tuning::pool_room + tuning::pool_room_a_category * categories;
-    const std::size_t m = categories + blocks;
-    blocks_ = blocks;
+    const std::size_t m = categories + 1;
     pool.reset(slots, categories, capacity);
     values_.resize(capacity);
     reduced_costs_.resize(capacity);
@@ -54,13 +53,12 @@ bool SimplexMaster::resume(Penalties penalties, double factor, double worth_ente
     return true;
 }
 
-// The pool's first column of each block, and every category's slack on the piece where these put it.
+// The pool's first ranking, and every category's slack on the piece where that ranking puts it.
 void SimplexMaster::set_first_basis(Penalties penalties) {
     const std::size_t r = piece_.size();
-    for (std::size_t block = 0; block < blocks_; ++block) basis_[r + block] = static_cast<Variable>(block);
+    basis_[r] = 0;
     for (std::size_t category = 0; category < r; ++category) {
-        double share = 0.0;
-        for (std::size_t block = 0; block < blocks_; ++block) share += pool.shares(category, block);
+        const double share = pool.shares(category, 0);
         const Penalty& penalty = penalties[category];
         basis_[category] = slack(category);
         piece_[category] = share < penalty.low ? Piece::below : Piece::inside;
@@ -96,14 +94,14 @@ bool SimplexMaster::factorise_basis() {
         entries[m + row] = 1.0;
     }
     const std::size_t r = edge_.size();
-    for (std::size_t place = 0; place < m; ++place) {  // a column's shares and 1 for its block, or −1 in a slack's own row
+    for (std::size_t place = 0; place < m; ++place) {  // a ranking's shares and 1, or −1 in a slack's own row
         if (basis_[place] < 0) {
             work_(category_of(basis_[place]), place) = -1.0;
             continue;
         }
         const auto ranking = static_cast<std::size_t>(basis_[place]);
         for (std::size_t row = 0; row < r; ++row) work_(row, place) = pool.shares(row, ranking);
-        work_(r + pool.block_of[ranking], place) = 1.0;
+        work_(r, place) = 1.0;
     }
     for (std::size_t pivot = 0; pivot < m; ++pivot) {
         std::size_t largest = pivot;
@@ -166,13 +164,6 @@ std::size_t SimplexMaster::add(const ScaledProgram& program, Reals centred_score
     return place;
 }
 
-std::size_t SimplexMaster::add(std::size_t block, Indices order, Reals shares, double relevance) {
-    const std::size_t place = pool.add(block, order, shares, relevance);
-    values_[place] = factor_ * relevance;
-    is_basic_[place] = 0;
-    return place;
-}
-
 // Halve a full pool: basic rankings stay, and of the others those with the largest reduced costs.
 void SimplexMaster::make_room() {
     const std::size_t capacity = pool.capacity();
@@ -194,16 +185,12 @@ void SimplexMaster::make_room() {
 
 double SimplexMaster::reduced_cost(std::size_t ranking) const {
     const std::size_t r = edge_.size();
-    double value = values_[ranking] - prices_[r + pool.block_of[ranking]];
+    double value = values_[ranking] - prices_[r];
     for (std::size_t category = 0; category < r; ++category) value -= prices_[category] * pool.shares(category, ranking);
     return value;
 }
 
-double SimplexMaster::value_by_prices() const {
-    double value = dot(prices(), edge_);
-    for (std::size_t row = edge_.size(); row < prices_.size(); ++row) value += prices_[row];
-    return value;
-}
+double SimplexMaster::value_by_prices() const { return prices_.back() + dot(prices(), edge_); }
 
 double SimplexMaster::value_by_weights(Penalties penalties) {
     const std::size_t r = edge_.size();
@@ -224,12 +211,6 @@ void SimplexMaster::write(Lottery& by_rank) const {
     for (std::size_t place = 0; place < basis_.size(); ++place)
         if (basis_[place] >= 0 && levels_[place] > tuning::negligible_weight)
             by_rank.add(pool.ranking(static_cast<std::size_t>(basis_[place])), levels_[place]);
-}
-
-void SimplexMaster::write_weights(std::vector<double>& weights) const {
-    weights.assign(pool.count, 0.0);
-    for (std::size_t place = 0; place < basis_.size(); ++place)
-        if (basis_[place] >= 0) weights[static_cast<std::size_t>(basis_[place])] = std::max(levels_[place], 0.0);
 }
 
 bool SimplexMaster::optimise(Penalties penalties, std::size_t newest, std::size_t passes) {
@@ -263,7 +244,7 @@ bool SimplexMaster::optimise(Penalties penalties, std::size_t newest, std::size_
 void SimplexMaster::list_best() {
     const std::size_t r = edge_.size(), count = pool.count;
     const MutableReals costs = std::span(reduced_costs_).first(count);
-    for (std::size_t ranking = 0; ranking < count; ++ranking) costs[ranking] = values_[ranking] - prices_[r + pool.block_of[ranking]];
+    for (std::size_t ranking = 0; ranking < count; ++ranking) costs[ranking] = values_[ranking] - prices_[r];
     for (std::size_t category = 0; category < r; ++category) {
         const double price = prices_[category];
         if (price == 0.0) continue;
@@ -338,7 +319,7 @@ void SimplexMaster::set_entering_column(const Entering& entering) {
     const bool is_ranking = entering.variable >= 0;
     const double sign = is_ranking ? 1.0 : -entering.direction;
     const auto ranking = static_cast<std::size_t>(is_ranking ? entering.variable : 0);
-    const Reals own = inverse_.row(is_ranking ? edge_.size() + pool.block_of[ranking] : category_of(entering.variable));
+    const Reals own = inverse_.row(is_ranking ? edge_.size() : category_of(entering.variable));
     for (std::size_t place = 0; place < m; ++place) column_[place] = sign * own[place];
     for (std::size_t category = 0; is_ranking && category < edge_.size(); ++category) {
         const double share = pool.shares(category, ranking);

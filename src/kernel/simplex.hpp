@@ -2,7 +2,7 @@
 //
 //   maximise  Σ_t θ_t·v_t − Σ_j φ_j(p_j)   with  Σ_t θ_t·p_t = p,  Σ_t θ_t = 1,  θ ≥ 0     (straight penalties only)
 //
-// A row a category and one for Σθ; where columns are orders of blocks, one for each block's Σθ. A slack is p_j less an edge of its band and has a piecewise linear cost: nonbasic it
+// A row a category and one for Σθ. A slack is p_j less an edge of its band and has a piecewise linear cost: nonbasic it
 // stands on an edge; basic it lies on one piece, and may cross breakpoints without a pivot (long steps). The inverse of the
 // basis is kept explicitly, and factorised anew on a schedule because pivots let it drift.
 #pragma once
@@ -16,9 +16,8 @@ class SimplexMaster {
   public:
     RankingPool pool;
 
-    // An empty pool for the program's sizes, with room for `rankings` to begin with. With several blocks the first columns
-    // that are added must be one of each block, in their order.
-    void reset(std::size_t slots, std::size_t categories, std::size_t rankings, std::size_t blocks = 1);
+    // An empty pool for the program's sizes, with room for `rankings` to begin with.
+    void reset(std::size_t slots, std::size_t categories, std::size_t rankings);
 
     // Take up the pool for a program whose gains are `factor` · the centred scores, on the basis of before if there is one.
     // `factorised` says that this basis is. False if no basis could be factorised.
@@ -26,7 +25,6 @@ class SimplexMaster {
 
     // Add a ranking; returns its place. Makes room where the pool is full.
     std::size_t add(const ScaledProgram& program, Reals centred_scores, Indices ranking);
-    std::size_t add(std::size_t block, Indices order, Reals shares, double relevance);
     void drop_last() { --pool.count; }
 
     // Pivot until no ranking of the pool and no slack is worth entering; false if that was not reached.
@@ -49,9 +47,6 @@ class SimplexMaster {
 
     // The basic rankings by rank with their probabilities.
     void write(Lottery& by_rank) const;
-
-    // (columns,) the weight of each column of the pool.
-    void write_weights(std::vector<double>& weights) const;
 
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
@@ -97,12 +92,12 @@ class SimplexMaster {
     std::vector<Piece> piece_;     // nonbasic: the piece on the side of its edge; basic: where it lies
     std::vector<double> edge_;     // where each slack counts from
     std::vector<double> levels_;   // values of the basic variables
-    std::vector<double> prices_;   // r categories and the value of each block
+    std::vector<double> prices_;   // r categories and the level of the value
     std::vector<double> column_;   // how fast each basic variable falls as the entering one moves
     Matrix inverse_, work_;        // inverse_(row, place): transposed, so that pivots run along memory
     std::vector<std::size_t> listed_;
     std::vector<Index> places_;
-    std::size_t pivots_ = 0, pivots_since_ = 0, blocks_ = 1;
+    std::size_t pivots_ = 0, pivots_since_ = 0;
     bool has_basis_ = false;
     double factor_ = 1.0;
     double wanted_ = 0.0, worth_entering_ = 0.0;  // the least reduced cost that is acted on: as asked, and beside rounding

@@ -43,7 +43,7 @@ def results(ours: float = 1.0, peers: float = 1.0, seed: int = 1) -> Results:
         rounds=ROUNDS,
         minutes=1.5,
         sets=[
-            a_set("150, 100, 20", "asked", {"glop": 300 * peers, "excalibr": 0.5 * ours}, seed=seed),
+            a_set("150, 100, 20", "target", {"glop": 300 * peers, "excalibr": 0.5 * ours}, seed=seed),
             a_set(SMALLER, "size", {"excalibr": 3.0 * ours}, seed=seed),
             a_set(LARGER, "size", {"excalibr": 10.0 * ours}, seed=seed),
             a_set("150, 100, 20", "peers", every | more, seed=seed),

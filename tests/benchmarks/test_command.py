@@ -1,14 +1,22 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks import __main__ as command
+from benchmarks import against
 from benchmarks import run as running
+from benchmarks.against import Extent
+from benchmarks.comparison import Comparison
+from benchmarks.families import Family
 from benchmarks.plan import FULL, QUICK, Scale
 from benchmarks.results import Repeats, Results
+from benchmarks.sides import Side, present
+from benchmarks.streams import Stream
 from tests.benchmarks.invented import results
 
 
@@ -73,3 +81,57 @@ def test_a_row_that_is_repeated_alone_leaves_the_others_as_they_are(monkeypatch:
     after = running.repeat(before, 2, 1, lambda text: None, "150, 100, 20")
     assert {each.row: len(each.values) for each in after.repeats} == {"150, 100, 20": 2, "150, 100, 10": 1}
     assert after.repeats[1].values == [2.0]
+
+
+def test_against_takes_an_environment_that_is_there(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Side, Side, Extent]] = []
+
+    def compare_sides(new: Side, old: Side, extent: Extent, *others: object) -> Comparison:
+        asked.append((new, old, extent))
+        return Comparison(extent.mode, old.name, new.name, {"processor": "Invented", "cores": "2"}, 1)
+
+    monkeypatch.setattr(against, "compare_sides", compare_sides)
+    options = ["--old-python", "old/bin/python", "--in-place", "--page", str(store / "page.md")]
+    command.main(["against", "abc", *options])
+    command.main(["against", "abc", *options, "--quick", "--problems", "7"])
+    assert asked[0] == (present(), Side("abc", "old/bin/python"), against.FULL)
+    assert asked[1][2] == replace(against.QUICK, problems=7)
+    assert sorted(path.name for path in store.glob("*.json")) == ["against-abc-full.json", "against-abc-quick.json"]
+    assert "## Targets against `abc`" in (store / "page.md").read_text(encoding="utf-8")
+
+
+def test_against_builds_what_is_not_there(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str | None] = []
+
+    @contextmanager
+    def built(commit: str | None, progress: object) -> Iterator[Side]:
+        made.append(commit)
+        yield Side(commit or "this tree", "")
+
+    monkeypatch.setattr(command, "built", built)
+    monkeypatch.setattr(
+        against,
+        "compare_sides",
+        lambda new, old, *others: Comparison("full", old.name, new.name, {"processor": "", "cores": ""}, 1),
+    )
+    command.main(["against", "abc", "--page", str(store / "page.md")])
+    assert made == ["abc", None]
+
+
+def test_a_stream_keeps_its_problems_where_asked(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def measure_streams(
+        sides: list[Side], made: list[Family], path: Path, rounds: int, progress: object
+    ) -> list[Stream]:
+        asked.append((sides[0].name, rounds))
+        return [Stream(each.name, "", 5, "l1", [0.5], {"python": [[2e-3]]}, {"python": [[1e-3]]}) for each in made]
+
+    monkeypatch.setattr(command, "measure_streams", measure_streams)
+    options = ["--problems", "2", "--rounds", "4", "--python", "python", "--save", str(store / "kept")]
+    command.main(["stream", "--families", "gamma 150/10/20", *options])
+    assert asked == [("python", 4)]
+    assert sorted(path.name for path in (store / "kept").iterdir()) == ["gamma_150_10_20.bin", "problems.npz"]
+    assert "| gamma 150/10/20 | 1 | 1 | 1 | 1 | 2 | 2 | 2 | – |" in capsys.readouterr().out

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.comparing import changes, drift, report
-from benchmarks.results import Results
+from benchmarks.results import EARLIER_PROTOCOL, Results
 from tests.benchmarks.invented import results
 
 
@@ -11,7 +11,7 @@ def test_a_slowdown_is_found() -> None:
     found = [change for change in changes(results(), results(ours=1.15, seed=2)) if change.is_real]
     assert len(found) == len(changes(results(), results()))
     assert all(1.1 < change.times.value < 1.2 for change in found)
-    assert "slower: excalibr, asked 150, 100, 20" in report(results(), results(ours=1.15, seed=2))
+    assert "slower: excalibr, target 150, 100, 20" in report(results(), results(ours=1.15, seed=2))
 
 
 def test_a_speed_up_is_told_as_one() -> None:
@@ -46,6 +46,11 @@ def test_another_machine_is_pointed_out() -> None:
     assert report(results(), other).startswith("The two runs are from different machines")
 
 
+def test_a_run_that_measured_otherwise_compares_with_nothing() -> None:
+    other = replace(results(), protocol=EARLIER_PROTOCOL)
+    assert report(other, results(ours=2.0)).startswith("Nothing compares: the old run measured one problem repeated")
+
+
 def test_sets_that_only_one_run_has_are_left_out() -> None:
     fewer = replace(results(seed=2), sets=results(seed=2).sets[:1])
-    assert [change.where for change in changes(results(), fewer)] == ["excalibr, asked 150, 100, 20"]
+    assert [change.where for change in changes(results(), fewer)] == ["excalibr, target 150, 100, 20"]

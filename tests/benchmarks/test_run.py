@@ -8,10 +8,11 @@ import pytest
 
 from benchmarks import growth, measuring, plan
 from benchmarks import run as running
+from benchmarks.measuring import Order, measure
 from benchmarks.page import page
-from benchmarks.peers import PEERS, available
+from benchmarks.peers import PEERS, Measured, Peer, available
 from benchmarks.plan import QUICK, headline, others
-from benchmarks.problems import CORNERS, ProblemSet, adversarial, film_like, uniform
+from benchmarks.problems import CORNERS, Instance, ProblemSet, adversarial, film_like, uniform
 from benchmarks.results import Results
 from benchmarks.run import only_headline, renew_headline, run
 from tests.benchmarks.invented import PROBLEMS, ROUNDS, a_set, results
@@ -28,19 +29,17 @@ def test_a_quick_run_measures_every_section(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(plan, "ROWS", (replace(plan.ROWS[3], peer="highs-ds"), replace(plan.ROWS[0], n=20, k=5)))
     monkeypatch.setattr(plan, "PEER_SIZES", ((30, 10, 5, 2),))
     monkeypatch.setattr(plan, "generated_films", lambda users: [film_like("genre, n=150", 150, 20, 18, 3, users)])
-    monkeypatch.setattr(plan, "adversarial", lambda count, large: adversarial(count)[7:8])
-    monkeypatch.setattr(measuring, "FEWEST", 1)
-    monkeypatch.setattr(measuring, "MOST", 1)
+    monkeypatch.setattr(plan, "adversarial", lambda count, names: adversarial(count)[7:8])
     for name, sizes in (("CANDIDATES", (60, 80)), ("SLOTS", (2, 5)), ("CATEGORIES", (2, 5)), ("WEIGHTS", (0.1, 0.9))):
         monkeypatch.setattr(growth, name, sizes)
     monkeypatch.setattr(running, "_in_a_process", _here)
     told: list[str] = []
     found = run(replace(TINY, rounds=1, highs=1), None, told.append)
-    assert {each.kind for each in found.sets} == {"asked", "size", "peers", "films", "kernel", "corners"}
+    assert {each.kind for each in found.sets} == {"target", "size", "peers", "films", "kernel", "corners"}
     assert "## Growth" in page(found, [])
     assert "**off" not in page(found, [])
     assert told
-    assert {len(each.seconds["excalibr"][0]) for each in found.of_kind("asked")} == {1, TINY.headline_rounds}
+    assert {len(each.seconds["excalibr"][0]) for each in found.of_kind("target")} == {1, TINY.headline_rounds}
 
 
 def _here(problems: int, rounds: int, row: str | None) -> Results:
@@ -53,16 +52,55 @@ def test_a_headline_is_renewed_on_the_same_problems(monkeypatch: pytest.MonkeyPa
 
     def anew(problems: int, rounds: int, row: str | None) -> Results:
         asked.append(problems)
-        return replace(before, sets=[a_set("150, 100, 20", "asked", {"glop": 100.0, "excalibr": 1.0})])
+        return replace(before, sets=[a_set("150, 100, 20", "target", {"glop": 100.0, "excalibr": 1.0})])
 
     monkeypatch.setattr(running, "_in_a_process", anew)
     after = renew_headline(before, 2, lambda text: None)
     assert asked == [PROBLEMS, PROBLEMS]
     assert [each.name for each in after.sets] == [each.name for each in before.sets]
-    assert len(after.of_kind("asked")[0].seconds["glop"][0]) == 2 * ROUNDS
+    assert len(after.of_kind("target")[0].seconds["glop"][0]) == 2 * ROUNDS
     assert after.of_kind("peers") == before.of_kind("peers")
     assert "measured anew after it" in page(after, [])
     assert "measured anew after it" not in page(before, [])
+
+
+def test_no_problem_is_solved_twice_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved: list[tuple[str, int]] = []
+    problems = uniform(10, 3, 4, 1, 12)
+    numbers = {instance.scores.tobytes(): number for number, instance in enumerate(problems.instances)}
+
+    def peer(name: str) -> Peer:
+        def call(instance: Instance) -> Measured:
+            solved.append((name, numbers.get(instance.scores.tobytes(), -1)))
+            return Measured(1e-3, 0.0)
+
+        return Peer(name, name, call)
+
+    monkeypatch.setattr(measuring, "RUN", 4)
+    monkeypatch.setattr(measuring, "LEAD", 2)
+    monkeypatch.setattr(measuring, "available", lambda names: [peer(name) for name in names])
+    monkeypatch.setattr(measuring, "_warm_up", lambda names: None)
+    monkeypatch.setattr(measuring, "interruptions", lambda: 0)
+    (found,) = measure([Order("peers", problems, ("a", "b"))], 1)
+    run = [("a", 10), ("a", 11), *(("a", place) for place in range(4))]  # two of the stream before it, without a clock
+    assert solved[:6] == run
+    assert solved[6:12] == [("b", place) for _, place in run]
+    assert [place for name, place in solved if name == "b"][6:12] == [2, 3, 4, 5, 6, 7]
+    assert np.shape(found.seconds["a"]) == (12, 1)
+
+
+def test_a_quick_call_that_was_interrupted_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved: list[float] = []
+    counts = iter([0, 1, 1, 1, 1, 1])  # the first of two calls is interrupted
+
+    def call(instance: Instance) -> Measured:
+        solved.append(instance.trade_off)
+        return Measured(1e-3 * len(solved), 0.0)
+
+    monkeypatch.setattr(measuring, "interruptions", lambda: next(counts))
+    found = measuring._stream(Peer("", "", call), uniform(10, 3, 4, 1, 2).instances)
+    assert solved == [0.1, 0.3, 0.1]
+    assert [each.seconds for each in found] == [3e-3, 2e-3]
 
 
 def test_every_peer_is_of_a_known_package_and_claims_a_known_method() -> None:
@@ -94,8 +132,8 @@ def test_corners_are_valid_problems(name: str) -> None:
 
 def test_the_rows_that_take_long_are_of_the_full_run_only() -> None:
     assert len(headline(QUICK)) == 4
-    assert "asked" not in {order.kind for order in others(QUICK, None)}
-    assert [order.kind for order in others(replace(QUICK, highs=1), None)].count("asked") == 2
+    assert "target" not in {order.kind for order in others(QUICK, None)}
+    assert [order.kind for order in others(replace(QUICK, highs=1), None)].count("target") == 2
 
 
 def test_films_come_from_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

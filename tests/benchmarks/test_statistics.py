@@ -3,7 +3,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.statistics import change_of_means, exponent, ratio_of_means, ratio_of_rounds, ratio_of_sets, summarise
+from benchmarks.statistics import (
+    change_of_means,
+    excess,
+    exponent,
+    mean_of,
+    median_of,
+    ratio_of_means,
+    ratio_of_rounds,
+    ratio_of_sets,
+    ratio_of_typical,
+    summarise,
+)
 
 
 @pytest.mark.parametrize("power", [-0.5, 0.0, 1.0, 1.7])
@@ -82,6 +93,39 @@ def test_a_method_with_fewer_rounds_is_compared_in_those() -> None:
 
 def test_sets_of_different_size_compare() -> None:
     assert ratio_of_sets(np.full((5, 2), 8.0), np.full((9, 3), 2.0)).value == pytest.approx(4.0)
+
+
+def test_a_bad_round_does_not_move_the_ratio_of_typical_times() -> None:
+    old = np.random.default_rng(1).uniform(1.0, 2.0, (30, 1)) * np.ones((1, 5))
+    new = 0.5 * old
+    new[:, 2] = 40.0
+    found = ratio_of_typical(new, old)
+    assert found.value == pytest.approx(0.5)
+    assert ratio_of_means(new, old).value > 3.0
+
+
+def test_the_interval_of_typical_times_covers_the_truth_about_as_often_as_it_says() -> None:
+    random = np.random.default_rng(3)
+    covered = 0
+    for _ in range(50):
+        hard = random.uniform(0.5, 2.0, (40, 1))
+        new, old = (level * hard * random.lognormal(0.0, 0.2, (40, 4)) for level in (0.7, 1.0))
+        covered += ratio_of_typical(new, old).contains(0.7)
+    assert covered >= 43
+
+
+def test_excess_is_of_pairs() -> None:
+    found = excess([5.0, 2.0, 9.0], [4.0, 1.0, 8.0])
+    assert (found.low, found.value, found.high) == (1.0, 1.0, 1.0)
+
+
+def test_means_and_medians_with_intervals() -> None:
+    mean = mean_of([[1.0, 1.0, 50.0], [3.0, 3.0, 3.0]])
+    assert mean.value == 2.0
+    assert 1.0 <= mean.low < mean.high
+    median = median_of([1.0, 2.0, 3.0, 4.0, 100.0])
+    assert median.value == 3.0
+    assert median.low < 3.0 < median.high
 
 
 def test_change_is_between_the_rounds_of_two_runs() -> None:

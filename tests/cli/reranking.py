@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 from typer.testing import CliRunner, Result
 
 from excalibr import Reranker
@@ -35,3 +37,20 @@ def run(given: list[str], **options: Any) -> Result:
 def expected(tables: Invented, reranker: Reranker | None = None) -> Any:
     reranker = reranker or Reranker(k=5, trade_off=0.4, seed=3)
     return reranker.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
+
+
+def before_call(patched: pytest.MonkeyPatch, owner: Any, name: str, number: int, action: Callable[[], object]) -> None:
+    """Do something right before the so manyth call of a function: a named moment of a run, without waiting for it."""
+    original, calls = getattr(owner, name), [0]
+
+    def called(*given: Any, **options: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == number:
+            action()
+        return original(*given, **options)
+
+    patched.setattr(owner, name, called)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())

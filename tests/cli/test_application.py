@@ -5,6 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 import excalibr
+from excalibr import cli
 from excalibr.cli import main
 from excalibr.cli.application import application
 
@@ -16,7 +17,7 @@ def test_the_version_is_the_packages() -> None:
     assert (result.exit_code, result.stdout) == (0, f"excalibr {excalibr.__version__}\n")
 
 
-@pytest.mark.parametrize("command", ["", "demo", "rerank", "warmup", "data", "data get", "data show", "experiment"])
+@pytest.mark.parametrize("command", ["", "demo", "rerank", "data", "data get", "data show", "experiment"])
 def test_every_help_text_has_an_example(command: str) -> None:
     result = CliRunner().invoke(application, [*command.split(), "--help"])
     assert result.exit_code == 0
@@ -25,7 +26,7 @@ def test_every_help_text_has_an_example(command: str) -> None:
 
 def test_the_help_lists_every_command() -> None:
     listed = CliRunner().invoke(application, ["--help"]).stdout
-    assert all(name in listed for name in ("demo", "rerank", "warmup", "data", "experiment"))
+    assert all(name in listed for name in ("demo", "rerank", "data", "experiment"))
 
 
 def test_an_error_of_ours_is_one_line_and_exit_code_two(
@@ -38,6 +39,18 @@ def test_an_error_of_ours_is_one_line_and_exit_code_two(
     assert stopped.value.code == 2
     assert printed.err.startswith("excalibr: --user: is 'Adda', must be one of 'Ada', ")
     assert printed.err.endswith("Hint: did you mean 'Ada'?\n")
+
+
+def test_an_interrupt_before_a_command_begins_is_one_line_and_exit_code_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_run", interrupted)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert (stopped.value.code, capsys.readouterr().err) == (130, "excalibr: interrupted.\n")
 
 
 @pytest.mark.parametrize("package", ["typer", "rich"])

@@ -19,9 +19,11 @@ def many_ratings() -> dict[str, bytes]:
 
 def test_get_downloads_and_says_what_to_do_next(tmp_path: Path) -> None:
     archive = write_zip(tmp_path / "source.zip", "ml-1m", csv_files()).read_bytes()
-    md5 = hashlib.md5(archive).hexdigest().encode()
-    with serving({"/ml-1m.zip": archive, "/ml-1m.zip.md5": md5}) as server:
-        result = CliRunner().invoke(application, ["data", "get", "ml-1m", "--to", str(tmp_path), "--url", server.url])
+    with serving({"/ml-1m.zip": archive}) as server:
+        given = ["data", "get", "ml-1m", "--to", str(tmp_path), "--url", server.url]
+        refused = CliRunner().invoke(application, [*given, "--accept-unverified"])
+        assert "must begin with https:// where no checksum is known" in str(refused.exception)
+        result = CliRunner().invoke(application, [*given, "--checksum", hashlib.sha256(archive).hexdigest()])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "ml-1m.zip").read_bytes() == archive
     assert f"excalibr data show {tmp_path / 'ml-1m.zip'}" in result.stdout
@@ -47,3 +49,16 @@ def test_show_of_a_sample_must_be_asked_for(tmp_path: Path) -> None:
     path = str(write_folder(tmp_path / "ml-1m", many_ratings()))
     assert CliRunner().invoke(application, ["data", "show", path]).exit_code != 0
     assert CliRunner().invoke(application, ["data", "show", path, "--sample"]).exit_code == 0
+
+
+def test_show_limits_what_a_zip_unpacks_to(tmp_path: Path) -> None:
+    path = str(write_zip(tmp_path / "mine.zip", "mine", many_ratings()))
+    refused = CliRunner().invoke(application, ["data", "show", path, "--max-bytes", "100"])
+    assert "must unpack to at most 100 bytes" in str(refused.exception)
+    assert CliRunner().invoke(application, ["data", "show", path]).exit_code == 0
+
+
+def test_a_name_with_brackets_is_shown_as_it_is(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(application, ["data", "show", str(write_folder(tmp_path / "[bold]a", many_ratings()))])
+    assert shown.exit_code == 0, shown.output
+    assert "[bold]a" in shown.stdout

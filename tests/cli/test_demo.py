@@ -1,5 +1,6 @@
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +138,12 @@ def test_no_text_of_the_picture_covers_another(user: str, k: int) -> None:
     pairs = [(one, other) for number, one in enumerate(boxes) for other in boxes[:number]]
     assert not [pair for pair in pairs if pair[0].overlaps(pair[1])]
     assert all(box.x0 >= 0 and box.x1 <= made.bbox.x1 for box in boxes)
+
+
+def test_the_picture_shows_dollar_signs_as_they_are(comparison: Comparison) -> None:
+    made = figure.draw(replace(comparison, user="$_{b$"))
+    made.canvas.draw()
+    assert made.get_suptitle().startswith(r"\$_{b\$: ")
 
 
 def test_a_picture_that_fails_leaves_nothing_behind(

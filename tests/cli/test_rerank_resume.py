@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from excalibr.cli.rerank import job as jobs
-from excalibr.cli.rerank import streams
+from excalibr.cli.rerank import parts, streams
 from excalibr.cli.rerank.parts import Run
 from excalibr.errors import InputError
-from tests.cli.reranking import arguments, expected, run, write
+from tests.cli.reranking import arguments, before_call, expected, run, write
 from tests.tables.invented import Invented, invented_tables
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
@@ -112,22 +112,19 @@ def test_a_run_that_was_stopped_after_sorting_goes_on(
     with monkeypatch.context() as killed:
         killed.setattr(jobs, "_make_part", made_twice)
         assert isinstance(run(given).exception, Stop)
+    monkeypatch.setattr(streams, "_write_ranges", lambda *_: pytest.fail("sorted again"))
     assert run([*given, "--resume"]).exit_code == 0
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
 
 
+@pytest.mark.parametrize("removed", [0, 3, 6])
 def test_a_run_that_was_stopped_while_it_tidied_up_ends_with_the_same_content(
-    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch, removed: int
 ) -> None:
     write(tmp_path, tables)
     given = arguments(tmp_path, out="slates.csv")
-
-    def stopped(run: Run) -> None:
-        next(run.folder.glob("part-000002.slates.arrow")).unlink()
-        stop()
-
     with monkeypatch.context() as killed:
-        killed.setattr(Run, "clear", stopped)
+        before_call(killed, parts, "_remove", removed + 1, stop)
         assert isinstance(run(given).exception, Stop)
     assert run([*given, "--resume"]).exit_code == 0
     assert pa.csv.read_csv(tmp_path / "slates.csv").equals(expected(tables))
@@ -141,7 +138,7 @@ def test_parts_that_are_done_are_not_solved_again(
     with monkeypatch.context() as killed:
         killed.setattr(Run, "finish", stop)
         assert isinstance(run(given).exception, Stop)
-    monkeypatch.setattr(jobs, "_make_part", lambda *_: pytest.fail("solved again"))
+    monkeypatch.setattr(jobs, "_solve", lambda *_: pytest.fail("solved again"))
     assert run([*given, "--resume"]).exit_code == 0
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
 
@@ -159,7 +156,7 @@ def test_a_run_with_other_options_is_not_resumed(tmp_path: Path, tables: Invente
     given = write(tmp_path, tables)
     parts = tmp_path / "slates.parquet.parts"
     parts.mkdir()
-    (parts / "run.json").write_text(json.dumps({"stamp": "another"}))
+    (parts / "run.json").write_text(json.dumps({"made_by": "excalibr rerank", "stamp": "another"}))
     result = run([*given, "--resume"])
     assert isinstance(result.exception, InputError)
     assert "is of a run with other inputs or options" in str(result.exception)

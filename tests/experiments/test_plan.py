@@ -19,6 +19,13 @@ def test_every_part_has_a_file_of_its_own() -> None:
     assert len(set(files)) == len(files) == 2 * (3 * len(ARMS) + len(ARMS) - 1)
 
 
+def test_attributes_that_differ_only_in_punctuation_have_files_of_their_own() -> None:
+    names = ["a b", "a/b", "a_b", "A b", "a\\b", "../a b"]
+    files = {part.file for part in Plan(arms=("relevance",), settings=(Setting(9, 3),)).parts(names)}
+    assert len(files) == len(names)
+    assert all(file.removesuffix(".parquet").isalnum() for file in files)
+
+
 def test_mip_greedy_has_no_part_where_there_is_nothing_to_choose() -> None:
     parts = Plan(settings=(Setting(10, 10),)).parts(["genre"])
     assert "mip-greedy" not in [part.arm for part in parts]

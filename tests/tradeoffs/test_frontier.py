@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import excalibr
@@ -84,7 +84,6 @@ def test_its_ends_are_what_calibrate_returns_there(seed: int, divergence: str) -
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@example(seed=1205338)  # two scores that differ by 4e-4: relevance and deviation trade at 1 to 12,000
 @settings(max_examples=60)
 def test_the_ends_are_lexicographic(seed: int) -> None:
     question = any_question(np.random.default_rng(seed), "l1")

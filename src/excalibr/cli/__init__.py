@@ -10,9 +10,12 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; an error of ours is one line on standard error and exit code 2."""
+    """Run the command line; an error of ours is one line on standard error and exit code 2, an interrupt 130."""
     try:
         _run()
+    except KeyboardInterrupt:  # before a command has begun
+        print("excalibr: interrupted.", file=sys.stderr)
+        raise SystemExit(130) from None
     except ExcalibrError as error:
         print(f"excalibr: {error}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -9,11 +9,13 @@ from typing import Annotated
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
 from excalibr.cli.words import in_own_words
 from excalibr.datasets import MovieLens, genre, load_movielens
+from excalibr.datasets.archives import MAX_BYTES, MAX_RATIO
 from excalibr.datasets.download import GROUPLENS, download_movielens
 
 __all__ = ["data"]
@@ -27,6 +29,12 @@ def get(
     name: Annotated[str, typer.Argument(help="ml-1m, ml-10m, ml-20m, ml-25m, ml-32m or ml-latest-small.")],
     to: Annotated[Path, typer.Option(help="The folder to put the zip in.")] = Path(),
     url: Annotated[str, typer.Option(help="Where the archives are: GroupLens, or a mirror.")] = GROUPLENS,
+    checksum: Annotated[
+        str | None, typer.Option(help="The SHA-256 or MD5 that it must have, in place of the known one.")
+    ] = None,
+    accept_unverified: Annotated[
+        bool, typer.Option("--accept-unverified", help="Take what the server sends; over https only.")
+    ] = False,
 ) -> None:
     """Download an official archive: resumed, checked, and put in place when it is whole."""
     console = Console(highlight=False)
@@ -34,9 +42,15 @@ def get(
     with Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as bar:
         task = bar.add_task(name, total=None)
         path = download_movielens(
-            name, to, url=url, progress=lambda done, total: bar.update(task, completed=done, total=total)
+            name,
+            to,
+            url=url,
+            checksum=checksum,
+            accept_unverified=accept_unverified,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
-    console.print(f"[bold]{path}[/] is there. See what it holds: excalibr data show {path}", soft_wrap=True)
+    shown = escape(str(path))
+    console.print(f"[bold]{shown}[/] is there. See what it holds: excalibr data show {shown}", soft_wrap=True)
     console.print("GroupLens asks to cite Harper and Konstan (2015), and not to redistribute it.", soft_wrap=True)
 
 
@@ -47,10 +61,12 @@ def show(
     complete: Annotated[
         bool, typer.Option("--complete/--sample", help="Whether an official set must have its official size.")
     ] = True,
+    max_bytes: Annotated[int, typer.Option(help="What the tables may unpack to, at most.")] = MAX_BYTES,
+    max_ratio: Annotated[float, typer.Option(help="The same, as a multiple of the zip's size.")] = MAX_RATIO,
 ) -> None:
     """Read and check a set, and count what the experiment would use of it."""
-    loaded = load_movielens(path, complete=complete)
-    table = Table(title=loaded.name, title_justify="left", show_header=False, box=None)
+    loaded = load_movielens(path, complete=complete, max_bytes=max_bytes, max_ratio=max_ratio)
+    table = Table(title=escape(loaded.name), title_justify="left", show_header=False, box=None)
     table.add_column()
     table.add_column(justify="right")
     for what, value in _facts(loaded):

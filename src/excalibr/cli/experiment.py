@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from excalibr._messages import message_of
+from excalibr.cli.signals import Stop, stoppable
 from excalibr.cli.words import words_of
+from excalibr.datasets.archives import MAX_BYTES, MAX_RATIO
 from excalibr.errors import InputError, explain
 from excalibr.experiments import (
     Columns,
@@ -49,6 +53,8 @@ def experiment(
     complete: Annotated[
         bool, typer.Option("--complete/--part-of-set", help="Whether an official set must have its official size.")
     ] = True,
+    max_bytes: Annotated[int, typer.Option(help="What the data may unpack to, at most.")] = MAX_BYTES,
+    max_ratio: Annotated[float, typer.Option(help="The same, as a multiple of the zip's size.")] = MAX_RATIO,
     users: Annotated[int, typer.Option(help="Test users, at most.", rich_help_panel=_SIZES)] = _PLAN.users,
     sample: Annotated[
         int, typer.Option(help="Users for one good ranking in many slots.", rich_help_panel=_SIZES)
@@ -121,8 +127,10 @@ def experiment(
     named = (user_column, item_column, rating_column, separator, items_item_column)
     columns = Columns(tuple(category_column or ()), *named)
     console = Console(highlight=False)
-    with _said_on_interrupt(console), _bar(console) as tell:
-        source = _source(data, ratings, items, columns, above, minimum, complete)
+    _check_apart(out, [data, ratings, items])
+    with _said_on_interrupt(console) as stop, _bar(console, stop) as tell:
+        limits = {"max_bytes": max_bytes, "max_ratio": max_ratio}
+        source = _source(data, ratings, items, columns, above, minimum, complete, limits)
         _tell_understood(source)
         results = run_experiment(source, plan, out, threads=threads, progress=tell)
         tell("writing figures, tables and report", 0.0, 2.0)
@@ -130,7 +138,7 @@ def experiment(
         if page is not None:
             write_page(results, page, _command(data, ratings, items, columns, plan))
     _print_claims(results, console)
-    console.print(f"Everything in one file: [bold]{report}[/]", soft_wrap=True)
+    console.print(f"Everything in one file: [bold]{escape(str(report))}[/]", soft_wrap=True)
 
 
 def _source(
@@ -141,6 +149,7 @@ def _source(
     above: float,
     minimum: int,
     complete: bool,
+    limits: dict[str, float],
 ) -> Source:
     own = ratings is not None and items is not None
     if (data is None) == (not own) or (data is not None and (ratings or items)):
@@ -148,12 +157,22 @@ def _source(
         found = "is missing" if data is None else "comes with tables of one's own"
         raise InputError(explain("--data", found, must))
     if data is not None:
-        return movielens_source(data, complete=complete)
+        return movielens_source(data, complete=complete, **limits)
     if not columns.categories:
         raise InputError(explain("--category-column", "is missing", "name a column of the items table"))
     assert ratings is not None
     assert items is not None
     return table_source(ratings, items, columns, above=above, minimum=minimum)
+
+
+def _check_apart(out: Path, inputs: Sequence[Path | None]) -> None:
+    """The folder's files are written over, so none of them may be read."""
+    written = [out / "parts", out / "figures", out / "tables"]
+    written += [out / f"{name}.parquet" for name in ("results", "summary", "runtimes")]
+    for path in inputs:
+        if path is not None and any(path.resolve().is_relative_to(each.resolve()) for each in written):
+            found = f"is {out}, and {path} is one of the files that are written there"
+            raise InputError(explain("--out", found, "be another folder", "an input is never written over."))
 
 
 def _tell_understood(source: Source) -> None:
@@ -165,16 +184,19 @@ def _tell_understood(source: Source) -> None:
 
 
 @contextmanager
-def _said_on_interrupt(console: Console) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        console.print("Interrupted. Started again with the same arguments, it goes on where it stopped.")
-        raise
+def _said_on_interrupt(console: Console) -> Iterator[Stop]:
+    with stoppable() as stop:
+        try:
+            yield stop
+        except (Exception, KeyboardInterrupt) as error:
+            if stop.signal is None and not isinstance(error, KeyboardInterrupt):
+                raise
+            console.print("Interrupted. Started again with the same arguments, it goes on where it stopped.")
+            raise typer.Exit(stop.code) from None
 
 
 @contextmanager
-def _bar(console: Console) -> Iterator[Tell]:
+def _bar(console: Console, stop: Stop) -> Iterator[Tell]:
     """A bar with the time left; a new one for each kind of work, because their units differ."""
     columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(TextColumn("{task.description:44}"), *columns, console=console, transient=True) as bar:
@@ -182,10 +204,11 @@ def _bar(console: Console) -> Iterator[Tell]:
 
         def tell(what: str, done: float, total: float) -> None:
             nonlocal size
+            stop.check()
             if total != size:
                 bar.reset(task)
                 size = total
-            bar.update(task, description=what, completed=done, total=total)
+            bar.update(task, description=escape(what), completed=done, total=total)
 
         yield tell
 
@@ -194,14 +217,14 @@ def _command(data: Path | None, ratings: Path | None, items: Path | None, column
     """The command as a page shows it: what is not as by default, without the folders of this machine."""
     words = ["excalibr experiment"]
     if data is not None:
-        words.append(f"--data {data.name}")
+        words.append(f"--data {quote(data.name)}")
     elif ratings is not None and items is not None:
-        words.append(f"--ratings {ratings.name} --items {items.name}")
-        words += [f"--category-column {name}" for name in columns.categories]
+        words.append(f"--ratings {quote(ratings.name)} --items {quote(items.name)}")
+        words += [f"--category-column {quote(name)}" for name in columns.categories]
     for name, value in plan.as_record().items():
         if value != _PLAN.as_record()[name]:
             option = "--" + {"arms": "methods"}.get(name, name).replace("_", "-")
-            words += [f"{option} {each}" for each in (value if isinstance(value, list) else [value])]
+            words += [f"{option} {quote(str(each))}" for each in (value if isinstance(value, list) else [value])]
     return " ".join([*words, "--out results --page docs"])
 
 
@@ -209,5 +232,5 @@ def _print_claims(results: Results, console: Console) -> None:
     table = Table("claim", "here", "figures", title="What the paper claims", title_justify="left", show_lines=True)
     for claim in check_claims(results):
         colour = _VERDICTS.get(claim.verdict, "white")
-        table.add_row(claim.said, f"[{colour}]{claim.verdict}[/]", claim.figures)
+        table.add_row(claim.said, f"[{colour}]{claim.verdict}[/]", escape(claim.figures))
     console.print(table)

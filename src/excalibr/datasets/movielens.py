@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from excalibr._arrays import frozen
 from excalibr._messages import Message, Option
 from excalibr._types import Integers
-from excalibr.datasets.archives import Tables, read_tables
+from excalibr.datasets.archives import MAX_BYTES, MAX_RATIO, Tables, read_tables
 from excalibr.datasets.interactions import Interactions, positives
 from excalibr.errors import InputError, explain
 
@@ -107,7 +107,9 @@ class MovieLens:
         return f"MovieLens({self.name!r}: {self.counts})"
 
 
-def load_movielens(path: str | os.PathLike[str], *, complete: bool = True) -> MovieLens:
+def load_movielens(
+    path: str | os.PathLike[str], *, complete: bool = True, max_bytes: int = MAX_BYTES, max_ratio: float = MAX_RATIO
+) -> MovieLens:
     """Read a MovieLens set from the official zip, the folder it unpacks to, or a folder of Parquet files.
 
     Parameters
@@ -118,6 +120,9 @@ def load_movielens(path: str | os.PathLike[str], *, complete: bool = True) -> Mo
     complete
         Whether a folder that is called as an official set must have exactly as many ratings, users and items; pass
         False for a sample of one.
+    max_bytes, max_ratio
+        What the tables may unpack to at most, in bytes (4 GB) and as a multiple of the zip's size (100, where that is
+        more than 10 MB).
 
     Returns
     -------
@@ -130,7 +135,7 @@ def load_movielens(path: str | os.PathLike[str], *, complete: bool = True) -> Mo
     to 5; no item twice in the catalogue, no pair of user and item twice; every rated item in the catalogue; the counts.
     """
     where = Path(path)
-    tables = read_tables(where)
+    tables = read_tables(where, max_bytes=max_bytes, max_ratio=max_ratio)
     items = _items(tables, where)
     ratings = _ratings(tables, where)
     _check_ratings(ratings, items, where)

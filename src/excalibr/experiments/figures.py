@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from excalibr._text import figure_text
+from excalibr._writing import beside
 from excalibr.errors import missing_extra
 from excalibr.experiments.arms import ARMS
 from excalibr.experiments.curves import Curve, Curves
 from excalibr.experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
-from excalibr.experiments.store import beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -229,7 +230,7 @@ def _label_of(curve: Curve) -> str:
 
 
 def _label(axes: Axes, figure: Figure, attribute: str, weighting: str, x: str, y: str, *, first: bool) -> None:
-    axes.set_title(f"{attribute}, weights {_WEIGHTINGS.get(weighting, weighting)}", fontsize=10)
+    axes.set_title(f"{figure_text(attribute)}, weights {_WEIGHTINGS.get(weighting, weighting)}", fontsize=10)
     axes.set_xlabel(_NAMES.get(x, x))
     if first:
         axes.set_ylabel(_NAMES.get(y, y).format(k=figure.setting.slots))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from excalibr._text import markdown_text
+from excalibr._writing import beside
 from excalibr.experiments.figures import figures_of, write_figures
 from excalibr.experiments.plan import PAPER_SETTING, SLATE_SETTING
 from excalibr.experiments.run import Results
-from excalibr.experiments.store import beside
 from excalibr.experiments.tables import Table, tables_of
 from excalibr.experiments.words import READING, caption, expectation_and_draw, introduction
 
@@ -61,20 +64,21 @@ def write_page(results: Results, folder: Path, command: str) -> Path:
 def _lines(results: Results, tables: Sequence[Table], command: str) -> Iterator[str]:
     by_name = {table.name: table for table in tables}
     yield from (
-        f"# The paper's experiment on {results.study.name}",
+        f"# The paper's experiment on {markdown_text(results.study.name)}",
         "",
         "This page is written by the command itself:",
         "",
     )
-    yield from ("```console", f"$ {command}", "```", "")
+    yield from (*_fenced(f"$ {command}"), "")
     for paragraph in introduction(results):
-        yield from (paragraph, "")
+        yield from (markdown_text(paragraph), "")
     yield from ("## What the paper claims, and what is found here", "")
     yield from _table(by_name["claims"])
     yield from ("## Figures", "", READING, "")
     for figure in figures_of(results.curves):
         if figure.name in PAGE_FIGURES:
-            yield from (f"![{figure.caption}](experiment/{figure.name}.png)", "", caption(figure, results), "")
+            words = markdown_text(caption(figure, results))
+            yield from (f"![{markdown_text(figure.caption)}](experiment/{figure.name}.png)", "", words, "")
     yield from ("## NDCG at equal KL", "")
     yield from _table(_only(by_name["equal-kl"], "log", (str(PAPER_SETTING), str(SLATE_SETTING))))
     if by_name["further"].rows:
@@ -84,7 +88,7 @@ def _lines(results: Results, tables: Sequence[Table], command: str) -> Iterator[
         yield from (f"## {by_name['lists'].title}", "")
         yield from _table(by_name["lists"])
     yield from ("## How far expectation and draw are from each other", "")
-    yield from (*(f"- {line}" for line in expectation_and_draw(results)), "")
+    yield from (*(f"- {markdown_text(line)}" for line in expectation_and_draw(results)), "")
     yield from _table(_only(by_name["draws"], "log", (str(PAPER_SETTING), str(SLATE_SETTING)), "ExCalibR"))
     if "runtimes" in by_name:
         yield from ("## Runtimes", "")
@@ -99,10 +103,16 @@ def _lines(results: Results, tables: Sequence[Table], command: str) -> Iterator[
 def _table(table: Table, *, note: bool = True) -> Iterator[str]:
     yield table.markdown()
     if table.note and note:
-        yield from (table.note, "")
+        yield from (markdown_text(table.note), "")
+
+
+def _fenced(command: str) -> tuple[str, str, str]:
+    """A block of console text, between more backticks than stand together in it."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", command)), default=0))
+    return f"{fence}console", " ".join(command.split()), fence
 
 
 def _only(table: Table, weighting: str, settings: Sequence[str], method: str = "") -> Table:
     """Some of a table's rows: those of a weighting, of settings, and of methods whose name starts so."""
     rows = [row for row in table.rows if row[1] == weighting and row[2] in settings and row[3].startswith(method)]
-    return Table(table.name, table.title, table.head, rows, table.note)
+    return replace(table, rows=rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
@@ -54,9 +56,9 @@ class Part:
 
     @property
     def file(self) -> str:
-        """What its file is called."""
-        words = "".join(letter if letter.isalnum() else "_" for letter in self.attribute)
-        return f"{words}-{self.setting.candidates}-{self.setting.slots}-{self.arm}.parquet"
+        """What its file is called: a digest, because two attributes may differ in what no file name can have."""
+        named = json.dumps([self.attribute, self.setting.candidates, self.setting.slots, self.arm])
+        return f"{hashlib.sha256(named.encode()).hexdigest()[:32]}.parquet"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,11 @@ def _body(results: Results, tables: Sequence[Table], figures: Path) -> Iterator[
 
 def _table(table: Table) -> str:
     head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
-    rows = "\n".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    rows = "\n".join(_row(row, [name == table.bold for name in table.head]) for row in table.rows)
     note = f"<p>{escape(table.note)}</p>" if table.note else ""
     return f"<h2>{escape(table.title)}</h2>\n<table><tr>{head}</tr>\n{rows}</table>{note}"
 
 
-def _cell(text: str) -> str:
-    """A cell; what is bold in Markdown is bold here."""
-    bold = text.startswith("**") and text.endswith("**")
-    return f"<b>{escape(text[2:-2])}</b>" if bold else escape(text)
+def _row(cells: Sequence[str], bold: Sequence[bool]) -> str:
+    shown = (f"<b>{escape(cell)}</b>" if strong else escape(cell) for cell, strong in zip(cells, bold, strict=True))
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in shown) + "</tr>"

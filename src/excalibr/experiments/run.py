@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from excalibr import __version__
+from excalibr._writing import beside
 from excalibr.errors import InputError, explain
 from excalibr.experiments.curves import Curves
 from excalibr.experiments.plan import Plan
 from excalibr.experiments.runtimes import Runtimes, time_methods
 from excalibr.experiments.sources import Source
-from excalibr.experiments.store import Store, beside
+from excalibr.experiments.store import Store
 from excalibr.experiments.study import Study, prepare
 from excalibr.experiments.work import Progress, run_parts
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from excalibr._arrays import numbers
-from excalibr._files import ENDINGS, dialect_of, kind_of, read_table
+from excalibr._reading import ENDINGS, dialect_of, kind_of, read_table
 from excalibr.datasets import (
     Attribute,
     Interactions,
@@ -61,12 +62,13 @@ class Source:
         """What tells two data sets apart, whatever they are called."""
         digest = hashlib.sha256()
         for ids in (self.liked.user_ids, self.liked.item_ids):
-            digest.update("\n".join(map(str, ids.tolist())).encode())
+            digest.update(json.dumps(list(map(str, ids.tolist()))).encode())
         for array in (self.liked.indptr, self.liked.items, self.liked.ratings):
             digest.update(np.ascontiguousarray(array).tobytes())
         for attribute in self.attributes(self.liked.counts):
-            digest.update("\n".join((attribute.name, *attribute.categories)).encode())
-            digest.update(attribute.matrix.indices.astype(np.int64).tobytes())
+            digest.update(json.dumps([attribute.name, *attribute.categories]).encode())
+            for numbers_of in (attribute.matrix.indptr, attribute.matrix.indices):
+                digest.update(numbers_of.astype(np.int64).tobytes())
         return digest.hexdigest()[:16]
 
 
@@ -96,9 +98,12 @@ class Columns:
     items_item: str | None = None
 
 
-def movielens_source(path: Path, *, complete: bool = True) -> Source:
-    """The paper's attributes of a MovieLens zip or folder: genre, decade and popularity."""
-    loaded = load_movielens(path, complete=complete)
+def movielens_source(path: Path, *, complete: bool = True, **limits: float) -> Source:
+    """The paper's attributes of a MovieLens zip or folder: genre, decade and popularity.
+
+    ``max_bytes`` and ``max_ratio`` are those of :func:`excalibr.datasets.load_movielens`.
+    """
+    loaded = load_movielens(path, complete=complete, **limits)  # type: ignore[arg-type]
     liked = loaded.positives()
     items = loaded.items.of(liked.item_ids)
     counts = loaded.counts
@@ -118,6 +123,7 @@ def table_source(
     ratings: Path, items: Path, columns: Columns, *, above: float = 3.5, minimum: int = 5, name: str | None = None
 ) -> Source:
     """The category columns of an items table as attributes, and popularity; tables are CSV, Parquet or Arrow."""
+    _check_names(columns.categories)
     roles = ("user", "item", *(("rating",) if columns.rating else ()))
     rated_table, asked = _table(ratings), {role: getattr(columns, role) for role in roles}
     users, rated, *values = _arrays(rated_table, ratings, asked)
@@ -143,6 +149,14 @@ def _items(table: Any, item: str, columns: Columns) -> Items:
     """The items as :class:`excalibr.Reranker` reads them: which columns are split, and where."""
     asked = Tables(targets={}, item_id=item, category=list(columns.categories), separator=columns.separator)
     return read_items(table.select([item, *columns.categories]), asked)
+
+
+def _check_names(categories: Sequence[str]) -> None:
+    """Attributes are told apart by their names, and popularity comes with every data set."""
+    for place, name in enumerate(categories):
+        if name == "popularity" or name in categories[:place]:
+            found = f"name {name!r}" + (" twice" if name in categories[:place] else ", which comes by itself")
+            raise InputError(explain("categories", found, "be different columns", "rename the column."))
 
 
 def _facts(liked: Interactions) -> dict[str, str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -15,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from excalibr._types import Floats
+from excalibr._writing import beside
 from excalibr.errors import InputError, explain, missing_extra
 from excalibr.experiments.measures import METRICS
 from excalibr.experiments.plan import Part
 
-__all__ = ["Block", "Store", "beside"]
+__all__ = ["Block", "Store"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,18 +100,6 @@ class Store:
             for part in parts:
                 writer.write_table(parquet.read_table(self.path(part)))
         return whole
-
-
-@contextmanager
-def beside(path: Path) -> Iterator[Path]:
-    """A path to write to, renamed to ``path`` once all is written, so that no half of a file is left behind."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")  # the suffix stays: some writers go by it
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _columns(block: Block) -> dict[str, Any]:

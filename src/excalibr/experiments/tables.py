@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import isnan
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._text import csv_cell, markdown_text
 from excalibr.experiments.arms import ARMS
 from excalibr.experiments.claims import check_claims
 from excalibr.experiments.comparison import margins
@@ -26,23 +27,32 @@ __all__ = ["Table", "tables_of", "write_tables"]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of texts with the name of its files, a title, and what to know when reading it."""
+    """A table of texts with the name of its files, a title, and what to know when reading it.
+
+    Cells are plain text, which may come from data. ``bold`` is the column to stand out.
+    """
 
     name: str
     title: str
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     note: str = ""
+    bold: str = ""
 
     def markdown(self) -> str:
         """As Markdown."""
-        lines = [_line(self.head), _line(["---"] * len(self.head)), *map(_line, self.rows)]
+        bold = [name == self.bold for name in self.head]
+        lines = [_line(map(markdown_text, self.head)), _line(["---"] * len(self.head))]
+        for row in self.rows:
+            cells = zip(map(markdown_text, row), bold, strict=True)
+            lines.append(_line(f"**{cell}**" if strong and cell else cell for cell, strong in cells))
         return "\n".join(lines) + "\n"
 
     def csv(self) -> str:
-        """As CSV."""
+        """As CSV; a label that a spreadsheet would take for a formula has an apostrophe before it."""
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([self.head, *self.rows])
+        rows = ([csv_cell(cell) for cell in row] for row in (self.head, *self.rows))
+        csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue()
 
 
@@ -59,13 +69,14 @@ def write_tables(results: Results, store: Store) -> list[Table]:
     """Write them into the folder ``tables``."""
     tables = tables_of(results)
     for table in tables:
-        store.write_text(f"tables/{table.name}.md", f"**{table.title}**\n\n{table.markdown()}\n{table.note}\n")
+        title, note = markdown_text(table.title), markdown_text(table.note)
+        store.write_text(f"tables/{table.name}.md", f"**{title}**\n\n{table.markdown()}\n{note}\n")
         store.write_text(f"tables/{table.name}.csv", table.csv())
     return tables
 
 
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
 
 
 def _data(results: Results) -> Table:
@@ -240,8 +251,8 @@ def _lists(results: Results) -> Table:
 
 
 def _claims(results: Results) -> Table:
-    rows = [(claim.said, f"**{claim.verdict}**", claim.figures, claim.judged) for claim in check_claims(results)]
-    return Table("claims", "What the paper claims", ("claim", "here", "figures", "judged by"), rows)
+    rows = [(claim.said, claim.verdict, claim.figures, claim.judged) for claim in check_claims(results)]
+    return Table("claims", "What the paper claims", ("claim", "here", "figures", "judged by"), rows, bold="here")
 
 
 def _place(curve: Curve) -> tuple[str, str, str]:

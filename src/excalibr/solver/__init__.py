@@ -149,10 +149,8 @@ def _policy(problem: Problem, limits: Limits, aim: Aim, found: tuple[Any, ...]) 
     (rankings, weights, prices, gap, allowed, trade_off, status, engine, sorts, steps, failure, *details) = found
     if failure:
         terms = problem.terms
-        limits_of = (None, None) if terms is None else (terms.floors, terms.caps)
-        raise error_of(
-            Failure(failure, *details[:4]), problem.attributes, *limits_of, aim.budget, limits.max_sorts
-        )
+        floors, caps = (None, None) if terms is None else (terms.floors, terms.caps)
+        raise error_of(Failure(failure, *details[:4]), problem.attributes, floors, caps, aim.budget, limits.max_sorts)
     if aim.kind != "trade_off":
         problem = problem.with_trade_off(trade_off)
     info = SolveInfo(ENGINES[engine], sorts, steps, STATUSES[status], details[4], allowed)

@@ -97,8 +97,15 @@ def encode(ids: Any) -> tuple[Any, Integers]:
 
 
 def keys_of(ids: Any) -> list[Hashable]:
-    """The ids as Python values, the keys that rankings are drawn by."""
-    return [int(key) if isinstance(key, Decimal) else key for key in ids.to_pylist()]
+    """The ids as Python values, the keys that rankings are drawn by.
+
+    A whole number is the same key whether or not the column has others beside it that are not whole.
+    """
+    return [int(key) if _is_whole(key) else key for key in ids.to_pylist()]
+
+
+def _is_whole(key: Any) -> bool:
+    return isinstance(key, Decimal) or (isinstance(key, float) and key.is_integer())
 
 
 def labels_of(column: Any, what: str = "labels") -> Any:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from excalibr.cli.demo import figure, tables
 from excalibr.cli.demo.comparison import compare
@@ -27,4 +28,4 @@ def demo(
     console = Console(highlight=False)
     tables.show(comparison, console)
     figure.write(comparison, out)
-    console.print(f"The same as a picture: [bold]{out}[/]", soft_wrap=True)
+    console.print(f"The same as a picture: [bold]{escape(str(out))}[/]", soft_wrap=True)

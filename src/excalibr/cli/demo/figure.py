@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from excalibr._text import figure_text
+from excalibr._writing import beside
 from excalibr.cli.demo.comparison import Comparison, Entry, percent
 from excalibr.errors import missing_extra
 
@@ -27,12 +28,8 @@ _KINDS = {"up": _BLUE, "down": _VERMILION, "same slot": _INK, "new": _GREEN, "dr
 def write(comparison: Comparison, path: Path) -> None:
     """Write the picture as PNG: beside its place first and then renamed, so that no half of one is left behind."""
     figure = draw(comparison)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        figure.savefig(beside, format="png", dpi=150, facecolor="white")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with beside(path) as name:
+        figure.savefig(name, format="png", dpi=150, facecolor="white")
 
 
 def draw(comparison: Comparison) -> Figure:
@@ -52,7 +49,8 @@ def draw(comparison: Comparison) -> Figure:
 
 def _headline(comparison: Comparison) -> str:
     kept, removed = (percent(share(comparison.after)) for share in (comparison.kept, comparison.removed))
-    return f"{comparison.user}: {kept} of the relevance kept, {removed} of the deviation removed, in expectation\n"
+    user = figure_text(comparison.user)
+    return f"{user}: {kept} of the relevance kept, {removed} of the deviation removed, in expectation\n"
 
 
 def _caption(comparison: Comparison) -> str:
@@ -89,10 +87,11 @@ def _draw_entry(axes: Axes, entry: Entry, side: int, kind: str) -> None:
     axes.plot(*point, "o", color=_KINDS[kind], markersize=17, zorder=3)
     axes.annotate(str(entry.slot), point, ha="center", va="center_baseline", color="white", fontsize=9.5)
     outward, align = (15, "left") if side else (-15, "right")
-    beside: dict[str, Any] = {"textcoords": "offset points", "ha": align, "va": "center"}
+    placed: dict[str, Any] = {"textcoords": "offset points", "ha": align, "va": "center"}
     colour, weight = (_GREY if kind == "dropped" else _INK), ("bold" if kind == "new" else "normal")
-    axes.annotate(entry.film.title, point, (outward, 6), fontsize=11, color=colour, weight=weight, **beside)
-    axes.annotate(", ".join(entry.film.genres), point, (outward, -8), fontsize=8.5, color=_GREY, **beside)
+    title, genres = figure_text(entry.film.title), figure_text(", ".join(entry.film.genres))
+    axes.annotate(title, point, (outward, 6), fontsize=11, color=colour, weight=weight, **placed)
+    axes.annotate(genres, point, (outward, -8), fontsize=8.5, color=_GREY, **placed)
 
 
 def _join(axes: Axes, old: int, new: int, colour: str) -> None:
@@ -141,7 +140,7 @@ def _draw_shares(axes: Axes, comparison: Comparison) -> None:
 
 
 def _dress_shares(axes: Axes, genres: list[str]) -> None:
-    axes.set_yticks(range(len(genres)), genres, fontsize=11, color=_INK)
+    axes.set_yticks(range(len(genres)), [figure_text(genre) for genre in genres], fontsize=11, color=_INK)
     axes.set_ylim(len(genres) - 0.4, -0.6)
     axes.set_xlabel("Share of exposure, %", fontsize=11, color=_INK)
     axes.set_ylabel("Genre", fontsize=11, color=_INK)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import signal
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from excalibr.cli.rerank.options import with_options
-from excalibr.errors import missing_extra
+from excalibr.cli.signals import Stop, stoppable
+from excalibr.errors import ExcalibrError, missing_extra
 
 __all__ = ["rerank"]
 
 UNREADABLE = 3
-INTERRUPTED = 130
 
 
 @with_options
@@ -36,7 +38,8 @@ def rerank(
 
     Tables are Parquet, CSV or Arrow files, or folders of them. Candidates in the order of their users are streamed as
     they are; others are sorted on disk first. Exit codes: 0 done, 2 wrong input or option, 3 a file cannot be read or
-    written, 130 interrupted. A run that was stopped goes on with --resume and ends with the same content.
+    written, 130 interrupted, 143 terminated. A run that was stopped goes on with --resume and ends with the same
+    content.
     """
     try:
         from excalibr.cli.rerank.job import read_job, run_job
@@ -46,13 +49,29 @@ def rerank(
         raise missing_extra("pyarrow", "data") from None
     named = {"slates": out, "report": report, "lotteries": lotteries}
     outputs = {name: path for name, path in named.items() if path is not None}
-    job = read_job(candidates, items, outputs, day, options)
-    try:
-        told = run_job(job, resume=resume)
-    except KeyboardInterrupt:
-        typer.echo("excalibr: interrupted. Go on with --resume.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    except OSError as error:
-        typer.echo(f"excalibr: {error}", err=True)
-        raise typer.Exit(UNREADABLE) from None
+    with stoppable() as stop:
+        try:
+            told = run_job(read_job(candidates, items, outputs, day, options, stop), resume=resume)
+        except (Exception, KeyboardInterrupt) as error:
+            if stop.signal is not None or isinstance(error, KeyboardInterrupt):
+                # Whatever was going on when the signal came may have failed because of it.
+                typer.echo(f"excalibr: {_stopped(stop)}. Go on with --resume.", err=True)
+                raise typer.Exit(stop.code) from None
+            if isinstance(error, OSError) and not isinstance(error, ExcalibrError):
+                typer.echo(f"excalibr: {_told(error)}", err=True)
+                raise typer.Exit(UNREADABLE) from None
+            raise
     typer.echo(told, err=True)
+
+
+def _stopped(stop: Stop) -> str:
+    by_hand = stop.signal in (None, signal.SIGINT)
+    return "interrupted" if by_hand else f"stopped by {signal.Signals(stop.signal or 0).name}"
+
+
+def _told(error: OSError) -> str:
+    """The error in a line, with the file; what is finished is not lost."""
+    text = " ".join(str(error).split())
+    text = text if error.filename is None or str(error.filename) in text else f"{error.filename}: {text}"
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return text + (". Finished parts are kept: make room, and go on with --resume." if full else "")

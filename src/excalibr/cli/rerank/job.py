@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,28 +11,35 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import typer
 
 from excalibr import __version__
-from excalibr.cli.rerank import sources
+from excalibr.cli.rerank.feed import Block, Feed, Pace
+from excalibr.cli.rerank.inputs import Inputs, check_apart
+from excalibr.cli.rerank.lock import locked
 from excalibr.cli.rerank.options import PATHS, WORDS
-from excalibr.cli.rerank.parts import Run, fingerprint
+from excalibr.cli.rerank.parts import Part, Run, fingerprint
 from excalibr.cli.rerank.sources import Source, format_of
 from excalibr.cli.rerank.streams import Scan, in_user_order, scan
 from excalibr.cli.rerank.telling import said_of_users, tell_understood, tell_warnings
-from excalibr.errors import InputError, explain
+from excalibr.cli.signals import Stop
+from excalibr.errors import InputError
 from excalibr.parallel import Advance, progress_bar
 from excalibr.reranker import Reranker
 from excalibr.results import Tally
 from excalibr.settings import BY_CATEGORY, read_settings
 from excalibr.tables import Items, Tables, read_items
-from excalibr.tables.ids import keys_of, matched, read_ids
 from excalibr.tables.users import UserStream
 
 __all__ = ["Job", "read_job", "run_job"]
 
 CHUNK_ROWS = 250_000
 """Rows of candidates that are read before they are re-ranked; memory grows with it, and not with the tables."""
+
+PART_SECONDS = 20.0
+STEP_SECONDS = 2.0
+"""A part ends with its rows or after so much time, at most a step later: that is the work that a kill can lose."""
 
 
 ALWAYS_BY_USER = ("history", "users", "pinned", "shown")
@@ -57,6 +65,8 @@ class Job:
         What to write where.
     day
         What names the draw besides the user.
+    stop
+        Whether a signal came.
     """
 
     reranker: Reranker
@@ -67,6 +77,8 @@ class Job:
     for_all: dict[str, Source]
     outputs: dict[str, Path]
     day: str | None
+
+    stop: Stop = dataclasses.field(default_factory=Stop)
 
     @cached_property
     def names(self) -> Tables:
@@ -82,31 +94,31 @@ class Job:
         """The column of users of a table."""
         return self.names.column("user_id", source.name, source.schema.names)
 
-    def stamp(self) -> str:
+    def stamp(self, inputs: Inputs) -> str:
         """A digest of all that the outputs depend on; the number of threads is not part of it."""
-        tables = {"candidates": self.candidates, "items": self.items, **self.by_user, **self.for_all}
         ranking = {each.name: getattr(self.reranker, each.name) for each in dataclasses.fields(self.reranker)}
         ranking.pop("threads")
-        files = {name: source.stamp() for name, source in tables.items()}
-        return fingerprint(
-            {"version": __version__, "ranking": ranking, "options": self.options, "day": self.day, "files": files}
-            | {
-                "outputs": {name: path.name for name, path in self.outputs.items()},
-                "rows": [CHUNK_ROWS, sources.BATCH_ROWS],
-            }
-        )
+        asked = {"version": __version__, "ranking": ranking, "options": self.options, "day": self.day}
+        outputs = {name: path.name for name, path in self.outputs.items()}
+        return fingerprint({**asked, "files": inputs.stamp(), "outputs": outputs})
 
 
 def read_job(
-    candidates: Path, items: Path, outputs: Mapping[str, Path], day: str | None, options: Mapping[str, Any]
+    candidates: Path,
+    items: Path,
+    outputs: Mapping[str, Path],
+    day: str | None,
+    options: Mapping[str, Any],
+    stop: Stop | None = None,
 ) -> Job:
     """The job that the command line asks for, checked as far as that can be done before any table is read."""
     for name, path in outputs.items():
         format_of(path, "out" if name == "slates" else name)
-    if len({path.resolve() for path in outputs.values()}) < len(outputs):
-        raise InputError(explain("out", "is named twice", "differ from report and lotteries"))
+    stop = stop or Stop()
+    needed = Source("candidates", candidates, stop.check), Source("items", items, stop.check)
+    beside = {name: Source(name, options[name], stop.check) for name in PATHS if options[name] is not None}
+    check_apart(outputs, [*needed, *beside.values()])
     names = {each.name for each in dataclasses.fields(Reranker)}
-    beside = {name: Source(name, options[name]) for name in PATHS if options[name] is not None}
     others = {name: value for name, value in options.items() if name not in names and name not in PATHS}
     others["category"] = _columns(others["category"])
     by_attribute = not isinstance(others["category"], str)
@@ -115,12 +127,12 @@ def read_job(
     return Job(
         read_settings(Reranker, {name: _numbers(name, options[name], by_attribute) for name in names}),
         others,
-        Source("candidates", candidates),
-        Source("items", items),
+        *needed,
         by_user,
         {name: source for name, source in beside.items() if name not in by_user},
         dict(outputs),
         day,
+        stop,
     )
 
 
@@ -164,16 +176,22 @@ def _nested(named: dict[str, Any]) -> dict[str, Any]:
 
 def run_job(job: Job, *, resume: bool) -> str:
     """Do it, or what is left of it, and say in a line what was done."""
-    run = Run(job.outputs, job.stamp())
-    if resume and run.is_finished():
-        run.clear()
-        return "The outputs are complete: nothing is left to do."
-    run.begin(resume=resume)
-    tally, count = Tally(), 0
-    for part in _parts(job, run, tally):
-        tally.add(part)
-        count += 1
-    run.finish(count)
+    with locked(job.outputs.values()):
+        inputs = Inputs.of(job.sources)
+        run = Run(job.outputs, job.stamp(inputs), inputs)
+        if resume and run.is_finished():
+            run.clear()
+            return "The outputs are complete: nothing is left to do."
+        tally, count = Tally(), 0
+        for part in _parts(job, run, run.begin(resume=resume), tally):
+            tally.add(part.tally)
+            count += 1
+        run.finish(count, job.stop.check)
+    return _told(job, tally)
+
+
+def _told(job: Job, tally: Tally) -> str:
+    """What was done, in a line; an error where nobody has a slate."""
     ranked, all_users = tally.ranked(job.reranker.fallback), f"{tally.users:,} users"
     those = all_users if ranked == tally.users else f"{ranked:,} of {all_users}"
     told = f"{those} re-ranked into {job.outputs['slates']}. {tally.text(job.reranker.fallback)}".rstrip()
@@ -187,8 +205,8 @@ def _is_by_user(name: str, source: Source, names: Tables) -> bool:
     return name in ALWAYS_BY_USER or there
 
 
-def _parts(job: Job, run: Run, tally: Tally) -> Iterator[Tally]:
-    """The tally of each part, which is made now unless it was done before."""
+def _parts(job: Job, run: Run, done: list[Part], tally: Tally) -> Iterator[Part]:
+    """The parts that were done before, and then those that are made now."""
     for_all = {name: source.read() for name, source in job.for_all.items()}
     asked = job.options | for_all
     items = read_items(job.items.read(), job.names)
@@ -196,28 +214,74 @@ def _parts(job: Job, run: Run, tally: Tally) -> Iterator[Tally]:
     tally.left_out += Counter({"without a user": scanned.without_user})
     tell_understood(items, said_of_users(scanned, job.reranker.k), job.sources, job.names)
     tell_warnings(items, job.reranker, "users" in job.by_user, WORDS)
-    candidates = _stream(job, job.candidates, scanned, run)
-    others = {
-        name: _stream(job, source, _scan(source, job.user_id(source)), run) for name, source in job.by_user.items()
-    }
-    with progress_bar("Re-ranking", scanned.users if scanned.is_sorted else None) as advance:
-        for number, chunk in enumerate(candidates.chunks(CHUNK_ROWS)):
-            own = _rows_of_users(chunk, others, job.user_id(job.candidates))
-            yield run.done(number) or _make_part(job, run, number, chunk, items, asked | own, advance)
+    feed = _feed(job, run, scanned)
+    with progress_bar("Re-ranking", scanned.users if scanned.is_sorted else None) as show:
+        for part in done:
+            feed.skip(part.rows)
+            show(part.tally.users)
+            yield part
+        pace, number = Pace(STEP_SECONDS), len(done)
+        advance = _stoppable(show, job.stop)
+        while (made := _make_part(job, run, number, feed, items, asked, pace, advance)) is not None:
+            yield made
+            number += 1
 
 
 def _make_part(
-    job: Job, run: Run, number: int, chunk: Any, items: Items, tables: dict[str, Any], advance: Advance
-) -> Tally:
+    job: Job, run: Run, number: int, feed: Feed, items: Items, asked: dict[str, Any], pace: Pace, advance: Advance
+) -> Part | None:
+    """Solve and keep users until there are enough rows or it took long enough; None where no user is left."""
+    solved: list[dict[str, Any]] = []
+    rows, tally, began = 0, Tally(), time.monotonic()
+    while not solved or (rows < CHUNK_ROWS and time.monotonic() - began < PART_SECONDS):
+        block = feed.take(pace.users)
+        if block is None:
+            break
+        start = time.monotonic()
+        tables, told = _solve(job, block, items, asked, advance)
+        pace.learn(block.users, time.monotonic() - start)
+        solved.append(tables)
+        tally.add(told)
+        rows += len(block.candidates)
+    if not solved:
+        return None
+    made = {
+        name: pa.concat_tables([tables[name].cast(solved[0][name].schema) for tables in solved]) for name in solved[0]
+    }
+    run.keep(number, Part(rows, tally), made)
+    return Part(rows, tally)
+
+
+def _solve(
+    job: Job, block: Block, items: Items, asked: dict[str, Any], advance: Advance
+) -> tuple[dict[str, Any], Tally]:
     keep, measured = "lotteries" in job.outputs, "report" in job.outputs
-    results = job.reranker.solve(chunk, items, day=job.day, keep=keep, measured=measured, advance=advance, **tables)
+    asked = asked | block.others
+    results = job.reranker.solve(
+        block.candidates, items, day=job.day, keep=keep, measured=measured, advance=advance, **asked
+    )
     made = {"slates": results.slates()}
     if measured:
         made["report"] = results.report(WORDS)
     if keep:
         made["lotteries"] = results.lotteries()
-    run.keep(number, made, results.tally)
-    return results.tally
+    return made, results.tally
+
+
+def _stoppable(advance: Advance, stop: Stop) -> Advance:
+    def checked(users: int) -> None:
+        stop.check()
+        advance(users)
+
+    return checked
+
+
+def _feed(job: Job, run: Run, scanned: Scan) -> Feed:
+    candidates = _stream(job, job.candidates, scanned, run)
+    others = {
+        name: _stream(job, source, _scan(source, job.user_id(source)), run) for name, source in job.by_user.items()
+    }
+    return Feed(candidates, others, job.user_id(job.candidates), CHUNK_ROWS, job.stop.check)
 
 
 def _scan(source: Source, user_id: str) -> Scan:
@@ -232,14 +296,3 @@ def _scan(source: Source, user_id: str) -> Scan:
 
 def _stream(job: Job, source: Source, scanned: Scan, run: Run) -> UserStream:
     return in_user_order(source, job.user_id(source), scanned, run.folder / f"sorting-{source.name}")
-
-
-def _rows_of_users(chunk: Any, streams: dict[str, UserStream], user_id: str) -> dict[str, Any]:
-    """The rows of the other tables up to the chunk's last user."""
-    if not len(chunk):
-        return {name: stream.empty for name, stream in streams.items()}
-    ids = read_ids(chunk.column(user_id))
-    for name, stream in streams.items():
-        matched(stream.first_id(), ids, "user_id", (name, "candidates"))
-    last = keys_of(ids[-1:])[0]
-    return {name: stream.until(last) for name, stream in streams.items()}

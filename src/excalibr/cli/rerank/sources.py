@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from excalibr._files import ENDINGS, dialect_of, explained, kind_of, read_batches, read_schema
+from excalibr._reading import ENDINGS, dialect_of, explained, kind_of, read_batches, read_schema
 from excalibr.errors import InputError, explain
 
 __all__ = ["FORMATS", "Source", "format_of"]
@@ -23,14 +23,22 @@ BATCH_ROWS = 65_536
 
 @dataclass(frozen=True)
 class Source:
-    """A table in a file or in a folder of files, and what to call it in a message."""
+    """A table in a file or in a folder of files, and what to call it in a message.
+
+    ``check`` is called before each batch of rows, so that a long read can be stopped.
+    """
 
     name: str
     path: Path
+    check: Callable[[], None] = lambda: None
 
     @cached_property
     def files(self) -> list[Path]:
         """The files, in the order of their names."""
+        return self.found()
+
+    def found(self) -> list[Path]:
+        """The files as they are now."""
         if not self.path.exists():
             raise InputError(explain(self.name, f"{self.path} does not exist", "be a file or a folder"))
         if not self.path.is_dir():
@@ -64,6 +72,7 @@ class Source:
         empty = wanted.empty_table()
         for path in self.files:
             for batch in read_batches(path, columns, BATCH_ROWS):
+                self.check()
                 table = pa.Table.from_batches([batch])
                 if table.schema != wanted:
                     with explained(path):
@@ -73,11 +82,6 @@ class Source:
     def read(self) -> Any:
         """The whole table."""
         return pa.concat_tables([self.schema.empty_table(), *self.batches()], promote_options="permissive")
-
-    def stamp(self) -> list[list[Any]]:
-        """Names, sizes and times of the files: whether they are still the same."""
-        stats = [(path, path.stat()) for path in self.files]
-        return [[str(path.resolve()), stat.st_size, stat.st_mtime_ns] for path, stat in stats]
 
 
 def format_of(path: Path, argument: str) -> str:

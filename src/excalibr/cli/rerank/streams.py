@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from excalibr._types import Integers
+from excalibr._writing import errors_named, sync_file
 from excalibr.cli.rerank.sources import Source
 from excalibr.errors import InputError
 from excalibr.frames import missing_column
@@ -77,23 +79,29 @@ def _with_user(source: Source, user_id: str) -> Iterator[Any]:
 def _sorted_on_disk(source: Source, user_id: str, scanned: Scan, folder: Path) -> Iterator[Any]:
     """The rows put into one file for each range of users, then each file sorted in memory.
 
-    Each range has about the same number of rows, known from the sample. A range is read only when it is its turn.
+    Each range has about the same number of rows, known from the sample. A range is read only when it is its turn. The
+    files stay until the run ends, so that a run that goes on need not make them again.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     bounds = _bounds(scanned)
     paths = [folder / f"users-{number:03d}.arrow" for number in range(len(bounds) + 1)]
-    writers = [pa.ipc.new_file(path, source.schema) for path in paths]
-    try:
-        for table in _with_user(source, user_id):
-            _distribute(table.cast(source.schema), _buckets(read_ids(table.column(user_id)), bounds), writers)
-    finally:
-        for writer in writers:
-            writer.close()
+    if not (folder / "done").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with errors_named(folder):
+            _write_ranges(source, user_id, bounds, paths)
+        (folder / "done").touch()
     for path in paths:
         with pa.OSFile(str(path)) as file:
             table = pa.ipc.open_file(file).read_all()
-        path.unlink()
         yield table.take(pc.sort_indices(read_ids(table.column(user_id))))
+
+
+def _write_ranges(source: Source, user_id: str, bounds: list[Hashable], paths: list[Path]) -> None:
+    with ExitStack() as opened:
+        writers = [opened.enter_context(pa.ipc.new_file(path, source.schema)) for path in paths]
+        for table in _with_user(source, user_id):
+            _distribute(table.cast(source.schema), _buckets(read_ids(table.column(user_id)), bounds), writers)
+    for path in paths:
+        sync_file(path)
 
 
 def _bounds(scanned: Scan) -> list[Hashable]:

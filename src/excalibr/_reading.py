@@ -1,0 +1,240 @@
+"""Tables in files: Parquet, Arrow, and CSV of any delimiter, compressed or not, as Arrow batches.
+
+What cannot be read is an error that names the file and what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from excalibr.errors import ExcalibrError, InputError, explain, missing_extra
+
+__all__ = [
+    "ENDINGS",
+    "Dialect",
+    "dialect_of",
+    "explained",
+    "kind_of",
+    "open_bytes",
+    "plain_name",
+    "read_batches",
+    "read_schema",
+    "read_table",
+    "sniff",
+]
+
+KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".arrow": "arrow", ".feather": "arrow"}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+
+ENDINGS = f"{', '.join(KINDS)}, or of CSV also with {', '.join(COMPRESSIONS)}"
+"""The ends of names that can be read, as messages list them."""
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+SNIFFED = 65_536
+_WITH_COMMA, _WITH_POINT = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+\.\d+")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file is written: what stands between its fields, and in its numbers."""
+
+    delimiter: str = ","
+    decimal: str = "."
+
+    @property
+    def text(self) -> str:
+        """What is unusual about it, in words; empty for plain commas.
+
+        >>> Dialect(";", ",").text
+        'fields between semicolons, decimal commas'
+        """
+        between = f"fields between {DELIMITERS[self.delimiter]}" if self.delimiter != "," else ""
+        return between + (", decimal commas" if self.decimal == "," else "")
+
+
+def kind_of(path: Path) -> str | None:
+    """``parquet``, ``csv`` or ``arrow`` by the end of a file's name, None for any other.
+
+    >>> kind_of(Path("ratings.CSV.gz")), kind_of(Path("ratings.parquet.gz"))
+    ('csv', None)
+    """
+    if path.suffix.lower() in COMPRESSIONS:
+        return "csv" if KINDS.get(Path(path.stem).suffix.lower()) == "csv" else None
+    return KINDS.get(path.suffix.lower())
+
+
+def plain_name(path: Path) -> str:
+    """A file's name without the ending of its compression.
+
+    >>> plain_name(Path("data/ratings.csv.gz"))
+    'ratings.csv'
+    """
+    return path.stem if path.suffix.lower() in COMPRESSIONS else path.name
+
+
+def open_bytes(path: Path) -> Any:
+    """A file opened for reading, decompressed as its name says."""
+    return _arrow().input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower()))
+
+
+def read_schema(path: Path) -> Any:
+    """The columns of a file and their types."""
+    with explained(path):
+        schema = _schema(path)
+        twice = [name for number, name in enumerate(schema.names) if name in schema.names[:number]]
+        if twice:
+            raise InputError(explain(str(path), f"has the column {twice[0]!r} twice", "have each column once"))
+        return schema
+
+
+def read_batches(path: Path, columns: Sequence[str] | None = None, rows: int = 65_536) -> Iterator[Any]:
+    """The rows as record batches, of Parquet at most so many at a time, with some or all columns."""
+    with explained(path):
+        match _kind(path):
+            case "parquet":
+                with _arrow("parquet").ParquetFile(path) as file:
+                    for group in range(file.num_row_groups):  # one by one: Arrow would hold on to several
+                        yield from file.iter_batches(rows, row_groups=[group], columns=columns)
+            case "csv":
+                with _open_csv(path, columns) as reader:
+                    _text_checked(reader.schema, path)
+                    for batch in reader:
+                        yield _empty_as_null(batch)
+            case _:
+                with _arrow().OSFile(str(path)) as file:  # a mapped file that gets shorter would end the process
+                    for batch in _arrow_batches(_open_arrow(file)):
+                        batch.validate(full=True)  # what a damaged file points to may be anywhere
+                        yield batch if columns is None else batch.select(columns)
+
+
+def read_table(path: Path) -> Any:
+    """The whole file as an Arrow table."""
+    schema = read_schema(path)
+    return _arrow().Table.from_batches(list(read_batches(path)), schema)
+
+
+def dialect_of(path: Path) -> Dialect:
+    """How a CSV file is written, seen from its first lines.
+
+    The delimiter is the one of comma, semicolon, tab and bar that the header has most of, outside quotes; of equals
+    the comma. Between semicolons, numbers have decimal commas where some are written so and none with a point.
+    """
+    with explained(path), open_bytes(path) as file:
+        return sniff(file.read(SNIFFED).decode("utf-8", errors="replace"))
+
+
+def sniff(start: str) -> Dialect:
+    r"""The dialect of a text that begins as a CSV file does.
+
+    >>> sniff("user_id;item_id;score\n1;7;0,5\n")
+    Dialect(delimiter=';', decimal=',')
+    """
+    start = start.removeprefix("\ufeff")
+    header = next(iter(re.sub(r'"[^"]*"', "", start).splitlines()), "")
+    delimiter = max(DELIMITERS, key=header.count) if any(map(header.count, DELIMITERS)) else ","
+    if delimiter == ",":
+        return Dialect()
+    fields = [field for row in csv.reader(start.splitlines()[1:200], delimiter=delimiter) for field in row]
+    commas = any(map(_WITH_COMMA.fullmatch, fields)) and not any(map(_WITH_POINT.fullmatch, fields))
+    return Dialect(delimiter, "," if commas else ".")
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Whatever is wrong with a file's content is an error of one line with the file's name."""
+    arrow = _arrow()
+    try:
+        yield
+    except ExcalibrError:
+        raise
+    except (arrow.ArrowException, ValueError, OverflowError, EOFError, MemoryError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's, and not the content's
+            raise _with_name(error, path) from error
+        found = " ".join(str(error).split()) or type(error).__name__
+        hint = "it may be incomplete, damaged, or of another format than its name says."
+        raise InputError(explain(str(path), f"cannot be read ({found})", "be a whole table", hint)) from error
+
+
+def _with_name(error: OSError, path: Path) -> OSError:
+    named = error.filename is not None or str(path) in str(error)
+    return error if named else OSError(error.errno, error.strerror or str(error), str(path))
+
+
+def _schema(path: Path) -> Any:
+    match _kind(path):
+        case "parquet":
+            return _arrow("parquet").read_schema(path).remove_metadata()
+        case "csv":
+            with _open_csv(path, None) as reader:
+                return _text_checked(reader.schema, path)
+        case _:
+            with _arrow().OSFile(str(path)) as file:
+                return _open_arrow(file).schema.remove_metadata()
+
+
+def _kind(path: Path) -> str:
+    kind = kind_of(path)
+    if kind is None:
+        raise InputError(explain(str(path), "is of no known format", f"end in one of {ENDINGS}"))
+    return kind
+
+
+def _open_csv(path: Path, columns: Sequence[str] | None) -> Any:
+    arrow_csv, dialect = _arrow("csv"), dialect_of(path)
+    return arrow_csv.open_csv(
+        open_bytes(path),
+        parse_options=arrow_csv.ParseOptions(delimiter=dialect.delimiter),
+        convert_options=arrow_csv.ConvertOptions(include_columns=columns, decimal_point=dialect.decimal),
+    )
+
+
+def _text_checked(schema: Any, path: Path) -> Any:
+    """The schema of a CSV file; text in another encoding would come as bytes."""
+    wrong = [field.name for field in schema if _arrow().types.is_binary(field.type)]
+    if wrong:
+        found = f"column {wrong[0]!r} has bytes that are not UTF-8"
+        raise InputError(explain(str(path), found, "be UTF-8 text", "save it as UTF-8."))
+    return schema
+
+
+def _empty_as_null(batch: Any) -> Any:
+    """A text of nothing in a CSV file is no value, as it is for numbers."""
+    arrow, compute = _arrow(), _arrow("compute")
+    for at, field in enumerate(batch.schema):
+        if arrow.types.is_string(field.type) and compute.any(compute.equal(batch.column(at), "")).as_py():
+            filled = compute.if_else(
+                compute.equal(batch.column(at), ""), arrow.scalar(None, field.type), batch.column(at)
+            )
+            batch = batch.set_column(at, field, filled)
+    return batch
+
+
+def _arrow_batches(opened: Any) -> Iterator[Any]:
+    numbers = range(getattr(opened, "num_record_batches", 0))
+    return (opened.get_batch(number) for number in numbers) if numbers else iter(opened)
+
+
+def _open_arrow(file: Any) -> Any:
+    """The file form, which Feather also is, or else the stream form."""
+    arrow = _arrow()
+    try:
+        return arrow.ipc.open_file(file)
+    except arrow.ArrowInvalid:
+        file.seek(0)
+        return arrow.ipc.open_stream(file)
+
+
+def _arrow(module: str | None = None) -> Any:
+    try:
+        return import_module("pyarrow" if module is None else f"pyarrow.{module}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "pyarrow":
+            raise
+        raise missing_extra("pyarrow", "data") from None

@@ -1,0 +1,101 @@
+"""Files put in place in one step: written under a name of their own beside the place, synced, and renamed.
+
+The name is random and the file made exclusively, so that nothing is written through a link that somebody planted, and
+two processes never write to the same one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+__all__ = ["beside", "errors_named", "open_without_links", "put_in_place", "remove_leftovers", "sync_file", "temporary"]
+
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""Flags with which a name that is a link is refused; Windows, which lets few people make links, has no such flag."""
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A name to write to, renamed to ``path`` once all is written and on disk; removed if an error comes between.
+
+    The name keeps the path's suffix, because some writers go by it.
+    """
+    with temporary(path) as name:
+        yield name
+        put_in_place(name, path)
+
+
+@contextmanager
+def temporary(path: Path) -> Iterator[Path]:
+    """A new empty file in the folder of ``path``, which is made if need be; removed at the end, where still there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    name = path.with_name(f".{path.stem}.{secrets.token_hex(6)}.tmp{path.suffix}")
+    os.close(open_without_links(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    try:
+        with errors_named(path):
+            yield name
+    finally:
+        name.unlink(missing_ok=True)
+
+
+@contextmanager
+def errors_named(path: Path) -> Iterator[None]:
+    """Let an error say which file it is of: those of Arrow and numpy's writers, and of a full disk, do not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        if error.errno is None:
+            raise OSError(f"{path}: {error}") from error
+        error.filename = str(path)
+        raise
+
+
+def put_in_place(written: Path, path: Path) -> None:
+    """Rename a finished file; both its content and the rename are on disk when this returns."""
+    sync_file(written)
+    written.replace(path)
+    _sync_folder(path.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Wait until a file's content is on disk."""
+    descriptor = open_without_links(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what :func:`temporary` made for this path in a process that was killed; nobody may be writing to it."""
+    ours = re.compile(re.escape(f".{path.stem}.") + "[0-9a-f]{12}" + re.escape(f".tmp{path.suffix}"))
+    for found in path.parent.glob(".*.tmp*"):
+        if ours.fullmatch(found.name) and (found.is_symlink() or found.is_file()):
+            found.unlink(missing_ok=True)
+
+
+def open_without_links(path: Path, flags: int) -> int:
+    """A file descriptor; a path whose last step is a link is an error."""
+    try:
+        return os.open(path, flags | NO_LINKS, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK):
+            raise OSError(error.errno, "is a link, and nothing is written through links", str(path)) from None
+        raise
+
+
+def _sync_folder(path: Path) -> None:
+    """Where that can be done: neither Windows nor every file system can."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        with suppress(OSError):
+            os.fsync(descriptor)
+        os.close(descriptor)

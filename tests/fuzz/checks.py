@@ -1,0 +1,369 @@
+"""What must hold of every answer, recomputed in extended precision and, for some, by the literal linear program.
+
+:func:`check` returns what does not hold; nothing in here raises. A failure has a *kind*, by which they are counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from excalibr import errors
+from tests.fuzz import refusals
+from tests.fuzz.asking import Answer, Told, alone, ask
+from tests.fuzz.enumeration import every_ranking
+from tests.fuzz.literal import Literal, fits
+from tests.fuzz.program import LONG, Effect, Program
+from tests.fuzz.questions import Floats, Question
+from tests.fuzz.tolerance import SMALLEST, allowed_gap, rounding
+
+AGREEMENT = LONG(1e-12)
+"""How far reported figures may be from recomputed ones, as a part of the largest number they are made of."""
+
+LIMIT_KEPT = 1e-8
+"""How far floors, caps and budgets may be missed."""
+
+AGAINST_THE_PROGRAM = 1e-7
+"""How far HiGHS and the library may be apart, with the objective brought to a size of 1."""
+
+EVEN_SLACK = LONG(1e-3)
+"""How far the expectation of an even lottery may move: all shares together, and relevance as a part of its range."""
+
+MEANINGFUL = 1e12
+"""Slopes and shares beyond this leave no digits for figures: rankings must be valid and the gap a number, no more."""
+
+SLOW, SLOW_CURVE = 1.0, 5.0
+"""Processor seconds that a problem, and a path or a frontier, may take at n ≤ 400 and r ≤ 80."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What does not hold: a short name to count by, and the numbers."""
+
+    kind: str
+    detail: str
+
+
+def check(question: Question, answer: Answer, *, literally: bool = False) -> list[Failure]:
+    """Everything that does not hold of an answer, once a kind; with ``literally`` the linear program has its say."""
+    return list({failure.kind: failure for failure in reversed(_found(question, answer, literally))}.values())[::-1]
+
+
+def _found(question: Question, answer: Answer, literally: bool) -> list[Failure]:
+    program = Program.of(question)
+    failures = _check_warnings(answer)
+    if answer.error is not None:
+        return failures + [Failure(*each) for each in refusals.check(question, program, answer)]
+    if not program.has_a_ranking():
+        return [*failures, Failure("not refused", "no ranking can fill the slots")]
+    for policy in answer.policies:
+        failures += check_policy(question, program, policy, answer)
+    if failures or not is_meaningful(program):
+        return failures
+    failures += _check_call(question, program, answer)
+    if literally and fits(program):
+        literal = Literal(program)
+        failures += [
+            each for policy in answer.policies for each in _check_literally(question, program, policy, literal)
+        ]
+    return failures
+
+
+def check_policy(question: Question, program: Program, policy: Told, answer: Answer) -> list[Failure]:
+    """What must hold of one policy by itself."""
+    failures = _check_lottery(question, program, policy)
+    if failures:
+        return failures
+    if not (np.isfinite(policy.gap) and policy.gap >= 0):
+        failures.append(Failure("gap not finite", f"{policy.gap}"))
+    if policy.prices is None or not np.isfinite(policy.prices).all():
+        return [*failures, Failure("prices not finite", f"{policy.prices}")]
+    if failures or not is_meaningful(program):
+        return failures
+    effect = program.effect(policy.rankings, policy.weights)
+    failures += _check_figures(program, policy, effect)
+    failures += _check_limits(question, program, effect)
+    return failures + _check_gap(question, program, policy, answer, effect)
+
+
+def is_meaningful(program: Program) -> bool:
+    """Whether the numbers of the question leave doubles any digits to answer it with."""
+    return bool(max(program.steepest, program.around) <= MEANINGFUL)
+
+
+def check_time(question: Question, answer: Answer) -> list[Failure]:
+    """Whether an answer took too long. Not for tests, which have no say in what else a machine does."""
+    rows = list(question.categories.values()) if isinstance(question.categories, dict) else [question.categories]
+    if len(question.scores) > 400 or sum(part.shape[1] for part in rows) > 80:
+        return []
+    allowed = SLOW_CURVE if question.call in ("calibrate_path", "frontier") else SLOW
+    return [Failure("slow", f"{answer.seconds:.2f} s")] if answer.seconds > allowed else []
+
+
+def _check_warnings(answer: Answer) -> list[Failure]:
+    unknown = [each for each in answer.warnings if not issubclass(each.category, errors.ExcalibrWarning)]
+    return [
+        Failure(f"warning {each.category.__name__}", f"{each.message} {each.filename}:{each.lineno}")
+        for each in unknown
+    ]
+
+
+def _check_lottery(question: Question, program: Program, policy: Told) -> list[Failure]:
+    """Rankings of k distinct candidates that may be shown, pins in place, groups kept; weights of a lottery."""
+    rankings, weights = policy.rankings, policy.weights
+    if rankings.ndim != 2 or rankings.shape != (len(weights), program.k) or not len(weights):
+        return [Failure("shape of the rankings", f"{rankings.shape} for {weights.shape} weights")]
+    if rankings.min() < 0 or rankings.max() >= program.n:
+        return [Failure("no such candidate", f"{rankings.min()} to {rankings.max()}")]
+    draws = question.options.get("draws", "lottery")
+    most = {"lottery": program.r + 1, "single": 1}.get(draws, len(weights))
+    held = {
+        "a candidate twice": not (np.diff(np.sort(rankings, axis=1), axis=1) == 0).any(),
+        "shown again": not program.unavailable[rankings].any(),
+        "pin lost": all((rankings[:, slot] == candidate).all() for slot, candidate in program.pinned.items()),
+        "max_per_category not kept": _groups_kept(program, rankings),
+        "weights not positive": bool((weights > 0).all()),
+        "weights do not sum to 1": abs(weights.sum() - 1) <= 1e-12,
+        "weights not sorted": bool((np.diff(weights) <= 0).all()),
+        "too many rankings": len(weights) <= most,
+    }
+    return [Failure(kind, f"{len(weights)} rankings, weights {weights}") for kind, holds in held.items() if not holds]
+
+
+def _groups_kept(program: Program, rankings: Floats) -> bool:
+    if not len(program.group_limits):
+        return True
+    members = program.groups[rankings][:, :, None] == np.arange(len(program.group_limits))
+    return bool((members.sum(axis=1) <= program.group_limits).all())
+
+
+def _check_figures(program: Program, policy: Told, effect: Effect) -> list[Failure]:
+    """Relevance, shares, deviations, cost and objective are those of the rankings."""
+    trade_off = LONG(policy.trade_off)
+    relevance = effect.exposure @ program.scores
+    distances = program.distances(effect.shares)
+    parts = [columns for _, columns in program.attributes] or [slice(None)]
+    deviations = np.array([distances[columns].sum() for columns in parts])
+    costly = 10 * max(LONG(1), program.steepest) * program.around
+    worth = (1 - trade_off) * program.largest + trade_off * costly
+    compared: dict[str, tuple[Any, Any, Any]] = {
+        "relevance": (policy.relevance, relevance, program.largest),
+        "distribution": (policy.shares, effect.shares, LONG(1)),
+        "deviation": (policy.deviations, deviations, program.around),
+        "cost": (policy.cost, effect.cost, costly),
+        "objective": (policy.objective, (1 - trade_off) * relevance - trade_off * effect.cost, worth),
+    }
+    failures = []
+    for kind, (said, found, unit) in compared.items():
+        off = np.abs(said - found).max()
+        if not off <= AGREEMENT * unit + SMALLEST:  # nan too
+            failures.append(Failure(kind, f"off by {off:.3g}: {said} for {found}"))
+    return failures
+
+
+def _check_limits(question: Question, program: Program, effect: Effect) -> list[Failure]:
+    """Floors, caps and the budget are kept."""
+    failures, options = [], question.options
+    if program.is_limited and (missed := _missed(program, effect).max()) > LIMIT_KEPT:
+        failures.append(Failure("floor or cap missed", f"by {missed:.3g}"))
+    moved = EVEN_SLACK if options.get("draws") == "even" else LONG(0)
+    if "relevance_loss" in options:
+        floor = program.relevance_floor(options["relevance_loss"])
+        slack = (LIMIT_KEPT + moved) * program.spread + 8 * LONG(2) ** -52 * program.largest
+        if effect.relevance < floor - slack:
+            failures.append(Failure("relevance budget missed", f"{effect.relevance:.9g} for {floor:.9g}"))
+    if "max_deviation" in options:
+        steepest, allowed = max(LONG(1), program.steepest), options["max_deviation"]
+        slack = LIMIT_KEPT + AGREEMENT * steepest + moved * steepest * (100 if program.curved else 1)
+        if effect.cost > allowed + slack:
+            failures.append(Failure("deviation budget missed", f"{effect.cost:.9g} for {allowed:.9g}"))
+    return failures
+
+
+def _missed(program: Program, effect: Effect) -> Floats:
+    """By how much each share is outside its floor and cap."""
+    return np.asarray(np.maximum(np.maximum(program.floors - effect.shares, effect.shares - program.caps), 0))
+
+
+def _check_gap(question: Question, program: Program, policy: Told, answer: Answer, effect: Effect) -> list[Failure]:
+    """The prices prove the gap, and it is as small as was promised."""
+    assert policy.prices is not None
+    trade_off, failures = policy.trade_off, []
+    rounded = rounding(program, trade_off, policy.prices)
+    true_gap = program.bound(policy.prices, trade_off) - effect.objective(trade_off)
+    if true_gap > policy.gap + rounded:
+        failures.append(Failure("gap not proven", f"{policy.gap:.6g} for {true_gap:.6g}, rounding {rounded:.2g}"))
+    if true_gap < -rounded and true_gap < -rounded - _gained_outside(program, policy, effect):
+        failures.append(Failure("better than its bound", f"{true_gap:.6g}, rounding {rounded:.2g}"))
+    allowed = _allowed(question, program, policy)
+    if allowed is not None and policy.gap > allowed * (1 + 1e-9) and not answer.warned(errors.GapWarning):
+        failures.append(Failure("gap above tolerance", f"{policy.gap:.6g} for {allowed:.6g}"))
+    return failures
+
+
+def _gained_outside(program: Program, policy: Told, effect: Effect) -> Any:
+    """What a lottery may gain by missing limits, and by weights that do not quite sum to 1."""
+    assert policy.prices is not None
+    steepest = LONG(policy.trade_off) * program.steepest * (100 if program.curved else 1)
+    slopes = np.abs(program.slopes(policy.prices, policy.trade_off)).max() + steepest
+    outside = _missed(program, effect).sum() + abs(np.asarray(policy.weights, LONG).sum() - 1)
+    return 4 * outside * (slopes + (1 - LONG(policy.trade_off)) * program.spread)
+
+
+def _allowed(question: Question, program: Program, policy: Told) -> Any:
+    """The largest gap without a warning; none for a single ranking, which is no lottery's equal by its nature."""
+    assert policy.prices is not None
+    draws = question.options.get("draws", "lottery")
+    if draws == "single":
+        return None
+    tolerance = question.options["tolerance"] if question.call == "frontier" else None
+    allowed = allowed_gap(program, policy.trade_off, policy.prices, frontier=tolerance)
+    if draws == "lottery":
+        return allowed
+    steepest = program.steepest * (100 if program.curved else 1)
+    trade_off = LONG(policy.trade_off)
+    return allowed + EVEN_SLACK * ((1 - trade_off) * program.spread + trade_off * steepest)
+
+
+def _check_call(question: Question, program: Program, answer: Answer) -> list[Failure]:
+    """What must hold of the policies of a call together."""
+    options, policies = question.options, answer.policies
+    match question.call:
+        case "frontier":
+            return _check_frontier(question, program, answer)
+        case "calibrate_path":
+            return _check_path(question, program, policies)
+        case "calibrate_batch":
+            return _check_batch(question, policies[0])
+    if "trade_off" in options:
+        if policies[0].trade_off != options["trade_off"]:
+            return [Failure("another trade-off", f"{policies[0].trade_off}")]
+        if options.get("draws") == "single":
+            return _check_single(program, policies[0])
+    return []
+
+
+def _check_single(program: Program, policy: Told) -> list[Failure]:
+    """Where there are few rankings, the best of those that keep the limits is found."""
+    rankings = every_ranking(program)
+    if rankings is None:
+        return []
+    trade_off = LONG(policy.trade_off)
+    values, kept = refusals.single_values(program, rankings, trade_off)
+    reached = refusals.single_values(program, policy.rankings, trade_off)[0][0]
+    size = (1 - trade_off) * program.spread + trade_off * max(LONG(1), program.steepest)
+    short = values[kept].max(initial=reached) - reached
+    return [Failure("not the best single ranking", f"short by {short:.6g}")] if short > 1e-9 * size else []
+
+
+def _check_path(question: Question, program: Program, policies: list[Told]) -> list[Failure]:
+    """A policy for each trade-off in the order asked, and one of them again by itself."""
+    asked = question.options["trade_offs"]
+    if [policy.trade_off for policy in policies] != asked:
+        return [Failure("path out of order", f"{[policy.trade_off for policy in policies]} for {asked}")]
+    if question.options.get("draws", "lottery") != "lottery":
+        return []
+    place = len(asked) // 2
+    answer = ask(alone(question, asked[place]))
+    if not answer.policies:
+        return [Failure("path is not calibrate", f"{answer.error!r}")]
+    one, other = policies[place], answer.policies[0]
+    assert one.prices is not None
+    size = rounding(program, asked[place], one.prices) + AGREEMENT * abs(LONG(one.objective))
+    off = abs(LONG(one.objective) - LONG(other.objective))
+    if off > LONG(one.gap) + LONG(other.gap) + 2 * size:
+        return [Failure("path is not calibrate", f"{one.objective} for {other.objective}")]
+    return []
+
+
+def _check_batch(question: Question, policy: Told) -> list[Failure]:
+    """One user of several is answered as by ``calibrate``, bit for bit."""
+    answer = ask(alone(question, question.options["trade_off"]))
+    if not answer.policies:
+        return [Failure("batch is not calibrate", f"{answer.error!r}")]
+    other = answer.policies[0]
+    same = np.array_equal(policy.rankings, other.rankings) and np.array_equal(policy.weights, other.weights)
+    return [] if same and policy.gap == other.gap else [Failure("batch is not calibrate", f"{policy} for {other}")]
+
+
+def _check_frontier(question: Question, program: Program, answer: Answer) -> list[Failure]:
+    """Both measures fall, and no optimum at other trade-offs is further above the polyline than was certified."""
+    curve, failures = answer.curve, []
+    assert curve is not None
+    unit = program.spread or LONG(1)
+    blurred = 16 * LONG(2) ** -52 * program.largest / unit + AGREEMENT * max(LONG(1), program.steepest)
+    if (np.diff(curve.relevance) > blurred * unit).any() or (np.diff(curve.deviation) > blurred).any():
+        failures.append(Failure("frontier rises", f"{curve.relevance}, {curve.deviation}"))
+    if not (np.isfinite(curve.error) and curve.error >= 0):
+        return [*failures, Failure("frontier error not finite", f"{curve.error}")]
+    cut = len(curve.relevance) >= question.options["max_vertices"] or answer.warnings
+    if curve.error > question.options["tolerance"] * 1.001 + 2e-9 + blurred and not cut:
+        failures.append(Failure("frontier error above tolerance", f"{curve.error}"))
+    effects = [program.effect(policy.rankings, policy.weights) for policy in answer.policies]
+    for trade_off in _probes(curve.trade_offs):
+        probed = ask(alone(question, trade_off))
+        if not probed.policies:
+            failures.append(Failure("frontier has what calibrate has not", f"{probed.error!r}"))
+            continue
+        reached = program.effect(probed.policies[0].rankings, probed.policies[0].weights)
+        above = reached.objective(trade_off) - max(effect.objective(trade_off) for effect in effects)
+        distance = above / np.hypot((1 - LONG(trade_off)) * unit, LONG(trade_off))
+        if distance > curve.error + blurred:
+            failures.append(Failure("frontier error understated", f"{curve.error:.6g}, at {trade_off} {distance:.6g}"))
+    return failures
+
+
+def _probes(trade_offs: Floats) -> list[float]:
+    """Where a polyline is furthest from its curve: where two vertices are worth the same; and somewhere."""
+    breaks = trade_offs[1:].tolist()
+    return list(dict.fromkeys([*breaks[:1], *breaks[len(breaks) // 2 :][:1], *breaks[-1:], 0.37]))
+
+
+def _check_literally(question: Question, program: Program, policy: Told, literal: Literal) -> list[Failure]:
+    """Against HiGHS: the optimum, the budgets, and the second aim at the ends."""
+    options = question.options
+    if options.get("draws", "lottery") != "lottery" or question.call == "frontier":
+        return []
+    effect = program.effect(policy.rankings, policy.weights)
+    relevance, cost = float(effect.relevance) / literal.unit, float(effect.cost)
+    if "relevance_loss" in options:
+        floor = float(program.relevance_floor(options["relevance_loss"])) / literal.unit
+        return _compared("cost within the budget", literal.least_cost(floor - 1e-9), cost, 1e-6)
+    if "max_deviation" in options:
+        return _compared(
+            "relevance within the budget", literal.most_relevance(options["max_deviation"] + 1e-9), relevance, 2e-6
+        )
+    trade_off = policy.trade_off
+    size = (1 - trade_off) * literal.unit + trade_off
+    reached = ((1 - trade_off) * literal.unit * relevance - trade_off * cost) / size
+    slack = AGAINST_THE_PROGRAM * max(1.0, float(program.steepest)) + policy.gap / size
+    failures = _compared("objective", literal.best_value(trade_off), reached, slack)
+    return failures or _check_ends(literal, policy, relevance, cost)
+
+
+def _check_ends(literal: Literal, policy: Told, relevance: float, cost: float) -> list[Failure]:
+    """At 0, of the most relevant lotteries the best calibrated; at 1, of the best calibrated the most relevant."""
+    if policy.trade_off == 0:
+        most = literal.most_relevance()
+        found = [literal.least_cost(most - slack) for slack in (1e-8, 2e-8)] if most is not None else []
+        return _compared("cost at the end", _without_slack(found), cost, 1e-5)
+    if policy.trade_off == 1:
+        least = literal.least_cost()
+        found = [literal.most_relevance(least + slack) for slack in (1e-8, 2e-8)] if least is not None else []
+        return _compared("relevance at the end", _without_slack(found), relevance, 1e-5)
+    return []
+
+
+def _without_slack(found: list[float | None]) -> float | None:
+    """An optimum less what a slack earned it; none where that is a lot, and so HiGHS no judge."""
+    if len(found) < 2 or found[0] is None or found[1] is None or abs(found[1] - found[0]) > 1e-6:
+        return None
+    return 2 * found[0] - found[1]
+
+
+def _compared(what: str, expected: float | None, reached: float, slack: float) -> list[Failure]:
+    if expected is None or abs(expected - reached) <= slack:
+        return []
+    return [Failure(f"program: {what}", f"{reached:.12g} for {expected:.12g} of HiGHS")]

@@ -1,0 +1,40 @@
+"""How small a gap must be when no ``GapWarning`` came: the library's statement, at the fuzz's only place for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz.program import LONG, Program
+from tests.fuzz.questions import Floats
+
+TOLERANCE = 1e-9
+"""The default of ``calibrate``."""
+
+ROUNDING = LONG(1e-13)
+"""What rounding allows beside the largest number that a figure is made of: 450 units in the last place of a double."""
+
+SMALLEST = LONG(1e-305)
+"""Where doubles begin to lose digits."""
+
+FRONTIER_PART = 0.4
+"""How exactly the points of a frontier are solved, as a part of its tolerance."""
+
+
+def allowed_gap(program: Program, trade_off: float, prices: Floats, *, frontier: float | None = None) -> Any:
+    """The largest gap without a warning, of ``calibrate`` or of the points of a frontier with this tolerance.
+
+    A part of the range of the scores, or of the largest weight where they do not count, and no less than rounding.
+    """
+    gains, slopes = (1 - LONG(trade_off)) * program.spread, LONG(trade_off) * program.steepest
+    tolerance = LONG(TOLERANCE) if frontier is None else max(LONG(TOLERANCE), LONG(FRONTIER_PART * frontier))
+    rounded = ROUNDING * (gains + slopes + np.abs(prices).max(initial=0))
+    return max(tolerance * (gains if gains > 0 else slopes), rounded) + SMALLEST
+
+
+def rounding(program: Program, trade_off: float, prices: Floats) -> Any:
+    """What no gap in doubles can be trusted beyond: beside the range of the scores, the slopes and the prices."""
+    gains, slopes = (1 - LONG(trade_off)) * program.spread, LONG(trade_off) * program.steepest
+    beside = ROUNDING * (gains + slopes + np.abs(prices).max(initial=0))
+    return beside + 4 * LONG(2) ** -52 * (1 - LONG(trade_off)) * program.largest + SMALLEST

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from excalibr._reading import Dialect, dialect_of, kind_of, read_batches, read_schema, read_table, sniff
+from excalibr.errors import InputError
+
+TABLE = pa.table({"user_id": [1, 2, 3] * 100, "genres": ["a|b", "c", "d"] * 100, "score": [0.5, 1.5, 2.5] * 100})
+
+
+def write_csv(path: Path, delimiter: str = ",") -> None:
+    pa.csv.write_csv(TABLE, path, pa.csv.WriteOptions(delimiter=delimiter, quoting_style="none"))
+
+
+def write_gzip(path: Path) -> None:
+    write_csv(path.with_name("plain.csv"))
+    path.write_bytes(gzip.compress(path.with_name("plain.csv").read_bytes()))
+
+
+def write_zstd(path: Path) -> None:
+    write_csv(path.with_name("plain.csv"), ";")
+    with pa.CompressedOutputStream(str(path), "zstd") as file:
+        file.write(path.with_name("plain.csv").read_bytes())
+
+
+def write_stream(path: Path) -> None:
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, TABLE.schema) as writer:
+        writer.write_table(TABLE)
+
+
+WRITERS: dict[str, Callable[[Path], None]] = {
+    "t.parquet": lambda path: pq.write_table(TABLE, path),
+    "t.feather": lambda path: pa.feather.write_feather(TABLE, path, compression="uncompressed"),
+    "t.arrow": write_stream,
+    "t.csv": write_csv,
+    "t.tsv": lambda path: write_csv(path, "\t"),
+    "t.csv.gz": write_gzip,
+    "t.CSV.zst": write_zstd,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_kind_of_file_gives_the_same_table(tmp_path: Path, name: str) -> None:
+    WRITERS[name](tmp_path / name)
+    assert read_schema(tmp_path / name).names == TABLE.column_names
+    assert read_table(tmp_path / name).to_pydict() == TABLE.to_pydict()
+    assert {batch.schema.names[0] for batch in read_batches(tmp_path / name, ["score"])} == {"score"}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.95])
+def test_a_file_that_was_cut_off_is_named_with_what_is_wrong(tmp_path: Path, name: str, part: float) -> None:
+    WRITERS[name](tmp_path / name)
+    content = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(content[: int(part * len(content))])
+    if kind_of(Path(name)) == "csv" and "." not in name.removeprefix("t.") and part:
+        return  # half of a plain text may be a whole one
+    with pytest.raises(InputError) as raised:
+        read_table(tmp_path / name)
+    assert str(raised.value).startswith(f"{tmp_path / name}: cannot be read (")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
+def test_damaged_bytes_are_an_error_of_ours_or_another_table_and_never_a_crash(tmp_path: Path, name: str) -> None:
+    WRITERS[name](tmp_path / name)
+    content = np.frombuffer((tmp_path / name).read_bytes(), dtype=np.uint8)
+    named = []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        damaged = content.copy()
+        damaged[random.integers(0, len(content), 20)] = random.integers(0, 256, 20)
+        (tmp_path / name).write_bytes(damaged.tobytes())
+        try:
+            read_table(tmp_path / name)
+        except InputError as error:
+            named.append(str(tmp_path / name) in str(error))
+    assert named
+    assert all(named)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "cannot be read .Empty CSV file"),
+        (b"a,b\n1,2\n1,2,3\n", "cannot be read .*Expected 2 columns, got 3"),
+        (b"a,a\n1,2\n", "has the column 'a' twice, must have each column once"),
+        ("item_id,category\n1,com\xe9die\n".encode("latin-1"), "column 'category' has bytes that are not UTF-8"),
+    ],
+)
+def test_a_text_that_is_no_table_is_named_with_what_is_wrong(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "items.csv").write_bytes(content)
+    with pytest.raises(InputError, match=f"items.csv: {message}"):
+        read_table(tmp_path / "items.csv")
+
+
+def test_a_name_of_no_known_kind_is_answered_with_those_that_are(tmp_path: Path) -> None:
+    (tmp_path / "items.xlsx").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"items.xlsx: is of no known format, must end in one of .parquet, .*\.gz"):
+        read_schema(tmp_path / "items.xlsx")
+    assert kind_of(Path("items.parquet.gz")) is None
+
+
+def test_a_file_that_cannot_be_opened_is_the_systems_error_with_its_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere.csv"):
+        read_table(tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize(
+    ("start", "dialect"),
+    [
+        ("user_id,item_id,score\n1,2,3\n", Dialect()),
+        ("user_id;item_id;score\n1;2;0.5\n", Dialect(";")),
+        ("user_id;item_id;score\n1;2;0,5\n", Dialect(";", ",")),
+        ("user_id;item_id;score\n1;2;0,5\n1;2;0.5\n", Dialect(";")),
+        ("user_id\titem_id\n", Dialect("\t")),
+        ("item_id|genre\n", Dialect("|")),
+        ("item_id,a;b\n", Dialect()),
+        ('"a;b;c;d",e,f\n', Dialect()),
+        ("\ufeffuser_id;item_id\n", Dialect(";")),
+        ("user_id\n1\n", Dialect()),
+        ("", Dialect()),
+    ],
+)
+def test_the_delimiter_is_the_one_that_the_header_has_most_of(start: str, dialect: Dialect) -> None:
+    assert sniff(start) == dialect
+
+
+def test_what_is_unusual_about_a_file_is_said_in_words(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a;b\n1;0,5\n", encoding="utf-8")
+    assert dialect_of(tmp_path / "a.csv").text == "fields between semicolons, decimal commas"
+    assert Dialect().text == ""
+
+
+def test_decimal_commas_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a;b\n1;0,5\n", encoding="utf-8")
+    assert read_table(tmp_path / "a.csv").to_pydict() == {"a": [1], "b": [0.5]}
+
+
+def test_an_empty_field_is_no_value_and_na_is_a_text(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("user_id,category\n,NA\nada,\neve,b\n", encoding="utf-8")
+    read = read_table(tmp_path / "a.csv").to_pydict()
+    assert read == {"user_id": [None, "ada", "eve"], "category": ["NA", None, "b"]}
