@@ -78,6 +78,7 @@ void sort_from_scratch(Reals keys, MutableIndices order, SortScratch& scratch) {
 }
 
 void sort_best(Reals keys, std::size_t count, MutableIndices order, SortScratch& scratch) {
+    if (count == 0) return;  // every slot is pinned: there is no last rank to look for
     const std::size_t n = keys.size();
     if (n <= tuning::worth_selecting * count) {
         sort_descending(keys, order, scratch);
