@@ -39,7 +39,7 @@ def test_a_curve_is_solved_at_trade_offs_in_any_order(problem: Problem, trade_of
         assert abs(policy.objective - alone.objective) <= 2e-9 * scale(policy.problem) + 1e-14 * abs(alone.objective)
 
 
-@given(small_problems, st.floats(0.01, 0.99), st.floats(0.01, 0.99))
+@given(small_problems(), st.floats(0.01, 0.99), st.floats(0.01, 0.99))
 @settings(max_examples=30)
 def test_prices_from_elsewhere_are_only_a_place_to_start(problem: Problem, trade_off: float, other: float) -> None:
     elsewhere = solve(problem.with_trade_off(other))
@@ -52,7 +52,7 @@ def test_prices_from_elsewhere_are_only_a_place_to_start(problem: Problem, trade
     )
 
 
-@given(small_problems, st.floats(0.0, 1.0))
+@given(small_problems(), st.floats(0.0, 1.0))
 @settings(max_examples=30)
 def test_the_gap_of_a_policy_at_another_trade_off_bounds_what_is_lost_there(problem: Problem, trade_off: float) -> None:
     curve = Curve(problem, Limits())
