@@ -13,7 +13,6 @@ import pytest
 
 from excalibr import Band, Policy, Shown, calibrate, calibrate_path, frontier
 from excalibr.errors import GapWarning, InfeasibleError, InputError, InputTypeError
-from excalibr.search.even import SLACK
 from excalibr.tradeoffs import relevance_floor
 from tests import combinations as c
 
@@ -21,6 +20,9 @@ PAGE = Path(__file__).parent.parent / "docs" / "beyond.md"
 EVERY = np.array(list(permutations(range(c.N), c.K)))
 
 Pair = tuple[str, str]
+
+SLACK = 1e-3
+"""How far an even lottery may move the expectation: all shares together, and the relevance as a part of its spread."""
 
 
 def allowed(pair: Pair, rankings: np.ndarray) -> np.ndarray:

@@ -22,11 +22,6 @@ def test_only_options_that_differ_from_their_defaults_are_passed_on() -> None:
     assert Settings(k=3, method="greedy", tolerance=1e-6).given() == {"k": 3, "method": "greedy", "tolerance": 1e-6}
 
 
-def test_the_compiled_loop_is_for_the_plain_program() -> None:
-    assert Settings(k=3, trade_off=0.1, position_weights=[1, 2, 3]).is_plain()
-    assert not Settings(method="greedy").is_plain()
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

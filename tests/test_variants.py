@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from excalibr import Policy, calibrate
 from excalibr.errors import InfeasibleError, InputError
-from excalibr.solver.certificate import proven_gap
+from excalibr.solver import proven_gap
 from tests.literal import best_value
 from tests.variants import Question, any_question
 

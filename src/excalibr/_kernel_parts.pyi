@@ -1,5 +1,5 @@
-# What src/kernel/parts*.cpp bind, for tests only. Programs and answers are in the caller's own units; objectives and bounds
-# are less the best gain.
+# What src/kernel/parts*.cpp bind, for tests only. Programs and answers are in the caller's own units; objectives and
+# bounds are less the best gain.
 from excalibr._types import Booleans, Floats, Integers
 
 SOURCE_DIGEST: str

@@ -15,5 +15,4 @@ Booleans: TypeAlias = NDArray[np.bool_]
 
 Places: TypeAlias = NDArray[np.uint32]
 PLACE = np.uint32
-"""Numbers of candidates, ranks and entries inside the kernels: compiled code need not ask whether they are negative,
-which is up to half of the time of its inner loops."""
+"""Numbers of candidates, ranks and entries as the compiled kernel counts them: unsigned."""

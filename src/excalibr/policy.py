@@ -39,14 +39,15 @@ class SolveInfo:
     sorts
         How often the candidates were sorted, in all engines together.
     steps
-        Pivots or Newton steps, in all engines together.
+        Pivots, Newton steps and interior-point steps, in all engines together.
     status
         "converged": the tolerance is proven; "sorts spent": ``max_sorts`` was reached first; "stalled": rounding left
         no room for more. The gap is proven in every case.
     seconds
         Time in the kernel.
     allowed_gap
-        The gap that was asked, ``tolerance`` · (1 − λ) · spread of the scores, as far as rounding allows it.
+        The gap that was asked: ``tolerance`` · (1 − λ)·(max s − min s), as far as rounding beside the slopes allows;
+        infinite for single and even draws, which have a gap to the best lottery by their nature.
     """
 
     engine: str
@@ -78,7 +79,8 @@ class Policy:
     method
         The name of the method that made the policy.
     info
-        What the solve took, :class:`SolveInfo`; None where the exact method did not make the policy.
+        What the solve took, :class:`SolveInfo`; None where another method made the policy, and in batches, whose
+        reports have it.
 
     Examples
     --------

@@ -123,7 +123,8 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         """A row a user: candidates, slots, relevance and deviation before and after, gap, rankings, status.
 
         The parameters are those of :meth:`rerank`. ``deviation`` is of the expectation over the lottery,
-        ``draw_deviation`` of a single draw, on average, and ``worst_draw_deviation`` of the worst one.
+        ``draw_deviation`` of a single draw, on average, and ``worst_draw_deviation`` of the worst one. ``engine``,
+        ``sorts``, ``steps`` and ``solver_status`` are what the solve took, see :class:`excalibr.policy.SolveInfo`.
         """
         return self._told(self.solve(candidates, items, measured=True, **tables)).report()
 

@@ -101,7 +101,9 @@ def cost(penalties: Floats, shares: Floats) -> float:
     wanted, seen = base + edge, base + (1 - smoothing) * shares + smoothing * edge
     with np.errstate(divide="ignore", invalid="ignore"):
         curved = seen - wanted - np.where(wanted > 0, wanted * np.log(seen / wanted), 0.0)
-    return float((weight * np.where(smoothing > 0, np.where(wanted > 0, curved, abs(seen - wanted)), abs(shares - edge))).sum())
+    return float(
+        (weight * np.where(smoothing > 0, np.where(wanted > 0, curved, abs(seen - wanted)), abs(shares - edge))).sum()
+    )
 
 
 def conjugate(penalties: Floats, prices: Floats) -> float:
@@ -130,7 +132,7 @@ def best_lottery(values: Floats, shares: Floats, penalties: Floats) -> float:
 
 
 def best_policy(program: Arrays) -> float:
-    """The optimum over n × k matrices of probabilities, the literal program, by HiGHS; straight penalties, no groups."""
+    """The optimum over n × k matrices of probabilities, the literal program, by HiGHS; straight, without groups."""
     n, k, r, unit = program.n, program.k, program.r, program.unit
     low, high, below, above = program.penalties[:, :4].T
     gains = np.outer(program.gains - program.gains.max(), program.position_weights).ravel()
@@ -227,7 +229,11 @@ def medium_programs(draw: Draw, slopes: st.SearchStrategy[float] = SLOPES) -> Ar
 
 @st.composite
 def columns(
-    draw: Draw, *, curved: bool = False, counts: st.SearchStrategy[int] = COUNTS, slopes: st.SearchStrategy[float] = SLOPES
+    draw: Draw,
+    *,
+    curved: bool = False,
+    counts: st.SearchStrategy[int] = COUNTS,
+    slopes: st.SearchStrategy[float] = SLOPES,
 ) -> Arrays:
     """A program of one slot, in which every candidate is a column with a value and shares of its own; many repeat."""
     count, r = draw(counts), draw(st.integers(1, 5))

@@ -19,7 +19,7 @@ PRICES = st.sampled_from([0.0, 1.0, -1.0, 1e-6, -1e6]) | st.floats(-2.0, 2.0, al
 
 
 @st.composite
-def claims(draw: Draw, **kind: bool) -> tuple[Arrays, Integers, Floats, Floats]:
+def claims(draw: Draw, /, **kind: Any) -> tuple[Arrays, Integers, Floats, Floats]:
     """A program, a lottery by slot, and prices that nobody has looked at."""
     program = draw(programs(**kind))
     allowed = program.rankings()

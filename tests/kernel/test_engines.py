@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from excalibr._types import Floats, Integers
-from tests.kernel.programs import ABOVE, BELOW, GENTLE_SLOPES, Arrays, best_lottery, best_policy, medium_programs, programs
+from tests.kernel.programs import (
+    ABOVE,
+    BELOW,
+    GENTLE_SLOPES,
+    Arrays,
+    best_lottery,
+    best_policy,
+    medium_programs,
+    programs,
+)
 
 parts = pytest.importorskip("excalibr._kernel_parts", reason="built by `make`, not in wheels")
 
@@ -138,7 +147,9 @@ def test_an_engine_that_cannot_is_refused() -> None:
     with pytest.raises(ValueError, match="straight penalties"):
         solved(program, SIMPLEX)
     with pytest.raises(ValueError, match="knows no groups"):
-        solved(replace(program, group_of=np.zeros(3, dtype=np.int64), group_limits=np.ones(1, dtype=np.int64)), PROXIMAL)
+        solved(
+            replace(program, group_of=np.zeros(3, dtype=np.int64), group_limits=np.ones(1, dtype=np.int64)), PROXIMAL
+        )
     with pytest.raises(ValueError, match="three engines"):
         solved(program, 4)
 

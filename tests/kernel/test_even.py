@@ -193,7 +193,9 @@ class Mixture:
         """The same literally, by HiGHS."""
         count, r = len(self.values), len(self.centre)
         costs = np.concatenate([-self.values, np.zeros(2 * r)])
-        equal = np.vstack([np.hstack([self.columns[:, :-1].T, np.eye(r), -np.eye(r)]), np.arange(count + 2 * r) < count])
+        equal = np.vstack(
+            [np.hstack([self.columns[:, :-1].T, np.eye(r), -np.eye(r)]), np.arange(count + 2 * r) < count]
+        )
         last = np.concatenate([self.columns[:, -1], np.zeros(2 * r)])
         limits = np.vstack([np.arange(count + 2 * r) >= count, last, -last])
         bounds = [(0.0, None)] * count + [(0.0, most) for most in (*self.most_fall, *self.most_rise)]
@@ -271,7 +273,12 @@ def test_the_masters_mean_value_is_that_of_highs_for_seventy_rows(seed: int) -> 
     first = columns[:60].mean(axis=0)
     first[-1] = 0.0
     mixture = Mixture(
-        np.vstack([first, columns]), np.concatenate([[values[:60].mean()], values]), np.full(r, SLACK), np.full(r, SLACK), SLACK, SLACK
+        np.vstack([first, columns]),
+        np.concatenate([[values[:60].mean()], values]),
+        np.full(r, SLACK),
+        np.full(r, SLACK),
+        SLACK,
+        SLACK,
     )
     value = float(solved(mixture).weights() @ mixture.values)
     assert value == pytest.approx(mixture.optimum(), abs=1e-6)

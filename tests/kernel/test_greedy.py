@@ -31,7 +31,10 @@ def test_calibrated_selection_from_some_of_the_candidates(seed: int, projected: 
         shares = shares + (1 - total) * target if projected else shares / total
         taken.append(first_best(weight * gains - 0.5 * kl(shares, target), taken, weight * gains.max() + 0.5))
         filled += weight * rows[taken[-1]]
-    order = kernel.calibrated_order(candidates, gains, *packed(rows), target, weights, 0.5, ALPHA, projected)
+    indptr, indices, values = packed(rows)
+    order = kernel.calibrated_order(
+        candidates, np.asarray(gains), indptr, indices, values, target, weights, 0.5, ALPHA, projected
+    )
     assert order.tolist() == taken[outside:]
 
 

@@ -124,4 +124,6 @@ def check_effect(program: Arrays, rankings: Integers, weights: Floats, exposure:
     shown = exposure_of(program, rankings, weights)
     np.testing.assert_allclose(shown @ program.rows, exposure @ program.rows, atol=1e-9)
     spread = float(np.ptp(program.gains)) or 1.0
-    assert shown @ program.gains == pytest.approx(exposure @ program.gains, abs=1e-9 * spread + 1e-14 * abs(program.gains).max())
+    assert shown @ program.gains == pytest.approx(
+        exposure @ program.gains, abs=1e-9 * spread + 1e-14 * abs(program.gains).max()
+    )

@@ -23,7 +23,9 @@ EXACT = 1e-13
 
 
 def test_columns_are_the_candidates_of_a_program_with_one_slot() -> None:
-    program = Arrays(np.array([1.0, 4.0]), np.eye(2), np.array([[0.5, 0.5, 1, 1, 0, 0]] * 2), np.ones(1), NOBODY, NOBODY)
+    program = Arrays(
+        np.array([1.0, 4.0]), np.eye(2), np.array([[0.5, 0.5, 1, 1, 0, 0]] * 2), np.ones(1), NOBODY, NOBODY
+    )
     ended, by_prices, by_weights, _, (rankings, weights) = optimum(parts.SimplexMaster, program, EXACT)
     assert ended
     assert dict(zip(rankings[:, 0].tolist(), weights.tolist(), strict=True)) == pytest.approx({1: 1.0})
@@ -61,7 +63,7 @@ def test_columns_that_come_one_by_one_lead_to_the_same_optimum(program: Arrays, 
 
 
 def test_a_full_pool_makes_room_and_keeps_its_lottery() -> None:
-    """Columns on an arc, each of them on the rim of what can be mixed: more than the pool holds, so that they come again."""
+    """Columns on an arc, each on the rim of what can be mixed: more than the pool holds, so that they come again."""
     angles = np.linspace(0.0, np.pi / 2, 400)
     arc = np.column_stack([np.cos(angles), np.sin(angles)]) / 2
     table = np.array([[0.3, 0.3, 1.0, 1.0, 0, 0], [0.3, 0.3, 1.0, 1.0, 0, 0], [0.4, 0.4, 1.0, 1.0, 0, 0]])

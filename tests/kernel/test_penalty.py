@@ -73,7 +73,9 @@ def test_the_slope_is_that_of_the_cost_on_either_side(row: Floats, share: float,
     edges = (row[LOW], row[HIGH])
     assume(all(share == edge or abs(share - edge) > 2 * step for edge in edges))
     assume(rising or share > step)
-    change = penalty.cost(share + step) - penalty.cost(share) if rising else penalty.cost(share) - penalty.cost(share - step)
+    change = (
+        penalty.cost(share + step) - penalty.cost(share) if rising else penalty.cost(share) - penalty.cost(share - step)
+    )
     scale = 1.0 + row[BELOW] + row[ABOVE]
     seen = row[BASE] + (1 - row[SMOOTHING]) * share + row[SMOOTHING] * min(max(share, row[LOW]), row[HIGH])
     bent = step * (1.0 if row[SMOOTHING] == 0 else scale * (row[BASE] + 1) / max(seen - step, 1e-3) ** 2)

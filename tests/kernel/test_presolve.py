@@ -118,7 +118,9 @@ def questions(draw: Draw) -> Asked:
         smoothing=draw(st.sampled_from([0.0, 0.01])),
         unavailable=np.isin(np.arange(n), list(shown)),
         pinned=pinned,
-        group_of_item=draw(arrays.arrays(np.int64, items, elements=st.integers(-1, 1))) if grouped else whole_numbers([]),
+        group_of_item=draw(arrays.arrays(np.int64, items, elements=st.integers(-1, 1)))
+        if grouped
+        else whole_numbers([]),
         group_limits=draw(arrays.arrays(np.int64, 2, elements=st.integers(0, 2))) if grouped else whole_numbers([]),
         position_weights=draw(slot_weights(k)),
     )
@@ -229,10 +231,24 @@ def test_prices_of_deviation_and_limit_are_reported_as_one(asked: Asked, trade_o
 def test_arrays_that_do_not_fit_are_refused() -> None:
     one, nothing, nobody = np.ones(1), np.empty(0), whole_numbers([])
     fitting = {
-        **{"scores": one, "items": whole_numbers([0]), "indptr": whole_numbers([0, 1]), "columns": whole_numbers([0])},
-        **{"values": one, "low": one, "high": one, "weights": one, "base": nothing, "floors": nothing, "caps": nothing},
-        **{"smoothing": 0.0, "unavailable": np.zeros(0, dtype=bool), "pinned_slots": nobody},
-        **{"pinned_candidates": nobody, "group_of_item": nobody, "group_limits": nobody, "position_weights": one},
+        "scores": one,
+        "items": whole_numbers([0]),
+        "indptr": whole_numbers([0, 1]),
+        "columns": whole_numbers([0]),
+        "values": one,
+        "low": one,
+        "high": one,
+        "weights": one,
+        "base": nothing,
+        "floors": nothing,
+        "caps": nothing,
+        "smoothing": 0.0,
+        "unavailable": np.zeros(0, dtype=bool),
+        "pinned_slots": nobody,
+        "pinned_candidates": nobody,
+        "group_of_item": nobody,
+        "group_limits": nobody,
+        "position_weights": one,
     }
     assert parts.FreePart(*fitting.values()).room() == 1
     wrong: dict[str, Any] = {

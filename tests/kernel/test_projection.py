@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -35,7 +35,9 @@ def test_it_is_the_point_less_the_isotonic_fit_of_what_it_has_beyond_the_slots(d
     point, slots = drawn
     exposure, order, _ = projected(point, slots)
     fitted = isotonic_regression(point[order] - padded(slots, len(point)), increasing=False).x
-    np.testing.assert_allclose(exposure[order], point[order] - fitted, atol=1e-13 * (1 + np.abs(point).max()) * len(point))
+    np.testing.assert_allclose(
+        exposure[order], point[order] - fitted, atol=1e-13 * (1 + np.abs(point).max()) * len(point)
+    )
 
 
 @given(points_and_slots(largest=5))
@@ -65,7 +67,7 @@ def test_blocks_share_the_weights_of_their_ranks_and_nobody_after_them_is_seen(d
     weights = padded(slots, len(point))
     assert starts[0] == 0
     assert len(slots) <= starts[-1] <= len(point)
-    for first, last in zip(starts[:-1], starts[1:], strict=True):
+    for first, last in pairwise(starts):
         assert exposure[order[first:last]].sum() == pytest.approx(weights[first:last].sum(), abs=1e-12)
     assert not exposure[order[starts[-1] :]].any()
 

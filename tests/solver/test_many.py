@@ -27,7 +27,7 @@ def together(problems: list[Problem], asked: list[int] | None = None) -> Any:
     sizes = [problem.n for problem in problems]
     starts = [row.indptr[:-1] + entry for row, entry in zip(rows, entries, strict=False)]
     targets = np.array([problem.target for problem in problems])
-    arrays = {
+    arrays: dict[str, Any] = {
         "scores": np.concatenate([problem.scores for problem in problems]),
         "starts": np.cumsum([0, *sizes]),
         "items": np.arange(sum(sizes)),

@@ -203,7 +203,7 @@ class Batch:
             return frozen(np.where(spread > 0, halves / np.where(spread > 0, spread, 1.0), 0.0))
 
     def questions(self, *, fall_back: bool) -> Any:
-        """The users' questions for the kernel; with ``fall_back``, those who cannot be calibrated ask for their order."""
+        """The users' questions for the kernel; with ``fall_back``, whoever cannot be calibrated asks for an order."""
         from excalibr.batch.terms import user_arrays
         from excalibr.solver.questions import BY_RELEVANCE, LEFT_OUT, SOLVED, Aim, questions_of
 

@@ -155,7 +155,9 @@ def _solved_by_the_kernel(
 
 def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lotteries:
     """The kernel's answers for a range of users."""
-    (places, weights, counts, prices, gaps, allowed, trade_offs, statuses, engines, sorts, steps, failures, *rest) = found
+    (places, weights, counts, prices, gaps, allowed, trade_offs, statuses, engines, sorts, steps, failures, *rest) = (
+        found
+    )
     outcome = batch.statuses[first : first + len(counts)].copy()
     solved = outcome < Status.NO_CANDIDATES
     outcome[solved & (gaps > allowed)] = Status.STOPPED_EARLY
@@ -176,11 +178,13 @@ def _error(batch: Batch, place: int, failures: Integers, details: Floats, limit_
     failure = Failure(int(failures[place]), int(category), wanted, reached, prices)
     terms, settings = batch.terms, batch.settings
     budget = settings.relevance_loss if settings.max_deviation is None else settings.max_deviation
-    return error_of(failure, batch.beyond.attributes, terms.floors, terms.caps, float(budget or 0.0), settings.max_sorts)
+    return error_of(
+        failure, batch.beyond.attributes, terms.floors, terms.caps, float(budget or 0.0), settings.max_sorts
+    )
 
 
 def _one_by_one_solve(batch: Batch, fall_back: bool) -> Solve:
-    """One call of ``calibrate`` after another: every method and option, at the price of Python for each user."""
+    """Another method than the exact one, user after user, at the price of Python for each."""
     r = batch.memberships.n_categories
 
     def solve(first: int, last: int) -> Lotteries:

@@ -132,7 +132,7 @@ def _solvers() -> tuple[str, str]:
 
 
 def _warm_up(study: Study, setting: Setting, linear: str, integer: str) -> None:
-    """So that no timed call compiles a kernel or loads a package."""
+    """So that no timed call loads a package."""
     for attribute in study.attributes:
         question = study.question(0, attribute, Setting(min(12, setting.candidates), min(6, setting.slots)))
         for _ in _timed(question.problem("log"), linear, integer):

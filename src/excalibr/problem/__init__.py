@@ -11,6 +11,7 @@ from excalibr.problem.terms import Attribute, Band, Shown, Terms
 __all__ = [
     "KL_SMOOTHING",
     "SUM_TOLERANCE",
+    "WIDEST_RANGE",
     "Attribute",
     "Band",
     "ByCategory",
@@ -21,7 +22,6 @@ __all__ = [
     "Problem",
     "Shown",
     "Terms",
-    "WIDEST_RANGE",
     "Wishes",
     "first_allowed",
     "is_real",

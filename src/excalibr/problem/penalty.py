@@ -37,7 +37,7 @@ class Penalty:
     base: Floats | None = None
 
     def table(self) -> Floats:
-        """(6, r): the same as the kernel takes it."""
+        """(6, r): the same as one array."""
         table = np.zeros((6, len(self.low)))
         table[0], table[1], table[2], table[3], table[4] = self.low, self.high, self.below, self.above, self.smoothing
         if self.base is not None:

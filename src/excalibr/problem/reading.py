@@ -165,6 +165,7 @@ class CategoryReader:
     r: int
 
     def __call__(self, argument: str, given: Any, default: float) -> Floats:
+        """(r,) the numbers of an argument."""
         values = np.full(self.r, default)
         if given is None:
             return values

@@ -1,4 +1,4 @@
-"""Budgets instead of λ: as calibrated as possible for a loss of relevance, as relevant as possible within a deviation."""
+"""Budgets instead of λ: the best calibrated within a loss of relevance, the most relevant within a deviation."""
 
 from __future__ import annotations
 
