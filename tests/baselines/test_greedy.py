@@ -80,7 +80,7 @@ class TestEveryGreedy:
         assert sorted(method(problem).rankings[0].tolist()) == [0, 1]
 
     def test_takes_the_largest_scores_there_are(self, method: Baseline) -> None:
-        problem = Problem.of([-1e308, 1e308, 0.0], np.eye(3), [0.2, 0.3, 0.5])
+        problem = Problem.of([-1e150, 1e150, 0.0], np.eye(3), [0.2, 0.3, 0.5])
         assert method(problem).rankings.tolist() == [[1, 2, 0]]
 
 
