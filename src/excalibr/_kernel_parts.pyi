@@ -125,3 +125,59 @@ class FreePart:
     def extreme_shares(self, category: int) -> tuple[float, float]: ...
     def most_relevant(self) -> tuple[Integers, Floats]: ...
     def expose(self, rankings: Integers, weights: Floats) -> tuple[Floats, Floats]: ...
+
+class SearchProgram:
+    def __init__(
+        self,
+        gains: Floats,
+        indptr: Integers,
+        columns: Integers,
+        values: Floats,
+        penalties: Floats,
+        position_weights: Floats,
+        charge: float,
+        allowance: float,
+        group_of: Integers,
+        group_limits: Integers,
+    ) -> None: ...
+
+class Searcher:
+    def __init__(self) -> None: ...
+    def best_ranking(
+        self, program: SearchProgram, starts: Integers, max_operations: int
+    ) -> tuple[Integers, float, bool, bool]:
+        """A ranking by slot, its value, and whether all were tried or the effort was limited."""
+
+    def local_optima(
+        self, program: SearchProgram, starts: Integers, descents: int, perturbations: int, max_operations: int
+    ) -> tuple[Integers, Floats, bool]: ...
+    def best_move(
+        self, program: SearchProgram, ranking: Integers, kind: str, rank: int
+    ) -> tuple[float, int] | None: ...
+    def after_moves(
+        self, program: SearchProgram, ranking: Integers, moves: Integers
+    ) -> tuple[Integers, float, Floats, Integers]:
+        """The ranking by rank, its value less the best gain, adjusted gains and the counts of the groups."""
+
+    def even_lottery(
+        self,
+        program: SearchProgram,
+        rankings: Integers,
+        weights: Floats,
+        relevance: Floats,
+        hard: Booleans,
+        slack: float,
+        max_operations: int,
+    ) -> tuple[Integers, Floats, bool, bool]: ...
+    def operations(self) -> tuple[int, int]: ...
+
+class EvenMaster:
+    def __init__(self) -> None: ...
+    def reset(
+        self, centre: Floats, most_fall: Floats, most_rise: Floats, budget: float, room: float, value: float
+    ) -> None: ...
+    def add(self, column: Floats, value: float) -> int: ...
+    def optimise(self, max_operations: int) -> bool: ...
+    def prices(self) -> Floats: ...
+    def level(self) -> float: ...
+    def weights(self) -> Floats: ...

@@ -72,9 +72,10 @@ bool descend(const RankedProgram& program, SearchState& state, std::uint64_t max
     return true;
 }
 
-void sweep(const RankedProgram& program, SearchState& state) {
+void sweep(const RankedProgram& program, SearchState& state, std::uint64_t max_operations) {
     const bool falling = program.weights.front() > program.weights.back();
-    for (Index rank = 0; rank < state.ranking.size(); ++rank) take_best_move(program, state, rank, false, falling);
+    for (Index rank = 0; rank < state.ranking.size() && state.operations < max_operations; ++rank)
+        take_best_move(program, state, rank, false, falling);
 }
 
 void PerturbationSequence::perturb(MutableIndices ranking, std::size_t n) {

@@ -12,8 +12,9 @@ namespace excalibr {
 // spent `max_operations`: the ranking is then only no worse than it was.
 bool descend(const RankedProgram& program, SearchState& state, std::uint64_t max_operations);
 
-// Let each rank take its best replacement or swap once: most of what a descent gains for a tenth of its time.
-void sweep(const RankedProgram& program, SearchState& state);
+// Let each rank take its best replacement or swap once: most of what a descent gains for a part of its time. Ends where
+// the state has spent `max_operations`.
+void sweep(const RankedProgram& program, SearchState& state, std::uint64_t max_operations);
 
 // A fixed sequence of numbers that look random (Park and Miller's generator).
 class PerturbationSequence {

@@ -51,9 +51,9 @@ class Evening {
     EvenLottery given_lottery();
 
     Indices given_ranking(std::size_t at) const { return rankings_.subspan(at * program_.ranks(), program_.ranks()); }
-    std::uint64_t operations() const { return search_.state.operations + master_.operations; }
-    bool effort_left() const { return operations() < max_operations_; }
-    // what the master's own count may come to
+    bool effort_left() const { return search_.state.operations + master_.operations < max_operations_; }
+    // what the counts of the search and of the master may come to, so that both together come to all
+    std::uint64_t search_limit() const { return max_operations_ - std::min(master_.operations, max_operations_); }
     std::uint64_t master_limit() const { return max_operations_ - std::min(search_.state.operations, max_operations_); }
 
     const SearchProgram& given_;
@@ -161,7 +161,7 @@ void Evening::start_master() {
 
 // Subgradient steps on the prices: each finds a ranking that is good at the present ones, and lowers what it gives more
 // of than is wanted. Rankings that follow one another so make up for one another, which is what the master needs. Steps
-// get shorter; the later half's mean price is where the column generation begins.
+// get shorter; the later half's mean price is where the column generation begins. Half the effort is left for that.
 void Evening::follow_subgradients() {
     const std::size_t rows = program_.categories() + 1;
     const std::size_t count =
@@ -171,10 +171,10 @@ void Evening::follow_subgradients() {
     scratch_.smoothed.assign(rows, 0.0);
     program_.to_ranks(given_ranking(0), scratch_.by_rank);
     double distances = 0.0;
-    for (std::size_t step = 0; step < count && effort_left(); ++step) {
+    for (std::size_t step = 0; step < count && search_.state.operations < max_operations_ / 2; ++step) {
         price_candidates(scratch_.prices);
         search_.state.load(program_, scratch_.by_rank);
-        sweep(program_, search_.state);
+        sweep(program_, search_.state, max_operations_ / 2);
         scratch_.by_rank = search_.state.ranking;
         measure(scratch_.by_rank);
         add_to_pool(scratch_.by_rank);
@@ -248,7 +248,7 @@ bool Evening::add_rankings_at(Reals prices) {
     price_candidates(prices);
     for (std::size_t at = 0; at < scratch_.order.size() && effort_left(); ++at) {
         search_.state.load(program_, scratch_.pool.row(scratch_.order[at]));
-        sweep(program_, search_.state);
+        sweep(program_, search_.state, search_limit());
         measure(search_.state.ranking);
         const double value = -charge_of(program_, scratch_.shares) / scratch_.unit;
         if (master_.reduced_cost(scratch_.column, value) > tuning::even_worthwhile) add_to_pool(search_.state.ranking);

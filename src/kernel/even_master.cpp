@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "tuning.hpp"
-
 namespace excalibr {
 namespace {
 
@@ -80,36 +78,25 @@ double EvenMaster::most(Variable variable) const {
     return variable < 0 ? slacks_[slack_of(variable)].most : unbounded;
 }
 
-// Right-hand sides and the slacks' bounds. Each row's is moved by a trifle of its own, which the first basis takes up:
-// without it all slacks would start at 0 and most pivots would move nothing.
+// Right-hand sides and the slacks' bounds.
 void EvenMaster::set_right_sides(const EvenBounds& bounds) {
-    right_.assign(equations(), 0.0);
+    right_.assign(bounds.centre.begin(), bounds.centre.end());
+    right_.insert(right_.end(), {bounds.room, bounds.budget, 1.0});
     slacks_.assign(2 * r_ + 2, {});
     for (std::size_t row = 0; row < r_; ++row) {
-        const double part = 0.5 + 0.5 * static_cast<double>(row * 7919 % 1009) / 1009.0;  // a different one in each row
-        const double trifle = tuning::even_perturbation * part * bounds.budget / static_cast<double>(r_);
         slacks_[2 * row].most = bounds.most_fall[row];
         slacks_[2 * row + 1].most = bounds.most_rise[row];
-        right_[row] = bounds.centre[row];
-        if (bounds.most_fall[row] > trifle)
-            right_[row] += trifle;
-        else if (bounds.most_rise[row] > trifle)
-            right_[row] -= trifle;
     }
-    right_[r_] = bounds.room;
     slacks_[2 * r_].most = 2.0 * bounds.room;
-    right_[budget_row()] = bounds.budget;
     slacks_[2 * r_ + 1].most = unbounded;
-    right_[equations() - 1] = 1.0;
 }
 
-// The first column with weight 1, and in each row the slack that takes up the trifle.
+// The first column with weight 1, and in each row the fall, at 0.
 void EvenMaster::take_first_basis() {
     std::fill(basic_.begin(), basic_.end(), false);
     for (Slack& slack : slacks_) slack.basic = slack.at_most = false;
     for (std::size_t equation = 0; equation + 1 < equations(); ++equation) {
-        std::size_t slack = equation < r_ ? 2 * equation : r_ + equation;
-        if (equation < r_ && right_[equation] < entries_[equation]) ++slack;
+        const std::size_t slack = equation < r_ ? 2 * equation : r_ + equation;
         slacks_[slack].basic = true;
         basis_[equation] = variable_of(slack);
     }
@@ -125,7 +112,7 @@ void EvenMaster::list_best() {
         reduced_[at] = basic_[at] ? 0.0 : reduced_cost(column(at), values_[at]);
         best = std::max(best, reduced_[at]);
     }
-    operations += columns() * column_size();
+    count_effort(columns() * column_size());
     listed_.clear();
     const double least = std::max(tuning::worth_listing * best, tuning::even_entering);
     for (std::size_t at = 0; at < columns(); ++at) {
@@ -176,7 +163,7 @@ bool EvenMaster::pivot(const Entering& entering) {
     if (moved == unbounded) return false;
     add_multiple(levels_, -moved, direction_);
     stalled_ = moved > tuning::even_stalled ? 0 : stalled_ + 1;
-    operations += 2 * m * m;
+    count_effort(2 * m * m);
     ++pivots;
     if (flips) {
         slacks_[slack_of(entering.variable)].at_most = entering.direction > 0.0;
@@ -260,7 +247,7 @@ void EvenMaster::exchange(std::size_t leaving, const Entering& entering) {
 bool EvenMaster::refactorise() {
     const std::size_t m = equations();
     fill_basis_matrix();
-    operations += 2 * m * m * m;
+    count_effort(2 * m * m * m);
     if (!invert_work()) {
         take_first_basis();
         return false;

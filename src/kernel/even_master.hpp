@@ -1,7 +1,8 @@
 // The master program of the even lottery: mix columns to the largest mean value while their expectation hardly moves.
 //
 //   maximise Σ_t θ_t v_t   with   Σ_t θ_t a_tj = b_j − fall_j + rise_j,   Σ_j (fall_j + rise_j) ≤ budget,
-//                                 |Σ_t θ_t a_tr| ≤ room,   Σ_t θ_t = 1,   θ ≥ 0,   0 ≤ fall ≤ most_fall,   0 ≤ rise ≤ most_rise
+//                                 0 ≤ fall ≤ most_fall,   0 ≤ rise ≤ most_rise,
+//                                 |Σ_t θ_t a_tr| ≤ room,   Σ_t θ_t = 1,   θ ≥ 0
 //
 // A revised primal simplex method with a dense inverse and no first phase: the first column is b itself, so that the
 // present mixture keeps every bound at every moment, finished or not.
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "tuning.hpp"
 
 namespace excalibr {
 
@@ -46,7 +48,7 @@ class EvenMaster {
     // The probabilities of all columns; at most r + 3 of them are above 0.
     void weights(MutableReals weights) const;
 
-    std::uint64_t operations = 0;  // entries looked at so far: the effort
+    std::uint64_t operations = 0;  // the effort so far, in the local search's operations
     std::uint64_t pivots = 0;
 
   private:
@@ -74,6 +76,7 @@ class EvenMaster {
     double most(Variable variable) const;
     Reals column(std::size_t at) const { return std::span(entries_).subspan(at * column_size(), column_size()); }
 
+    void count_effort(std::uint64_t multiplied) { operations += multiplied / tuning::multiplications_an_operation; }
     void set_right_sides(const EvenBounds& bounds);
     void take_first_basis();
     void list_best();

@@ -69,8 +69,6 @@ void bind_penalty(nb::module_& module) {
 }
 
 }  // namespace
-
-
 }  // namespace excalibr::bindings
 
 NB_MODULE(_kernel_parts, module) {

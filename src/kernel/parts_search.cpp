@@ -1,5 +1,5 @@
 // The local search and the even lottery for tests: whole, and by their parts.
-#include "bindings.hpp"
+#include "parts.hpp"
 
 #include <string_view>
 
@@ -115,11 +115,12 @@ class Searcher {
     nb::tuple after_moves(const GivenSearch& given, const IntegerArray& ranking, const IntegerTable& moves) {
         load(given, ranking);
         for (std::size_t row = 0; row < moves.rows(); ++row) {
-            const auto rank = static_cast<Index>(moves.data[3 * row + 1]), target = static_cast<Index>(moves.data[3 * row + 2]);
-            require(rank < given.k() && target < (moves.data[3 * row] == 0 ? given.n() : given.k()), "a move is possible");
-            if (moves.data[3 * row] == 0) search_.state.replace(search_.program, rank, target);
-            if (moves.data[3 * row] == 1) search_.state.swap(rank, target);
-            if (moves.data[3 * row] == 2) search_.state.insert(rank, target);
+            const std::int64_t* move = moves.data + 3 * row;
+            const auto rank = static_cast<Index>(move[1]), target = static_cast<Index>(move[2]);
+            require(rank < given.k() && target < (move[0] == 0 ? given.n() : given.k()), "a move is possible");
+            if (move[0] == 0) search_.state.replace(search_.program, rank, target);
+            if (move[0] == 1) search_.state.swap(rank, target);
+            if (move[0] == 2) search_.state.insert(rank, target);
             search_.state.evaluate(search_.program);
         }
         return nb::make_tuple(to_numpy(Indices(search_.state.ranking)), search_.state.value,
@@ -132,10 +133,11 @@ class Searcher {
         const std::vector<Index> drawn = given.rankings(rankings);
         require(weights.size > 0 && weights.size == rankings.rows(), "every ranking has a weight");
         require(relevance.size == given.n() && (hard.size == 0 || hard.size == given.r()), "sizes agree");
-        const EvenLottery even = excalibr::even_lottery(given.program(), drawn, reals(weights), reals(relevance), hard.span(),
-                                                        search_, even_, slack, max_operations);
-        return nb::make_tuple(to_numpy(even.rankings, even.weights.size(), given.k()), to_numpy(even.weights), even.improved,
-                              even.effort_limited);
+        const EvenLottery even =
+            excalibr::even_lottery(given.program(), drawn, reals(weights), reals(relevance), hard.span(), search_, even_,
+                                   slack, max_operations);
+        const nb::object even_rankings = to_numpy(even.rankings, even.weights.size(), given.k());
+        return nb::make_tuple(even_rankings, to_numpy(even.weights), even.improved, even.effort_limited);
     }
 
     // What the last search and the last even lottery's master took.

@@ -87,25 +87,26 @@ inline constexpr double largest_reduced_cost = 1e-11;        // … not more tha
 inline constexpr double least_reduced_cost = 1e-15;          // … and not less than rounding …
 inline constexpr double reduced_cost_rounding = 1e-16;       // … of a sum over categories: · (categories + 8) · largest price
 
-// Local search. Its effort is counted in operations of about 4 ns: candidates, ranks, entries and categories looked at.
+// Local search. Its effort is counted in operations of about 2 ns: candidates, ranks, entries and categories looked at.
 inline constexpr std::uint64_t most_rankings_tried = 100'000;  // up to so many rankings, all of them are tried: 5 to 20 ms
 inline constexpr std::size_t descents_budget = 2400;  // over k·√n, as a descent's time grows: 20 for 10 slots out of 150
-inline constexpr std::size_t fewest_descents = 3, most_descents = 24;  // 24 find the best of nearly every short list
+inline constexpr std::size_t fewest_descents = 3, most_descents = 24;
 inline constexpr double least_gain = 1e-13;        // a move must gain this part of the value, which rounding alone does not
 inline constexpr std::size_t pairs_compared = 12;  // after so many other values of a category, an entry's is called new
 inline constexpr std::uint64_t move_effort = 4;    // what a move counts as beside its entries
 inline constexpr std::uint64_t curved_effort = 4;  // what a category's cost counts as where it needs a logarithm
-inline constexpr std::uint64_t ranking_operations = 100'000'000;  // half a second; n = 400, k = 50, r = 80 needs 2 million
+inline constexpr std::uint64_t multiplications_an_operation = 8;  // of a dense matrix, one after another in memory
+inline constexpr std::uint64_t ranking_operations = 200'000'000;  // half a second; n = 400, k = 50, r = 80 needs 2 million
 
 // Even lotteries.
 inline constexpr double even_slack = 1e-3;   // how far the expectation may move: what a reader of a table would not see
-inline constexpr double even_margin = 1e-2;  // the part of it that is kept for rounding and the master's perturbation
-inline constexpr std::uint64_t even_operations = 100'000'000;  // half a second; n = 400, k = 50, r = 80 needs 20 million
+inline constexpr double even_margin = 1e-2;  // the part of it that is kept for rounding
+inline constexpr std::uint64_t even_operations = 200'000'000;  // half a second; n = 400, k = 50, r = 80 needs 12 million
 inline constexpr std::size_t even_steps_budget = 3000;         // over k is the number of subgradient steps, within …
 inline constexpr std::size_t even_fewest_steps = 100, even_most_steps = 150;  // … these; 60 halve what is gained
-inline constexpr double even_step = 8.0;        // of a deviation's cost, over the mean distance; 4 and 16 gain 10 to 20 % less
+inline constexpr double even_step = 8.0;        // of a deviation's cost, over the mean distance; half or twice: up to 25 % less
 inline constexpr double even_step_decay = 3.0;  // the last step is a quarter of the first; equal steps gain a tenth less
-inline constexpr std::size_t even_rounds = 6;   // of column generation after them; 12 gain little more where r is large
+inline constexpr std::size_t even_rounds = 6;   // of column generation after them; 12 gain 2 to 12 % more in 1.2 × the time
 inline constexpr double even_worthwhile = 1e-7;      // of the largest charge: what a further ranking must promise
 inline constexpr double even_surcharge = 1e-6;       // of it: so much dearer is the given lottery as a whole than its parts
 inline constexpr double even_hard_tolerance = 1e-9;  // of the position weights: what rounding may move a hard limit by
@@ -115,10 +116,9 @@ inline constexpr double even_no_spread = 1e-13;      // of the largest score: re
 inline constexpr double even_entering = 1e-10;    // a smaller reduced cost, in units of the largest charge, does not enter
 inline constexpr double even_least_pivot = 1e-9;  // a basic variable that moves less does not stop a step
 inline constexpr double even_trifle = 1e-12;      // a bound may be passed by this for the sake of a larger pivot
-inline constexpr double even_perturbation = 1e-4;  // of the slack: without it nine pivots in ten move nothing at first
-inline constexpr double even_stalled = 1e-14;      // a pivot that moves less counts as none
-inline constexpr double even_singular = 1e-13;     // a basis with a smaller pivot is not factorised
-inline constexpr std::size_t even_refactorise_every = 100;  // pivots; 50 take a fifth longer and end no more exactly
+inline constexpr double even_stalled = 1e-14;     // a pivot that moves less counts as none
+inline constexpr double even_singular = 1e-13;    // a basis with a smaller pivot is not factorised
+inline constexpr std::size_t even_refactorise_every = 100;  // pivots; 50 end no more exactly
 
 // Questions.
 inline constexpr std::size_t too_many_for_sweeps = 32;  // from so many categories on neighbouring optima share too little

@@ -20,9 +20,6 @@ parts = pytest.importorskip("excalibr._kernel_parts", reason="built by `make`, n
 
 SLACK = 1e-3
 ENOUGH = 10**12
-PERTURBATION = 1e-4
-"""The part of the budget by which the master moves its right-hand sides, so that fewer pivots move nothing."""
-
 SOFT = np.empty(0, dtype=np.bool_)
 SCORES = st.sampled_from([0.0, 1.0, 1.0, -3.0, 1e-12, 1e12]) | st.floats(-2.0, 2.0)
 LARGER = programs(candidates=12, slots=7, categories=6)
@@ -141,7 +138,7 @@ def test_many_categories_are_evened_within_little_effort() -> None:
     assert improved
     assert not limited
     assert Lottery(rankings, weights).charge(program) < 0.97 * plain.charge(program)
-    assert sum(SEARCHER.operations()) < 60_000_000
+    assert sum(SEARCHER.operations()) < 15_000_000
 
 
 def test_nothing_to_even_out_returns_the_lottery() -> None:
@@ -240,14 +237,13 @@ def solved(mixture: Mixture) -> Any:
 @settings(max_examples=300)
 def test_the_master_finds_what_highs_does_and_keeps_every_bound(mixture: Mixture) -> None:
     weights = solved(mixture).weights()
-    moved = 2 * PERTURBATION * mixture.budget
     shares, last = weights @ mixture.columns[:, :-1], weights @ mixture.columns[:, -1]
     fall, rise = np.maximum(mixture.centre - shares, 0.0), np.maximum(shares - mixture.centre, 0.0)
     assert weights.min() >= 0.0
     assert weights.sum() == pytest.approx(1.0, abs=1e-9)
-    assert (fall <= mixture.most_fall + moved).all()
-    assert (rise <= mixture.most_rise + moved).all()
-    assert (fall + rise).sum() <= mixture.budget + moved
+    assert (fall <= mixture.most_fall + 1e-9).all()
+    assert (rise <= mixture.most_rise + 1e-9).all()
+    assert (fall + rise).sum() <= mixture.budget + 1e-9
     assert abs(last) <= mixture.room + 1e-9
     assert (weights > 0).sum() <= len(mixture.centre) + 3
 
@@ -256,10 +252,9 @@ def test_the_master_finds_what_highs_does_and_keeps_every_bound(mixture: Mixture
 @settings(max_examples=300)
 def test_the_masters_mean_value_is_that_of_highs(mixture: Mixture) -> None:
     master = solved(mixture)
-    value, best = float(master.weights() @ mixture.values), mixture.optimum()
+    assert float(master.weights() @ mixture.values) == pytest.approx(mixture.optimum(), abs=1e-7)
     prices, level = master.prices(), master.level()
     largest = max(1.0, float(np.abs(prices).max()))
-    assert value == pytest.approx(best, abs=1e-7 + 2 * PERTURBATION * mixture.budget * largest)
     assert (mixture.values - mixture.columns @ prices - level <= 1e-9 * largest).all()
 
 
@@ -281,7 +276,7 @@ def test_the_masters_mean_value_is_that_of_highs_for_seventy_rows(seed: int) -> 
         SLACK,
     )
     value = float(solved(mixture).weights() @ mixture.values)
-    assert value == pytest.approx(mixture.optimum(), abs=1e-6)
+    assert value == pytest.approx(mixture.optimum(), abs=1e-7)
 
 
 def test_a_master_that_is_stopped_still_keeps_every_bound() -> None:
@@ -295,7 +290,7 @@ def test_a_master_that_is_stopped_still_keeps_every_bound() -> None:
     for column in columns:
         master.add(column, float(-rng.random()))
     values = []
-    for operations in (0, 8_000, 16_000, 10**9):
+    for operations in (0, 1_000, 2_000, 10**9):
         ended = master.optimise(operations)
         weights = master.weights()
         assert np.abs(weights[1:] @ columns[:, :-1] + weights[0] * first[:-1] - first[:-1]).sum() <= SLACK * 1.01
