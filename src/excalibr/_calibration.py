@@ -45,6 +45,7 @@ def calibrate(
     max_per_category: int | ByCategory | None = None,
     pinned: Mapping[int, int] | None = None,
     shown: Shown | None = None,
+    item_prices: ArrayLike | None = None,
     normalise: str | None = None,
     method: str = "excalibr",
     draws: str = "lottery",
@@ -108,6 +109,10 @@ def calibrate(
     shown
         What was seen before, :class:`Shown`: it counts toward the target and is not shown again. What this page should
         then show, ``policy.problem.target``, may lie outside [0, 1].
+    item_prices
+        (n,) what a unit of exposure of each candidate costs, of any sign: subtracted from the gains (1 − λ)·s, in their
+        units and whatever λ is. Prices for everybody together come from :meth:`excalibr.Reranker.balance`. Relevance
+        is reported with the scores as they are; ``objective``, ``gap`` and ``explain()`` count the prices.
     normalise
         "range" maps the scores to [0, 1] first, so that one ``trade_off`` means the same for everyone.
     method
@@ -146,6 +151,9 @@ def calibrate(
     )
     aim = _one_aim(trade_off, relevance_loss, max_deviation)
     problem = Problem.read(scores, categories, target, k, aim, position_weights, normalise, wishes)
+    if item_prices is not None:
+        _refuse_budgets(relevance_loss, max_deviation)
+        problem = problem.with_item_prices(item_prices)
     _warn_of_truncation(problem, stacklevel=3)
     limits = Limits(tolerance, max_sorts)
     _require_excalibr(method, draws, relevance_loss, max_deviation)
@@ -289,6 +297,7 @@ _NOT_FOR_FRONTIERS = {
     "method": "a frontier is traced by the exact method",
     "draws": "the frontier is that of lotteries",
     "max_sorts": "a frontier is certified, and every solve of it goes to its end",
+    "item_prices": "the frontier is that of relevance and deviation alone",
 }
 
 
@@ -312,6 +321,13 @@ def _one_aim(trade_off: float | None, relevance_loss: float | None, max_deviatio
     if len(named) > 1:
         raise InputError(explain(" and ".join(named), "are both given", "not go together", "keep one of them."))
     return DEFAULT_TRADE_OFF
+
+
+def _refuse_budgets(relevance_loss: float | None, max_deviation: float | None) -> None:
+    """A budget is kept by moving the trade-off, and what a price means would move with it."""
+    if relevance_loss is not None or max_deviation is not None:
+        name = "max_deviation" if relevance_loss is None else "relevance_loss"
+        raise InputError(explain(name, "is given with prices of items", "be left out", "give a trade_off instead."))
 
 
 def _require_excalibr(method: str, draws: str, relevance_loss: float | None, max_deviation: float | None) -> None:

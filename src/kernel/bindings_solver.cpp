@@ -31,6 +31,7 @@ class Questions {
         users_.bases = real(at++);
         users_.floors = real(at++);
         users_.caps = real(at++);
+        users_.item_prices = real(at++);
         unavailable_ = nb::cast<FlagArray>(arrays_[at++]);
         users_.pinned_starts = integers(at++);
         users_.pinned_slots = integers(at++);
@@ -90,6 +91,7 @@ class Questions {
         const auto rows = static_cast<std::int64_t>(table_.rows());
         require(all(users_.items, [&](std::int64_t item) { return 0 <= item && item < rows; }), "an item is out of range");
         require(group_of_item_.empty() || group_of_item_.size() == table_.rows(), "every item has a group or none");
+        require(users_.item_prices.empty() || users_.item_prices.size() == table_.rows(), "every item has a price or none");
         const auto limits = static_cast<std::int32_t>(group_limits_.size());
         require(all(group_of_item_, [&](std::int32_t group) { return -1 <= group && group < limits; }),
                 "a group is out of range");
@@ -180,6 +182,7 @@ nb::tuple solve_range(Questions& questions, std::size_t first, std::size_t last)
         bindings::to_numpy(Indices(answer.places)), bindings::to_numpy(Reals(answer.weights)), to_numpy(answer.counts),
         bindings::to_numpy(Reals(answer.prices), count, r), bindings::to_numpy(Reals(answer.gaps)),
         bindings::to_numpy(Reals(answer.allowed_gaps)), bindings::to_numpy(Reals(answer.trade_offs)),
+        bindings::to_numpy(Reals(answer.objectives)),
         to_numpy(answer.statuses), to_numpy(answer.engines), to_numpy(answer.sorts), to_numpy(answer.steps),
         to_numpy(answer.failures), bindings::to_numpy(Reals(answer.details), count, 3),
         answer.limit_prices.empty() ? nb::none() : bindings::to_numpy(Reals(answer.limit_prices), count, r), seconds);

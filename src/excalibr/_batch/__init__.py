@@ -2,7 +2,7 @@
 
 from excalibr._batch.answers import Effort, Lotteries, Policies, choose_rankings, join
 from excalibr._batch.checked import Batch, Beyond, Status
-from excalibr._batch.solving import calibrate_batch, measure, solve_users
+from excalibr._batch.solving import Solver, calibrate_batch, measure, solve_users
 
 __all__ = [
     "Batch",
@@ -10,6 +10,7 @@ __all__ = [
     "Effort",
     "Lotteries",
     "Policies",
+    "Solver",
     "Status",
     "calibrate_batch",
     "choose_rankings",

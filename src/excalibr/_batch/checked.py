@@ -18,7 +18,16 @@ from numpy.typing import ArrayLike
 from excalibr._arrays import frozen, numbers, sums_by
 from excalibr._calibration import DEFAULT_TRADE_OFF
 from excalibr._options import Settings
-from excalibr._problem import SUM_TOLERANCE, WIDEST_RANGE, Attribute, Band, Memberships, Shown, without_negligible
+from excalibr._problem import (
+    SUM_TOLERANCE,
+    WIDEST_RANGE,
+    Attribute,
+    Band,
+    Memberships,
+    Shown,
+    read_item_prices,
+    without_negligible,
+)
 from excalibr._sparse import SparseRows, read_rows
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
@@ -117,6 +126,8 @@ class Batch:
         Whether users have trade-offs of their own, or all have that of ``settings``.
     beyond
         What users have beyond the paper's problem.
+    item_prices
+        (rows,) what a unit of exposure of each row of ``memberships`` costs, subtracted from the gains; or None.
     """
 
     scores: Floats
@@ -133,6 +144,7 @@ class Batch:
     own_trade_offs: bool = False
     beyond: Beyond = NOTHING_BEYOND
     highs: Floats | None = None
+    item_prices: Floats | None = None
 
     @classmethod
     def of(
@@ -202,8 +214,11 @@ class Batch:
             halves = self.scores / 2 - (lowest / 2)[owners]
             return frozen(np.where(spread > 0, halves / np.where(spread > 0, spread, 1.0), 0.0))
 
-    def questions(self, *, fall_back: bool) -> Any:
-        """The users' questions for the kernel; with ``fall_back``, whoever cannot be calibrated asks for an order."""
+    def questions(self, *, fall_back: bool, wanted: Booleans | None = None) -> Any:
+        """The users' questions for the kernel; with ``fall_back``, whoever cannot be calibrated asks for an order.
+
+        Where it says who is ``wanted``, nothing is asked for the others.
+        """
         from excalibr._batch.terms import user_arrays
         from excalibr._solver.questions import BY_RELEVANCE, LEFT_OUT, SOLVED, Aim, questions_of
 
@@ -212,6 +227,7 @@ class Batch:
         solved[list(self.terms.reasons)] = False
         otherwise = np.where(np.isin(self.statuses, NEVER_RANKED) | (not fall_back), LEFT_OUT, BY_RELEVANCE)
         asked = np.where(solved, SOLVED, otherwise).astype(np.int64)
+        asked = asked if wanted is None else np.where(wanted, asked, LEFT_OUT)
         aim = Aim(draws=settings.draws)
         if settings.relevance_loss is not None:
             aim = Aim("relevance_loss", float(settings.relevance_loss), settings.draws)
@@ -223,12 +239,50 @@ class Batch:
         """The same batch with what is known of its users from elsewhere; a worse status of our own stays."""
         return replace(self, statuses=frozen(np.where(self.good, statuses, self.statuses)))
 
+    def with_item_prices(self, prices: ArrayLike | None) -> Batch:
+        """The same users with a price for each row of the memberships."""
+        checked = None if prices is None else read_item_prices(prices, self.memberships.n_candidates)
+        if checked is not None and (
+            self.settings.relevance_loss is not None or self.settings.max_deviation is not None
+        ):
+            name = "max_deviation" if self.settings.relevance_loss is None else "relevance_loss"
+            raise InputError(explain(name, "is given with prices of items", "be left out", "give a trade_off instead."))
+        return replace(self, item_prices=checked)
+
+    def of_users(self, users: Integers) -> Batch:
+        """The batch of some of the users, in the order given; items and settings stay."""
+        sizes = np.diff(self.starts)[users]
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        places = np.repeat(self.starts[users] - starts[:-1], sizes) + np.arange(starts[-1])
+        numbers = {user: number for number, user in enumerate(users.tolist())}
+        beyond = replace(
+            self.beyond,
+            highs=None if self.beyond.highs is None else self.beyond.highs[users],
+            pinned={numbers[user]: own for user, own in self.beyond.pinned.items() if user in numbers},
+            shown={numbers[user]: own for user, own in self.beyond.shown.items() if user in numbers},
+        )
+        return replace(
+            self,
+            scores=frozen(self.scores[places]),
+            starts=frozen(starts),
+            items=frozen(self.items[places]),
+            targets=frozen(self.targets[users]),
+            trade_offs=frozen(self.trade_offs[users]),
+            slots=frozen(self.slots[users]),
+            statuses=frozen(self.statuses[users]),
+            given_targets=self.given_targets[users],
+            beyond=beyond,
+            highs=None if self.highs is None else frozen(self.highs[users]),
+        )
+
     def own_problem(self, user: int) -> OwnProblem:
         """One user's part, as :func:`excalibr.calibrate` takes it."""
         candidates = slice(self.starts[user], self.starts[user + 1])
         options = self.settings.given() | {"k": int(self.slots[user])}
         if self.own_trade_offs:
             options["trade_off"] = float(self.trade_offs[user])
+        if self.item_prices is not None:
+            options["item_prices"] = self.item_prices[self.items[candidates]]
         if not isinstance(self.settings.position_weights, str):
             options["position_weights"] = self.settings.weights_of(int(self.slots[user]))
         rows: Any = self.given_rows[self.items[candidates]]

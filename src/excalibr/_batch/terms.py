@@ -88,7 +88,7 @@ def user_arrays(batch: Batch, terms: BatchTerms, asked: Integers) -> UserArrays:
         *(np.ascontiguousarray(terms.lows), np.ascontiguousarray(terms.highs), terms.weights, batch.trade_offs),
         *(batch.slots, (np.cumsum(sizes) - sizes)[group], np.concatenate(weights), asked),
         terms.smoothing,
-        *(terms.bases, terms.floors, terms.caps, None, *pins, *groups),
+        *(terms.bases, terms.floors, terms.caps, batch.item_prices, None, *pins, *groups),
     )
 
 

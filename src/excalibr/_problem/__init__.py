@@ -1,6 +1,13 @@
 """What is asked for one user, checked once and then immutable: the only room where inputs are checked."""
 
-from excalibr._problem.checks import SUM_TOLERANCE, WIDEST_RANGE, is_real, is_whole, without_negligible
+from excalibr._problem.checks import (
+    SUM_TOLERANCE,
+    WIDEST_RANGE,
+    is_real,
+    is_whole,
+    read_item_prices,
+    without_negligible,
+)
 from excalibr._problem.memberships import CategoriesLike, Memberships
 from excalibr._problem.penalty import KL_SMOOTHING, Penalty
 from excalibr._problem.question import Limits, Problem
@@ -26,6 +33,7 @@ __all__ = [
     "first_allowed",
     "is_real",
     "is_whole",
+    "read_item_prices",
     "relevance_order",
     "room_left",
     "without_negligible",

@@ -24,6 +24,7 @@ __all__ = [
     "is_real",
     "is_share",
     "is_whole",
+    "read_item_prices",
     "read_scores",
     "read_slots",
     "read_target",
@@ -56,6 +57,16 @@ def read_scores(scores: ArrayLike) -> Floats:
         hint = "leave candidates out instead of masking them with a huge score."
         found = f"go from {lowest:.3g} to {highest:.3g}"
         raise InputError(explain("scores", found, f"be within ±{WIDEST_RANGE:g}", hint))
+    return frozen(array)
+
+
+def read_item_prices(prices: ArrayLike, n: int) -> Floats:
+    """(n,) finite numbers of any sign: what a unit of exposure of each candidate costs."""
+    array = numbers("item_prices", prices)
+    if array.shape != (n,):
+        must = f"have shape ({n},), a price for each candidate"
+        raise InputError(explain("item_prices", f"have shape {array.shape}", must))
+    require_all("item_prices", array, lambda values: np.abs(values) <= WIDEST_RANGE, "be finite")
     return frozen(array)
 
 

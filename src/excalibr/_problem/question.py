@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr._arrays import frozen
-from excalibr._problem.checks import is_real, is_whole, read_scores, read_slots, read_target, read_trade_off
+from excalibr._problem.checks import (
+    is_real,
+    is_whole,
+    read_item_prices,
+    read_scores,
+    read_slots,
+    read_target,
+    read_trade_off,
+)
 from excalibr._problem.memberships import CategoriesLike, Memberships, read_memberships
 from excalibr._problem.penalty import Penalty
 from excalibr._problem.reading import PLAIN, Wishes, read_attributes, read_terms
@@ -67,6 +75,8 @@ class Problem:
         λ in [0, 1]: 0 is relevance only, 1 is calibration only.
     terms
         What is asked beyond that, or None.
+    item_prices
+        (n,) what a unit of exposure of each candidate costs besides, or None: subtracted from the gains, whatever λ.
 
     Examples
     --------
@@ -81,6 +91,7 @@ class Problem:
     position_weights: Floats
     trade_off: float
     terms: Terms | None = None
+    item_prices: Floats | None = None
 
     @classmethod
     def of(
@@ -93,11 +104,13 @@ class Problem:
         trade_off: float = 0.5,
         position_weights: str | ArrayLike = "log",
         normalise: str | None = None,
+        item_prices: ArrayLike | None = None,
         **wishes: Any,
     ) -> Problem:
         """Check the arguments of :func:`excalibr.calibrate` and build the problem."""
         wanted = Wishes(**wishes) if wishes else PLAIN
-        return cls.read(scores, categories, target, k, trade_off, position_weights, normalise, wanted)
+        problem = cls.read(scores, categories, target, k, trade_off, position_weights, normalise, wanted)
+        return problem if item_prices is None else problem.with_item_prices(item_prices)
 
     @classmethod
     def read(
@@ -145,8 +158,9 @@ class Problem:
 
     @property
     def gains(self) -> Floats:
-        """(1 − λ)·s, what a unit of exposure of each candidate is worth before categories count."""
-        return (1.0 - self.trade_off) * self.scores
+        """(1 − λ)·s less the items' prices: what a unit of exposure of each is worth before categories count."""
+        gains = (1.0 - self.trade_off) * self.scores
+        return gains if self.item_prices is None else gains - self.item_prices
 
     @property
     def penalty(self) -> Penalty:
@@ -175,7 +189,13 @@ class Problem:
     def with_trade_off(self, trade_off: float) -> Problem:
         """The same problem at another trade-off."""
         trade_off = read_trade_off(trade_off)
-        return Problem(self.scores, self.memberships, self.target, self.position_weights, trade_off, self.terms)
+        parts = (self.scores, self.memberships, self.target, self.position_weights)
+        return Problem(*parts, trade_off, self.terms, self.item_prices)
+
+    def with_item_prices(self, prices: ArrayLike) -> Problem:
+        """The same problem with a price for each candidate, subtracted from its gain."""
+        parts = (self.scores, self.memberships, self.target, self.position_weights, self.trade_off, self.terms)
+        return Problem(*parts, read_item_prices(prices, self.n))
 
 
 def _normalised(scores: Floats, normalise: str | None) -> Floats:

@@ -48,7 +48,7 @@ class UserArrays:
 
     User u has the candidates ``starts[u]`` to ``starts[u + 1]``, candidate c the score ``scores[c]`` and the row
     ``items[c]`` of the sparse category shares. ``lows``, ``highs``, ``weights`` and ``bases`` have a row a user, see
-    :class:`excalibr._problem.Terms`; ``weights`` may be one for all.
+    :class:`excalibr._problem.Terms`; ``weights`` may be one for all. ``item_prices`` has a price for each row.
     """
 
     scores: Floats
@@ -69,6 +69,7 @@ class UserArrays:
     bases: Floats | None = None
     floors: Floats | None = None
     caps: Floats | None = None
+    item_prices: Floats | None = None
     unavailable: Booleans | None = None
     pinned_starts: Integers | None = None
     pinned_slots: Integers | None = None
@@ -86,6 +87,7 @@ def questions_of(users: UserArrays, limits: Limits, aim: Aim = TRADE_OFF) -> Any
             _NOTHING if users.bases is None else users.bases.reshape(-1),
             _NOTHING if users.floors is None else users.floors,
             _NOTHING if users.caps is None else users.caps,
+            _NOTHING if users.item_prices is None else users.item_prices,
             _NO_FLAGS if users.unavailable is None else users.unavailable,
             _NOBODY if users.pinned_starts is None else users.pinned_starts,
             _NOBODY if users.pinned_slots is None else users.pinned_slots,
@@ -103,6 +105,7 @@ def question_of(problem: Problem, limits: Limits, aim: Aim = TRADE_OFF) -> Any:
     """One user's problem for the kernel, as the only one of many."""
     terms, rows, n, k, r = problem.terms, problem.memberships, problem.n, problem.k, problem.r
     starts, items = _numbers(n)
+    item_prices = _NOTHING if problem.item_prices is None else problem.item_prices
     high, weights, base, floors, caps, unavailable = problem.target, _ones(r), _NOTHING, _NOTHING, _NOTHING, _NO_FLAGS
     pins, groups, smoothing = (_NOBODY, _NOBODY, _NOBODY), (_NOBODY, _NOBODY), 0.0
     if terms is not None:
@@ -117,7 +120,7 @@ def question_of(problem: Problem, limits: Limits, aim: Aim = TRADE_OFF) -> Any:
     return kernel.Questions(
         (
             *(problem.scores, starts, items, rows.indptr, rows.indices, rows.values),
-            *(problem.target, high, weights, base, floors, caps, unavailable, *pins, *groups),
+            *(problem.target, high, weights, base, floors, caps, item_prices, unavailable, *pins, *groups),
             *(_number(k), _ZERO, problem.position_weights, np.array([problem.trade_off]), _SOLVED),
             *(smoothing, AIMS[aim.kind], aim.budget, DRAWS[aim.draws]),
             *(limits.tolerance, -1 if limits.max_sorts is None else int(limits.max_sorts), r),

@@ -1,0 +1,246 @@
+r"""A crowd: all users, asked what they would be shown at given prices of the groups. One answer is a pass.
+
+.. math:: V(\mu) = \sum_u \omega_u \max_x \; f_u(x) - \mu^\top B_u^\top x
+
+A pass has V's proven bound, and for each block of users what they are worth by themselves, Σ ω·f, and what they show of
+each group, Σ ω·Bᵀx. Everything that is found out about a crowd comes from passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from excalibr._arrays import sums_by
+from excalibr._batch import Batch, Lotteries, solve_users
+from excalibr._parallel import Advance
+from excalibr._population.mixture import block_of
+from excalibr._sparse import SparseRows, build_rows
+from excalibr._types import Floats, Integers
+
+__all__ = ["BatchCrowd", "Crowd", "Pass", "exposure_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """What a crowd shows at some prices; users' weights sum to 1 over the crowd.
+
+    Attributes
+    ----------
+    prices
+        (G,) of the groups.
+    value
+        Σ ω·(proven bound of the user's own program at the prices).
+    own
+        (blocks,) Σ ω·(objective without the prices).
+    shares
+        (blocks, G) sparse, Σ ω·(exposure of the groups).
+    weights
+        (blocks,) Σ ω.
+    blocks
+        (blocks,) their numbers, rising.
+    responses
+        What a start needs to foresee other prices, see :class:`excalibr._population.start.Responses`; or None.
+    """
+
+    prices: Floats
+    value: float
+    own: Floats
+    shares: SparseRows
+    weights: Floats
+    blocks: Integers
+    responses: Any = None
+
+    @property
+    def group_shares(self) -> Floats:
+        """(G,) of everybody's exposure."""
+        return np.asarray(self.shares.sum(axis=0), dtype=np.float64).ravel()
+
+
+class Crowd(Protocol):
+    """What balancing asks for: passes over all users and over a sample, and the scale of the scores."""
+
+    users: int
+    n_groups: int
+    spread: float
+    gain_spread: float
+
+    def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
+        """A pass at these prices of the groups."""
+        ...
+
+    def sample(self, users: int) -> Crowd:
+        """About so many of the users, as a crowd of their own."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class BatchCrowd:
+    """The users of a batch.
+
+    Attributes
+    ----------
+    batch
+        The users' problems.
+    keys
+        The users, by which blocks are chosen.
+    groups
+        (rows, G) sparse, the share of each group in each row of the batch's memberships.
+    visits
+        (users,) ω, of any sum.
+    n_blocks
+        How many blocks there can be; a user's is chosen by the key.
+    fall_back, threads
+        As for :func:`solve_users`.
+    advance
+        Called with the number of users that are done.
+    """
+
+    batch: Batch
+    keys: Sequence[Hashable]
+    groups: SparseRows
+    visits: Floats
+    n_blocks: int
+    fall_back: bool = True
+    threads: int = 1
+    advance: Advance | None = None
+
+    @property
+    def users(self) -> int:
+        """How many there are."""
+        return self.batch.users
+
+    @property
+    def n_groups(self) -> int:
+        """G."""
+        return int(self.groups.shape[1])
+
+    @property
+    def spread(self) -> float:
+        """The mean spread of the scores."""
+        return self._mean_spread(np.ones(self.users))
+
+    @property
+    def gain_spread(self) -> float:
+        """The mean spread of (1 − λ)·scores."""
+        return self._mean_spread(1.0 - self.batch.trade_offs)
+
+    def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
+        """A pass over all users."""
+        from excalibr._population.start import Responses
+
+        batch = self.batch.with_item_prices(np.asarray(self.groups @ prices))
+
+        def finish(lotteries: Lotteries) -> _Range:
+            return self._range(lotteries, prices)
+
+        ranges = list(solve_users(batch, finish, fall_back=self.fall_back, threads=self.threads, advance=self.advance))
+        found = _joined(ranges)
+        weights = self.visits * found.ranked
+        weights = weights / max(float(weights.sum()), np.finfo(float).tiny)
+        responses = Responses.of(self.batch, self.groups, found.category_prices, weights) if foresee else None
+        return _in_blocks(prices, self._blocks(), weights, found, responses)
+
+    def sample(self, users: int) -> BatchCrowd:
+        """The users with the lowest draws, whoever is beside them."""
+        draws = np.array([block_of(key, 1 << 62) for key in self.keys], dtype=np.int64)
+        kept = np.sort(np.argsort(draws, kind="stable")[:users])
+        return replace(
+            self,
+            batch=self.batch.of_users(kept),
+            keys=[self.keys[user] for user in kept.tolist()],
+            visits=self.visits[kept],
+            advance=None,
+        )
+
+    def _range(self, lotteries: Lotteries, prices: Floats) -> _Range:
+        """What is kept of a range of users; those who were not solved count with what they are shown."""
+        first, last = lotteries.first, lotteries.first + len(lotteries.counts)
+        starts = self.batch.starts[first : last + 1]
+        items = self.batch.items[starts[0] : starts[-1]]
+        exposure = build_rows(exposure_of(self.batch, lotteries), items, starts - starts[0], self.groups.shape[0])
+        shares = exposure @ self.groups
+        paid, objectives = shares @ prices, lotteries.objectives
+        objectives = np.full(last - first, np.nan) if objectives is None else objectives
+        solved = np.isfinite(objectives) & (lotteries.counts > 0)
+        own = np.where(solved, objectives + paid, 0.0)
+        bounds = np.where(solved, objectives + np.nan_to_num(lotteries.gaps), -paid)
+        ranked = (lotteries.counts > 0).astype(np.float64)
+        return _Range(own, bounds, ranked, np.nan_to_num(lotteries.prices), shares)
+
+    def _blocks(self) -> Integers:
+        return np.array([block_of(key, self.n_blocks) for key in self.keys], dtype=np.int64)
+
+    def _mean_spread(self, factors: Floats) -> float:
+        batch = self.batch
+        sizes = np.diff(batch.starts)
+        there = (sizes > 0) & batch.good
+        if not there.any():
+            return 0.0
+        filled = sizes > 0
+        begins = batch.starts[:-1][filled]
+        spreads = np.zeros(self.users)
+        scores = batch.scaled_scores
+        spreads[filled] = np.maximum.reduceat(scores, begins) - np.minimum.reduceat(scores, begins)
+        visits = np.where(there, self.visits, 0.0)
+        total = float(visits.sum())
+        return float((visits * factors * np.where(there, spreads, 0.0)).sum() / total) if total > 0 else 0.0
+
+
+class _Range(NamedTuple):
+    """By user: objective without prices, bound with them, whether there is a slate, category prices, group shares."""
+
+    own: Floats
+    bounds: Floats
+    ranked: Floats
+    category_prices: Floats
+    shares: SparseRows
+
+
+def _joined(ranges: list[_Range]) -> _Range:
+    """The users of all ranges, in their order."""
+    from scipy.sparse import vstack
+
+    return _Range(
+        np.concatenate([each.own for each in ranges]),
+        np.concatenate([each.bounds for each in ranges]),
+        np.concatenate([each.ranked for each in ranges]),
+        np.concatenate([each.category_prices for each in ranges]),
+        vstack([each.shares for each in ranges], format="csr"),
+    )
+
+
+def exposure_of(batch: Batch, lotteries: Lotteries) -> Floats:
+    """The expected exposure of every candidate of a range of users, one user after another."""
+    first, last = lotteries.first, lotteries.first + len(lotteries.counts)
+    slots, begin = batch.slots[first:last], batch.starts[first]
+    per_ranking = np.repeat(slots, lotteries.counts)
+    offsets = np.repeat(batch.starts[first:last] - begin, lotteries.counts * slots)
+    weights = _slot_weights(batch, per_ranking) * np.repeat(lotteries.weights, per_ranking)
+    size = int(batch.starts[last] - begin)
+    return np.asarray(np.bincount(lotteries.places + offsets, weights, minlength=size)[:size], dtype=np.float64)
+
+
+def _slot_weights(batch: Batch, slots: Integers) -> Floats:
+    """The position weights of rankings with so many slots, one after another."""
+    if not len(slots):
+        return np.empty(0)
+    different = np.unique(slots)
+    if len(different) == 1:
+        return np.tile(batch.settings.weights_of(int(different[0])), len(slots))
+    by_slots = {int(k): batch.settings.weights_of(int(k)) for k in different}
+    return np.concatenate([by_slots[k] for k in slots.tolist()])
+
+
+def _in_blocks(prices: Floats, blocks: Integers, weights: Floats, found: _Range, responses: Any) -> Pass:
+    """Users' numbers summed by block, in the order of the users."""
+    numbers, place = np.unique(blocks, return_inverse=True)
+    into = build_rows(weights, place, np.arange(len(blocks) + 1), len(numbers))
+    shares = (into.T @ found.shares).tocsr()
+    shares.eliminate_zeros()
+    own = sums_by(place, weights * found.own, len(numbers))
+    total = sums_by(place, weights, len(numbers))
+    return Pass(prices, float(weights @ found.bounds), own, shares, total, numbers, responses)
