@@ -1,6 +1,6 @@
 """Many users at once, on plain arrays: checked together, solved on threads, one bad user stopping nobody."""
 
-from excalibr.batch.answers import Effort, Lotteries, Policies, choose_rankings, join
+from excalibr.batch.answers import Effort, Lotteries, Policies, choose_rankings, choose_visited, join
 from excalibr.batch.checked import Batch, Beyond, Status
 from excalibr.batch.solving import calibrate_batch, measure, solve_users
 
@@ -13,6 +13,7 @@ __all__ = [
     "Status",
     "calibrate_batch",
     "choose_rankings",
+    "choose_visited",
     "join",
     "measure",
     "solve_users",

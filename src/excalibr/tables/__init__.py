@@ -8,6 +8,7 @@ from excalibr.tables.items import Items, read_items
 from excalibr.tables.options import Tables
 from excalibr.tables.pages import Pinned, Seen, read_pinned, read_shown
 from excalibr.tables.summary import NO_ROOM, Note, items_text, review_items, warn_all
+from excalibr.tables.visits import read_visits, visits_of
 from excalibr.tables.wanted import Wanted, read_wanted
 
 __all__ = [
@@ -24,7 +25,9 @@ __all__ = [
     "read_items",
     "read_pinned",
     "read_shown",
+    "read_visits",
     "read_wanted",
     "review_items",
+    "visits_of",
     "warn_all",
 ]
