@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from excalibr import seeds
+from excalibr import _seeds as seeds
 from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
