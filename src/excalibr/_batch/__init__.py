@@ -1,6 +1,6 @@
 """Many users at once, on plain arrays: checked together, solved on threads, one bad user stopping nobody."""
 
-from excalibr._batch.answers import Effort, Lotteries, Policies, choose_rankings, join
+from excalibr._batch.answers import Effort, Lotteries, Policies, choose_rankings, choose_visited, join
 from excalibr._batch.checked import Batch, Beyond, Status
 from excalibr._batch.solving import Solver, calibrate_batch, measure, solve_users
 
@@ -14,6 +14,7 @@ __all__ = [
     "Status",
     "calibrate_batch",
     "choose_rankings",
+    "choose_visited",
     "join",
     "measure",
     "solve_users",
