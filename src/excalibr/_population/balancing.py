@@ -21,7 +21,7 @@ from excalibr._population.start import foreseen_prices
 from excalibr._population.terms import Terms
 from excalibr._types import Floats
 
-__all__ = ["Balanced", "Progress", "balance_crowd"]
+__all__ = ["Balanced", "Progress", "balance_crowd", "limit_slack"]
 
 SAMPLED = 0.15
 """The share of the users that the first prices come from, unless they are few or very many."""
@@ -110,7 +110,7 @@ def balance_crowd(
     ``start`` are prices of the terms to begin with, yesterday's for instance; without them a sample finds some.
     """
     unit = _unit(crowd, terms)
-    slack = max(LIMIT_SLACK, 0.1 * tolerance)
+    slack = limit_slack(tolerance)
     work = 0.0
     for steepness in STEEPEST if terms.hard.any() else STEEPEST[:1]:
         steep = terms.with_steepness(steepness * (unit + float(np.abs(terms.highest[~terms.hard]).max(initial=0.0))))
@@ -124,6 +124,11 @@ def balance_crowd(
             return found
         start, work = search.centre, found.work
     return found
+
+
+def limit_slack(tolerance: float) -> float:
+    """How far a share may be from a limit and still keep it."""
+    return max(LIMIT_SLACK, 0.1 * tolerance)
 
 
 def _unit(crowd: Crowd, terms: Terms) -> float:

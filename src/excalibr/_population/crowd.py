@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from excalibr._arrays import sums_by
+from excalibr._arrays import frozen, sums_by
 from excalibr._batch import Batch, Lotteries, solve_users
 from excalibr._parallel import Advance
 from excalibr._population.mixture import block_of
@@ -63,10 +63,25 @@ class Pass:
 class Crowd(Protocol):
     """What balancing asks for: passes over all users and over a sample, and the scale of the scores."""
 
-    users: int
-    n_groups: int
-    spread: float
-    gain_spread: float
+    @property
+    def users(self) -> int:
+        """How many there are."""
+        ...
+
+    @property
+    def n_groups(self) -> int:
+        """G."""
+        ...
+
+    @property
+    def spread(self) -> float:
+        """The mean spread of the scores."""
+        ...
+
+    @property
+    def gain_spread(self) -> float:
+        """The mean spread of (1 − λ)·scores."""
+        ...
 
     def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
         """A pass at these prices of the groups."""
@@ -155,6 +170,12 @@ class BatchCrowd:
             visits=self.visits[kept],
             advance=None,
         )
+
+    def without_scores(self) -> BatchCrowd:
+        """The same users with nothing to gain: what they are shown depends on prices alone."""
+        nothing = np.zeros_like(self.batch.scores), np.zeros(self.users)
+        batch = replace(self.batch, scores=frozen(nothing[0]), trade_offs=frozen(nothing[1]), own_trade_offs=True)
+        return replace(self, batch=batch)
 
     def _range(self, lotteries: Lotteries, prices: Floats) -> _Range:
         """What is kept of a range of users; those who were not solved count with what they are shown."""

@@ -78,7 +78,7 @@ class Terms:
         """Only the limits, each unit that they are missed by costing 1."""
         kept = self.hard
         ones = np.ones(int(kept.sum()))
-        parts = (self.groups[kept], self.signs[kept], self.edges[kept], 0.0 * ones, ones, kept[kept])
+        parts = (self.groups[kept], self.signs[kept], self.edges[kept], 0.0 * ones, ones, ~kept[kept])
         return Terms(*parts, self.n_groups)
 
 

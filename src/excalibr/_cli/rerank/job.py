@@ -209,7 +209,7 @@ def _parts(job: Job, run: Run, done: list[Part], tally: Tally) -> Iterator[Part]
     """The parts that were done before, and then those that are made now."""
     for_all = {name: source.read() for name, source in job.for_all.items()}
     asked = job.options | for_all
-    items = read_items(job.items.read(), job.names)
+    items = _read_items(job, for_all.get("prices"))
     scanned = _scan(job.candidates, job.user_id(job.candidates))
     tally.left_out += Counter({"without a user": scanned.without_user})
     tell_understood(items, said_of_users(scanned, job.reranker.k), job.sources, job.names)
@@ -225,6 +225,15 @@ def _parts(job: Job, run: Run, done: list[Part], tally: Tally) -> Iterator[Part]
         while (made := _make_part(job, run, number, feed, items, asked, pace, advance)) is not None:
             yield made
             number += 1
+
+
+def _read_items(job: Job, prices: Any) -> Items:
+    """The items, with the groups that prices are of where there are prices."""
+    if prices is None:
+        return read_items(job.items.read(), job.names)
+    from excalibr.tables._prices import read_priced_items, read_prices  # with scipy
+
+    return read_priced_items(job.items.read(), read_prices(prices), job.names)
 
 
 def _make_part(
