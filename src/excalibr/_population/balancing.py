@@ -234,7 +234,8 @@ class _Search:
         prices, mixed = self.master.descend(self.centre, lowest, highest, self.temperatures)
         self._keep(mixed)
         expected = self.master.model(prices)
-        if self.bound - expected <= 3 * self.tolerance * self.scale:
+        held = (prices <= lowest) & (lowest > self.terms.lowest) | (prices >= highest) & (highest < self.terms.highest)
+        if held.any() and self.bound - expected <= 2 * self.tolerance * self.scale:
             _, mixed = self.master.descend(prices, self.terms.lowest, self.terms.highest, self.temperatures[-1:])
             self._keep(mixed)
         return prices, expected

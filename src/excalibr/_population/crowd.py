@@ -9,7 +9,7 @@ each group, Σ ω·Bᵀx. Everything that is found out about a crowd comes from 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,11 +17,11 @@ import numpy as np
 from excalibr._arrays import frozen, sums_by
 from excalibr._batch import Batch, Lotteries, solve_users
 from excalibr._parallel import Advance
-from excalibr._population.mixture import block_of
+from excalibr._population.mixture import EVERY_BLOCK, block_of
 from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Floats, Integers
 
-__all__ = ["BatchCrowd", "Crowd", "Pass", "exposure_of"]
+__all__ = ["BatchCrowd", "Crowd", "Pass", "Sums", "exposure_of", "join_sums", "no_sums"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Pass:
     blocks
         (blocks,) their numbers, rising.
     responses
-        What a start needs to foresee other prices, see :class:`excalibr._population.start.Responses`; or None.
+        What a start needs to foresee other prices, see :class:`excalibr._population.start.Responses`, if asked.
     """
 
     prices: Floats
@@ -52,7 +52,7 @@ class Pass:
     shares: SparseRows
     weights: Floats
     blocks: Integers
-    responses: Any = None
+    responses: Sequence[Any] = ()
 
     @property
     def group_shares(self) -> Floats:
@@ -145,6 +145,10 @@ class BatchCrowd:
 
     def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
         """A pass over all users."""
+        return self.sums(prices, foresee=foresee).as_pass(prices)
+
+    def sums(self, prices: Floats, *, foresee: bool = False) -> Sums:
+        """What a pass over these users adds up to, with weights of any sum."""
         from excalibr._population.start import Responses
 
         batch = self.batch.with_item_prices(np.asarray(self.groups @ prices))
@@ -153,16 +157,26 @@ class BatchCrowd:
             return self._range(lotteries, prices)
 
         ranges = list(solve_users(batch, finish, fall_back=self.fall_back, threads=self.threads, advance=self.advance))
+        if not ranges:
+            return no_sums(self.n_groups)
         found = _joined(ranges)
         weights = self.visits * found.ranked
-        weights = weights / max(float(weights.sum()), np.finfo(float).tiny)
-        responses = Responses.of(self.batch, self.groups, found.category_prices, weights) if foresee else None
-        return _in_blocks(prices, self._blocks(), weights, found, responses)
+        responses = [Responses.of(self.batch, self.groups, found.category_prices, weights)] if foresee else []
+        return _in_blocks(self._blocks(), weights, found, responses)
 
     def sample(self, users: int) -> BatchCrowd:
         """The users with the lowest draws, whoever is beside them."""
-        draws = np.array([block_of(key, 1 << 62) for key in self.keys], dtype=np.int64)
-        kept = np.sort(np.argsort(draws, kind="stable")[:users])
+        kept = np.sort(np.argsort(self._draws(), kind="stable")[:users])
+        return self._of_users(kept)
+
+    def sample_share(self, share: float) -> BatchCrowd:
+        """The users whose draws are below a share of all, whoever is beside them."""
+        return self._of_users(np.flatnonzero(self._draws() < share * EVERY_BLOCK))
+
+    def _draws(self) -> Integers:
+        return np.array([block_of(key, EVERY_BLOCK) for key in self.keys], dtype=np.int64)
+
+    def _of_users(self, kept: Integers) -> BatchCrowd:
         return replace(
             self,
             batch=self.batch.of_users(kept),
@@ -256,7 +270,7 @@ def _slot_weights(batch: Batch, slots: Integers) -> Floats:
     return np.concatenate([by_slots[k] for k in slots.tolist()])
 
 
-def _in_blocks(prices: Floats, blocks: Integers, weights: Floats, found: _Range, responses: Any) -> Pass:
+def _in_blocks(blocks: Integers, weights: Floats, found: _Range, responses: list[Any]) -> Sums:
     """Users' numbers summed by block, in the order of the users."""
     numbers, place = np.unique(blocks, return_inverse=True)
     into = build_rows(weights, place, np.arange(len(blocks) + 1), len(numbers))
@@ -264,4 +278,41 @@ def _in_blocks(prices: Floats, blocks: Integers, weights: Floats, found: _Range,
     shares.eliminate_zeros()
     own = sums_by(place, weights * found.own, len(numbers))
     total = sums_by(place, weights, len(numbers))
-    return Pass(prices, float(weights @ found.bounds), own, shares, total, numbers, responses)
+    return Sums(float(weights @ found.bounds), own, shares, total, numbers, responses)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """As :class:`Pass`, with users' weights of any sum: passes over parts of a crowd can be added."""
+
+    value: float
+    own: Floats
+    shares: SparseRows
+    weights: Floats
+    blocks: Integers
+    responses: list[Any] = field(default_factory=list)
+
+    def as_pass(self, prices: Floats) -> Pass:
+        """The averages over the users."""
+        scale = 1.0 / max(float(self.weights.sum()), np.finfo(float).tiny)
+        parts = (scale * self.value, scale * self.own, scale * self.shares, scale * self.weights, self.blocks)
+        return Pass(prices, *parts, self.responses)
+
+
+def no_sums(n_groups: int) -> Sums:
+    """Of nobody."""
+    nothing = np.empty(0)
+    return Sums(0.0, nothing, build_rows(nothing, [], np.zeros(1, np.int64), n_groups), nothing, np.empty(0, np.int64))
+
+
+def join_sums(parts: Sequence[Sums]) -> Sums:
+    """The sums over all parts, added block by block in the order of the parts."""
+    from scipy.sparse import vstack
+
+    numbers, place = np.unique(np.concatenate([part.blocks for part in parts]), return_inverse=True)
+    into = build_rows(np.ones(len(place)), place, np.arange(len(place) + 1), len(numbers))
+    shares = (into.T @ vstack([part.shares for part in parts], format="csr")).tocsr()
+    own = sums_by(place, np.concatenate([part.own for part in parts]), len(numbers))
+    total = sums_by(place, np.concatenate([part.weights for part in parts]), len(numbers))
+    responses = [each for part in parts for each in part.responses]
+    return Sums(sum(part.value for part in parts), own, shares, total, numbers, responses)

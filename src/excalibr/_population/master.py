@@ -28,8 +28,8 @@ optimize: Any = scipy_optimize
 SMALL = 6_000
 """Blocks × passes up to which the linear program is solved as one."""
 
-STEPS = 100
-"""Most L-BFGS-B steps at one temperature."""
+STEPS = (30, 50, 80)
+"""Most L-BFGS-B steps at the temperatures, the last of which decides."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +75,14 @@ class Master:
     ) -> tuple[Floats, Mixed]:
         """The prices between bounds that make the smoothed model lowest, and the best mixture on the way."""
         best: Mixed | None = None
-        for temperature in temperatures:
+        for steps, temperature in zip(STEPS[-len(temperatures) :], temperatures, strict=True):
             found = optimize.minimize(
                 lambda at, now=temperature: self._smoothed(at, now)[:2],
                 np.clip(prices, lowest, highest),
                 jac=True,
                 method="L-BFGS-B",
                 bounds=np.column_stack([lowest, highest]),
-                options={"maxiter": STEPS, "maxcor": 20, "ftol": 1e-13, "gtol": 1e-10},
+                options={"maxiter": steps, "maxcor": 20, "ftol": 1e-13, "gtol": 1e-10},
             )
             prices = np.clip(found.x, lowest, highest)
             mixed = self.mixed(self._smoothed(prices, temperature)[2])

@@ -10,6 +10,7 @@ two; near the optimum, where users' candidates are tied, they stop to.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,12 +85,15 @@ class Responses:
         return float((values * self.slots).sum()), np.asarray(self.groups.T @ exposure)
 
 
-def foreseen_prices(responses: Responses, terms: Terms, prices: Floats) -> Floats:
+def foreseen_prices(responses: Sequence[Responses], terms: Terms, prices: Floats) -> Floats:
     """The prices of the terms that make the users' bounds lowest, as far as a few steps of L-BFGS-B go."""
 
     def bound(at: Floats) -> tuple[float, Floats]:
-        value, shares = responses.value(terms.group_prices(at))
-        return value + terms.edge_value(at), -terms.misses(shares)
+        found = [each.value(terms.group_prices(at)) for each in responses]
+        value, shares = sum(value for value, _ in found) / total, sum(shares for _, shares in found) / total
+        return value + terms.edge_value(at), -terms.misses(np.asarray(shares))
+
+    total = max(sum(float(each.slots.sum()) for each in responses), np.finfo(float).tiny)
 
     found = optimize.minimize(
         bound,

@@ -33,8 +33,10 @@ __all__ = ["Balance", "balance", "mixture_of", "most_blocks"]
 
 OWN = tuple(each.name for each in dataclasses.fields(Everyone))
 
-MOST_NUMBERS = 4_000_000
-"""Blocks × groups that a pass keeps at most; with fewer users each is a block."""
+OWN_BLOCKS = 20_000
+"""Users up to which each is a block."""
+MOST_NUMBERS = 1_000_000
+"""Blocks × groups that a pass keeps of more users."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,8 +219,7 @@ def mixture_of(found: Balanced, n_blocks: int) -> Mixture:
 
 def most_blocks(users: int, groups: int) -> int:
     """How many blocks of users there can be: one a user, or as many as a pass can be kept for."""
-    most = int(np.clip(MOST_NUMBERS // max(groups, 1), 64, 16_384))
-    return EVERY_BLOCK if users <= most else most
+    return EVERY_BLOCK if users <= OWN_BLOCKS else int(np.clip(MOST_NUMBERS // max(groups, 1), 64, 16_384))
 
 
 def labels_of(groups: Items) -> list[tuple[str, str]]:
