@@ -1,5 +1,7 @@
 """An invented catalogue with sellers, and candidates of many users, as Arrow tables."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 
@@ -7,7 +9,7 @@ GENRES = ("comedy", "drama", "horror")
 SELLERS = ("big", "middle", "new", "small")
 
 
-def shop(users=60, n=20, seed=0, items=80):
+def shop(users: int = 60, n: int = 20, seed: int = 0, items: int = 80) -> Any:
     """Candidates, items with genres and sellers of very different sizes, and histories."""
     random = np.random.default_rng(seed)
     sellers = random.choice(SELLERS, items, p=[0.6, 0.25, 0.05, 0.1])
@@ -31,7 +33,7 @@ def shop(users=60, n=20, seed=0, items=80):
     return candidates, catalogue, history
 
 
-def seller_shares(lotteries, items, k, weights):
+def seller_shares(lotteries: Any, items: Any, k: Any, weights: Any) -> Any:
     """Each seller's share of everybody's exposure, from a table of lotteries, the long way round."""
     seller_of = dict(zip(items["item_id"].to_pylist(), items["seller"].to_pylist(), strict=True))
     shares = dict.fromkeys(SELLERS, 0.0)

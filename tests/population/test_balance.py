@@ -1,5 +1,7 @@
 """``Reranker.balance`` and ``rerank(prices=…)``: tables in, certified prices out, the same lotteries again."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,40 +17,40 @@ ASKED = {"everyone": {"seller": WANTED}, "everyone_weights": {"seller": 0.5}}
 
 
 @pytest.fixture(scope="module")
-def tables():
+def tables() -> Any:
     return shop()
 
 
 @pytest.fixture(scope="module")
-def reranker():
+def reranker() -> Any:
     return excalibr.Reranker(k=5, trade_off=0.3, threads=1)
 
 
 @pytest.fixture(scope="module")
-def balance(tables, reranker):
+def balance(tables: Any, reranker: Any) -> Any:
     candidates, items, history = tables
     return reranker.balance(candidates, items, history=history, **ASKED)
 
 
-def test_the_gap_is_as_small_as_asked(balance):
+def test_the_gap_is_as_small_as_asked(balance: Any) -> None:
     assert 0.0 <= balance.relative_gap <= 1e-3
     assert balance.objective <= balance.bound
 
 
-def test_the_shares_told_are_those_of_the_lotteries(balance, tables):
+def test_the_shares_told_are_those_of_the_lotteries(balance: Any, tables: Any) -> None:
     found = seller_shares(balance.lotteries(), tables[1], 5, position_weights("log", 5))
     np.testing.assert_allclose(found, balance.shares, atol=1e-9)
     assert np.abs(found - [WANTED[seller] for seller in SELLERS]).sum() < 0.02
 
 
-def test_the_objective_told_is_reached_by_the_lotteries(balance):
+def test_the_objective_told_is_reached_by_the_lotteries(balance: Any) -> None:
     report = balance.report().to_pydict()
     own = 0.7 * np.mean(report["relevance"]) - 0.3 * np.mean(report["deviation"])
     cost = 0.5 * np.abs(balance.shares - [WANTED[seller] for seller in SELLERS]).sum()
     assert balance.objective - 1e-9 <= own - cost <= balance.bound + 1e-9
 
 
-def test_rerank_with_the_table_draws_the_same_slates(balance, tables, reranker):
+def test_rerank_with_the_table_draws_the_same_slates(balance: Any, tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     again = reranker.rerank(candidates, items, history=history, prices=balance.table)
     assert again.equals(balance.slates())
@@ -56,12 +58,12 @@ def test_rerank_with_the_table_draws_the_same_slates(balance, tables, reranker):
     assert other_day.equals(balance.slates(day="2030-01-31"))
 
 
-def test_stored_lotteries_draw_the_same_slates(balance, reranker):
+def test_stored_lotteries_draw_the_same_slates(balance: Any, reranker: Any) -> None:
     drawn = reranker.draw(balance.lotteries())
     assert drawn.equals(balance.slates())
 
 
-def test_the_table_survives_pandas_polars_and_text(balance, tables, reranker, tmp_path):
+def test_the_table_survives_pandas_polars_and_text(balance: Any, tables: Any, reranker: Any, tmp_path: Any) -> None:
     import pyarrow.csv
 
     candidates, items, history = tables
@@ -71,7 +73,7 @@ def test_the_table_survives_pandas_polars_and_text(balance, tables, reranker, tm
         assert again.equals(balance.slates())
 
 
-def test_prices_have_a_row_a_group(balance):
+def test_prices_have_a_row_a_group(balance: Any) -> None:
     rows = balance.prices.to_pylist()
     assert [row["category"] for row in rows] == list(SELLERS)
     before = np.array([row["share_before"] for row in rows])
@@ -82,21 +84,21 @@ def test_prices_have_a_row_a_group(balance):
     assert dearest["share_before"] > dearest["low"]
 
 
-def test_simple_prices_do_what_is_told_of_them(balance, tables, reranker):
+def test_simple_prices_do_what_is_told_of_them(balance: Any, tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     lotteries = reranker.lotteries(candidates, items, history=history, prices=balance.simple)
     found = seller_shares(lotteries, items, 5, position_weights("log", 5))
     np.testing.assert_allclose(found, balance.simple_shares, atol=1e-9)
 
 
-def test_order_of_rows_and_threads_do_not_matter(balance, tables):
+def test_order_of_rows_and_threads_do_not_matter(balance: Any, tables: Any) -> None:
     candidates, items, history = tables
     mixed = candidates.take(np.random.default_rng(1).permutation(len(candidates)))
     again = excalibr.Reranker(k=5, trade_off=0.3, threads=2).balance(mixed, items, history=history, **ASKED)
     assert again.table.equals(balance.table)
 
 
-def test_floors_and_caps_are_kept(tables, reranker):
+def test_floors_and_caps_are_kept(tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     limits = {"everyone_floors": {"seller": {"new": 0.08}}, "everyone_caps": {"seller": {"big": 0.5}}}
     balance = reranker.balance(candidates, items, history=history, **limits)
@@ -106,13 +108,13 @@ def test_floors_and_caps_are_kept(tables, reranker):
     assert balance.relative_gap <= 1e-3
 
 
-def test_limits_that_conflict_are_named(tables, reranker):
+def test_limits_that_conflict_are_named(tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     with pytest.raises(InfeasibleError, match=r"no lotteries .* floor 0.9 of seller 'new' \(nearest 0\.\d+\)"):
         reranker.balance(candidates, items, history=history, everyone_floors={"seller": {"new": 0.9}})
 
 
-def test_bands_and_a_table_of_several_attributes(tables, reranker):
+def test_bands_and_a_table_of_several_attributes(tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     wanted = pa.table(
         {
@@ -128,7 +130,7 @@ def test_bands_and_a_table_of_several_attributes(tables, reranker):
     assert balance.relative_gap <= 1e-3
 
 
-def test_users_count_by_their_weight(tables, reranker):
+def test_users_count_by_their_weight(tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     users = pa.table({"user_id": ["u0000", "u0001"], "weight": [1000.0, 0.0]})
     balance = reranker.balance(candidates, items, history=history, users=users, **ASKED)
@@ -138,7 +140,7 @@ def test_users_count_by_their_weight(tables, reranker):
     assert np.abs(alone - balance.shares).sum() < 0.15
 
 
-def test_users_who_fall_back_count_with_what_they_are_shown(tables, reranker):
+def test_users_who_fall_back_count_with_what_they_are_shown(tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     few = history.filter(pa.compute.greater(history["user_id"], "u0030"))
     balance = reranker.balance(candidates, items, history=few, **ASKED)
@@ -147,14 +149,14 @@ def test_users_who_fall_back_count_with_what_they_are_shown(tables, reranker):
     assert balance.relative_gap <= 1e-3
 
 
-def test_a_balance_starts_from_yesterdays_prices(tables, reranker, balance):
+def test_a_balance_starts_from_yesterdays_prices(tables: Any, reranker: Any, balance: Any) -> None:
     candidates, items, history = tables
     again = reranker.balance(candidates, items, history=history, start=balance.simple, **ASKED)
     assert again.relative_gap <= 1e-3
     assert again.work <= balance.work
 
 
-def test_few_passes_end_with_what_was_proven(tables, reranker):
+def test_few_passes_end_with_what_was_proven(tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     with pytest.warns(GapWarning, match="stopped after 1 passes"):
         balance = reranker.balance(candidates, items, history=history, max_passes=1, everyone_tolerance=1e-9, **ASKED)
@@ -175,13 +177,13 @@ def test_few_passes_end_with_what_was_proven(tables, reranker):
         ({"everyone": {"seller": WANTED}, "everyone_weights": {"seller": -1}}, "everyone_weights: has -1"),
     ],
 )
-def test_bad_wishes_are_refused(tables, reranker, asked, says):
+def test_bad_wishes_are_refused(tables: Any, reranker: Any, asked: Any, says: Any) -> None:
     candidates, items, history = tables
     with pytest.raises(InputError, match=says):
         reranker.balance(candidates, items, history=history, **asked)
 
 
-def test_methods_and_budgets_without_a_bound_are_refused(tables):
+def test_methods_and_budgets_without_a_bound_are_refused(tables: Any) -> None:
     candidates, items, history = tables
     for options, says in (({"method": "greedy"}, "method: is 'greedy'"), ({"relevance_loss": 0.1}, "relevance_loss")):
         with pytest.raises(InputError, match=says):
@@ -195,7 +197,7 @@ def test_methods_and_budgets_without_a_bound_are_refused(tables):
         ({"shop": {"big": 1.0}}, "column 'shop' not found in items"),
     ],
 )
-def test_prices_of_other_items_are_refused(tables, reranker, prices, says):
+def test_prices_of_other_items_are_refused(tables: Any, reranker: Any, prices: Any, says: Any) -> None:
     candidates, items, history = tables
     with pytest.raises(InputError, match=says):
         reranker.rerank(candidates, items, history=history, prices=prices)
@@ -209,7 +211,7 @@ def test_prices_of_other_items_are_refused(tables, reranker, prices, says):
         ({"price": [np.nan]}, "not finite"),
     ],
 )
-def test_broken_tables_of_prices_are_refused(change, says):
+def test_broken_tables_of_prices_are_refused(change: Any, says: Any) -> None:
     row = {
         "pass": [1],
         "probability": [1.0],
@@ -222,7 +224,7 @@ def test_broken_tables_of_prices_are_refused(change, says):
         read_prices(pa.table({**row, **change}))
 
 
-def test_prices_as_a_mapping_move_the_exposure(tables, reranker):
+def test_prices_as_a_mapping_move_the_exposure(tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     plain = reranker.lotteries(candidates, items, history=history)
     dear = reranker.lotteries(candidates, items, history=history, prices={"seller": {"big": 1.0}})
@@ -230,7 +232,7 @@ def test_prices_as_a_mapping_move_the_exposure(tables, reranker):
     assert seller_shares(dear, items, 5, weights)[0] < seller_shares(plain, items, 5, weights)[0] - 0.2
 
 
-def test_report_has_relevance_of_the_scores_as_they_are(tables, reranker):
+def test_report_has_relevance_of_the_scores_as_they_are(tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     report = reranker.report(candidates, items, history=history, prices={"seller": {"big": 5.0}}).to_pydict()
     assert min(report["relevance"]) > 0.0

@@ -1,5 +1,7 @@
 """Prices for everybody, held against the whole program as one linear program."""
 
+from typing import Any
+
 import pytest
 
 from excalibr._population import balance_crowd
@@ -7,7 +9,7 @@ from tests.population.whole_program import best_value, random_case
 
 
 @pytest.mark.parametrize("hundred", range(10))
-def test_the_optimum_is_that_of_the_whole_program(hundred):
+def test_the_optimum_is_that_of_the_whole_program(hundred: Any) -> None:
     for seed in range(20 * hundred, 20 * hundred + 20):
         case = random_case(seed)
         best = best_value(case)

@@ -1,6 +1,7 @@
 """Everybody's program as one literal linear program in HiGHS, and small random crowds to hold against it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,10 +25,10 @@ class SmallCase:
     visits: np.ndarray
     trade_off: float
     k: int
-    terms: object
+    terms: Any
 
     @property
-    def crowd(self):
+    def crowd(self) -> Any:
         users, n = self.scores.shape
         settings = Settings(k=self.k, trade_off=self.trade_off)
         starts = np.arange(users + 1) * n
@@ -36,7 +37,7 @@ class SmallCase:
         return BatchCrowd(batch, keys, sparse.csr_array(self.groups), self.visits, EVERY_BLOCK)
 
 
-def random_case(seed, users=20, n=15, k=5, r=3):
+def random_case(seed: Any, users: int = 20, n: int = 15, k: int = 5, r: int = 3) -> Any:
     """Targets on one attribute and bands on another, now and then floors and caps that an even mix would keep."""
     random = np.random.default_rng(seed)
     sizes = (int(random.integers(2, 6)), int(random.integers(2, 4)))
@@ -67,7 +68,7 @@ def random_case(seed, users=20, n=15, k=5, r=3):
     )
 
 
-def best_value(case):
+def best_value(case: Any) -> Any:
     """The optimum of the whole program: assignment matrices of all users, their deviations and the groups' costs."""
     users, n = case.scores.shape
     k, r, terms = case.k, case.categories.shape[1], case.terms
@@ -102,4 +103,4 @@ def best_value(case):
     room += [(0, None)] * len(terms)
     found = linprog(costs, at_most, np.ones(users * n), equal, wanted, bounds=room, method="highs")
     assert n_groups == terms.n_groups
-    return -found.fun if found.status == 0 else None
+    return None if found.fun is None else -found.fun

@@ -21,7 +21,7 @@ from excalibr._population.start import foreseen_prices
 from excalibr._population.terms import Terms
 from excalibr._types import Floats
 
-__all__ = ["Balanced", "Progress", "balance_crowd", "limit_slack"]
+__all__ = ["Balanced", "Progress", "balance_crowd", "limit_slack", "sample_share"]
 
 SAMPLED = 0.15
 """The share of the users that the first prices come from, unless they are few or very many."""
@@ -131,6 +131,11 @@ def limit_slack(tolerance: float) -> float:
     return max(LIMIT_SLACK, 0.1 * tolerance)
 
 
+def sample_share(users: int) -> float:
+    """Which part of so many users the first prices come from; all of a few."""
+    return min(float(np.clip(SAMPLED * users, FEWEST, MOST)) / max(users, 1), 1.0)
+
+
 def _unit(crowd: Crowd, terms: Terms) -> float:
     """The mean spread of the gains; where nobody gains more than others, the largest weight of a term."""
     largest = float(np.abs(terms.lowest[~terms.hard]).max(initial=0.0))
@@ -139,7 +144,7 @@ def _unit(crowd: Crowd, terms: Terms) -> float:
 
 def _start(crowd: Crowd, terms: Terms, unit: float, tolerance: float) -> tuple[Floats, float]:
     """First prices from a sample of the users, and how many passes over all of them that was worth."""
-    users = int(np.clip(SAMPLED * crowd.users, FEWEST, MOST))
+    users = round(sample_share(crowd.users) * crowd.users)
     sample = crowd.sample(users) if users < crowd.users else crowd
     share = sample.users / crowd.users
     prices = np.clip(np.zeros(len(terms)), terms.lowest, terms.highest)

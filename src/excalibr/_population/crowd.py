@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -278,14 +279,18 @@ def _in_blocks(blocks: Integers, weights: Floats, found: _Range, responses: list
     shares.eliminate_zeros()
     own = sums_by(place, weights * found.own, len(numbers))
     total = sums_by(place, weights, len(numbers))
-    return Sums(float(weights @ found.bounds), own, shares, total, numbers, responses)
+    values = sums_by(place, weights * found.bounds, len(numbers))
+    return Sums(values, own, shares, total, numbers, responses)
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """As :class:`Pass`, with users' weights of any sum: passes over parts of a crowd can be added."""
+    """As :class:`Pass`, with users' weights of any sum and values by block: passes over parts of a crowd can be added.
 
-    value: float
+    Where every user is a block, nothing depends on how a crowd is cut into parts: totals are sums without rounding.
+    """
+
+    values: Floats
     own: Floats
     shares: SparseRows
     weights: Floats
@@ -294,15 +299,17 @@ class Sums:
 
     def as_pass(self, prices: Floats) -> Pass:
         """The averages over the users."""
-        scale = 1.0 / max(float(self.weights.sum()), np.finfo(float).tiny)
-        parts = (scale * self.value, scale * self.own, scale * self.shares, scale * self.weights, self.blocks)
+        scale = 1.0 / max(fsum(self.weights), np.finfo(float).tiny)
+        parts = (scale * fsum(self.values), scale * self.own, scale * self.shares, scale * self.weights, self.blocks)
         return Pass(prices, *parts, self.responses)
 
 
 def no_sums(n_groups: int) -> Sums:
     """Of nobody."""
     nothing = np.empty(0)
-    return Sums(0.0, nothing, build_rows(nothing, [], np.zeros(1, np.int64), n_groups), nothing, np.empty(0, np.int64))
+    return Sums(
+        nothing, nothing, build_rows(nothing, [], np.zeros(1, np.int64), n_groups), nothing, np.empty(0, np.int64)
+    )
 
 
 def join_sums(parts: Sequence[Sums]) -> Sums:
@@ -315,4 +322,5 @@ def join_sums(parts: Sequence[Sums]) -> Sums:
     own = sums_by(place, np.concatenate([part.own for part in parts]), len(numbers))
     total = sums_by(place, np.concatenate([part.weights for part in parts]), len(numbers))
     responses = [each for part in parts for each in part.responses]
-    return Sums(sum(part.value for part in parts), own, shares, total, numbers, responses)
+    values = sums_by(place, np.concatenate([part.values for part in parts]), len(numbers))
+    return Sums(values, own, shares, total, numbers, responses)

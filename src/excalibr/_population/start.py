@@ -89,11 +89,11 @@ def foreseen_prices(responses: Sequence[Responses], terms: Terms, prices: Floats
     """The prices of the terms that make the users' bounds lowest, as far as a few steps of L-BFGS-B go."""
 
     def bound(at: Floats) -> tuple[float, Floats]:
-        found = [each.value(terms.group_prices(at)) for each in responses]
-        value, shares = sum(value for value, _ in found) / total, sum(shares for _, shares in found) / total
-        return value + terms.edge_value(at), -terms.misses(np.asarray(shares))
+        value, shares = joined.value(terms.group_prices(at))
+        return value / total + terms.edge_value(at), -terms.misses(shares / total)
 
-    total = max(sum(float(each.slots.sum()) for each in responses), np.finfo(float).tiny)
+    joined = _joined(responses)
+    total = max(float(joined.slots.sum()), np.finfo(float).tiny)
 
     found = optimize.minimize(
         bound,
@@ -104,3 +104,20 @@ def foreseen_prices(responses: Sequence[Responses], terms: Terms, prices: Floats
         options={"maxiter": STEPS, "maxcor": 20},
     )
     return np.asarray(np.clip(found.x, terms.lowest, terms.highest))
+
+
+def _joined(parts: Sequence[Responses]) -> Responses:
+    """The users of all parts in one table, so that sums do not depend on how they were cut."""
+    if len(parts) == 1:
+        return parts[0]
+    width, most = (max(getattr(each, name).shape[1] for each in parts) for name in ("adjusted", "slots"))
+    return Responses(
+        np.concatenate([_padded(each.adjusted, width, -np.inf) for each in parts]),
+        np.concatenate([_padded(each.items, width, 0) for each in parts]),
+        np.concatenate([_padded(each.slots, most, 0.0) for each in parts]),
+        parts[0].groups,
+    )
+
+
+def _padded(table: Any, width: int, value: float) -> Any:
+    return np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=value)
