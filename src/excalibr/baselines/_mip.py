@@ -34,7 +34,7 @@ def mip_greedy(
 
     The set is judged without positions. The paper does not give the scale of the score term; here it is the mean
     score, so that λ means about the same as for a ranking. The chosen set is ordered by
-    :func:`excalibr.baselines._greedy`.
+    :func:`excalibr.baselines.greedy`.
 
     Parameters
     ----------
