@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["Array", "floats", "frozen", "numbers", "sums_by"]
+__all__ = ["Array", "floats", "frozen", "numbers", "spans", "sums_by"]
 
 Array = TypeVar("Array", bound="NDArray[np.generic]")
 
@@ -40,6 +40,16 @@ def floats(argument: str, values: ArrayLike) -> Floats:
     if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.c_contiguous:
         return values
     return numbers(argument, values, own=False)
+
+
+def spans(begins: Integers, lengths: Integers) -> Integers:
+    """begin, begin + 1, … for each begin, one after another.
+
+    >>> spans(np.array([5, 1]), np.array([2, 3])).tolist()
+    [5, 6, 1, 2, 3]
+    """
+    ends = np.cumsum(lengths)
+    return np.repeat(begins - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
 
 
 def sums_by(labels: Integers, values: Floats, size: int) -> Floats:

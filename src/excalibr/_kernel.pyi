@@ -37,6 +37,17 @@ def marginal_order(
 ) -> Integers:
     """Select ``slots`` candidates in turn, by gain − λ·(largest overlap with one chosen before)."""
 
+def visit_rankings(
+    places: Integers,
+    weights: Floats,
+    counts: Integers,
+    slots: Integers,
+    items: int,
+    draws: Floats,
+    visits: Integers,
+) -> Integers:
+    """(users,) the ranking that each user's visit sees, counted from the user's first; −1 for users without any."""
+
 class Checked:
     """Scores, category rows and targets of any number of users, checked and packed; faults by user."""
 

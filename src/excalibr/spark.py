@@ -178,7 +178,9 @@ class _Task:
         options = read_options(Tables, self.shared.value[1] | {"targets": {}, "history": None})
         if what == "report":
             return set(REPORT_COLUMNS)
-        return {options.rank} if what == "slates" else {options.rank, options.ranking, options.probability}
+        if what == "slates":
+            return {options.rank, *(options.propensity_columns if options.propensities else ())}
+        return {options.rank, options.ranking, options.probability}
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,16 @@ def test_the_command_gives_what_a_reranker_gives(tmp_path: Path, tables: Invente
     ]
 
 
+def test_the_command_draws_the_visits_that_a_reranker_draws(tmp_path: Path, tables: Invented) -> None:
+    users = pa.table({"user_id": tables.candidates["user_id"].unique().to_pylist()[:3], "visit": [2, 0, 70]})
+    pq.write_table(users, tmp_path / "users.parquet")
+    asked = ["--visit", "3", "--propensities", "--users", str(tmp_path / "users.parquet")]
+    assert run([*write(tmp_path, tables), *asked]).exit_code == 0
+    slates = pq.read_table(tmp_path / "slates.parquet")
+    assert slates.equals(expected(tables, users=users, visit=3, propensities=True))
+    assert slates.column_names[4:7] == ["probability", "propensity", "propensity_anywhere"]
+
+
 @pytest.mark.parametrize("rows", [1, 7, 25, 1000])
 def test_users_may_straddle_row_groups(tmp_path: Path, tables: Invented, rows: int) -> None:
     assert run(write(tmp_path, tables, rows)).exit_code == 0

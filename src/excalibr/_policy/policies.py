@@ -13,9 +13,10 @@ from excalibr import _seeds as seeds
 from excalibr._policy.policy import Policy
 from excalibr._problem import Batch, Problem, Status
 from excalibr._types import Floats, Integers
+from excalibr._visits import choose_visits
 from excalibr.errors import InputError, explain
 
-__all__ = ["Effort", "Lotteries", "Policies", "choose_rankings", "join", "no_effort"]
+__all__ = ["Effort", "Lotteries", "Policies", "choose_rankings", "choose_visited", "join", "no_effort"]
 
 
 class Effort(NamedTuple):
@@ -73,12 +74,17 @@ class Lotteries:
     reasons: dict[int, str] = field(default_factory=dict)
     policies: dict[int, Policy] = field(default_factory=dict)
 
-    def chosen(self, keys: Sequence[Hashable], seed: int | None) -> Integers:
+    def chosen(
+        self, keys: Sequence[Hashable], seed: int | None, slots: Integers, visits: Integers | None = None
+    ) -> Integers:
         """(users,) the ranking that each key draws, counted from the user's first, as :meth:`Policy.sample` does.
 
-        −1 where the user has no ranking.
+        ``slots`` and ``visits`` have an entry for each user of the range; a visit of −1 is none. −1 where the user has
+        no ranking.
         """
-        return choose_rankings(self.weights, self.counts, keys, seed)
+        if visits is None:
+            return choose_rankings(self.weights, self.counts, keys, seed)
+        return choose_visited(self.places, self.weights, self.counts, slots, keys, seed, visits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,7 +115,7 @@ class Policies(Sequence[Policy]):
         """
         if len(keys) != len(self):
             raise InputError(explain("keys", f"are {len(keys)}", f"be {len(self)}, one for each user"))
-        drawn = self.lotteries.chosen(keys, seed)
+        drawn = self.lotteries.chosen(keys, seed, self.batch.slots)
         return [self._rankings(user)[row] if row >= 0 else np.empty(0, np.int64) for user, row in enumerate(drawn)]
 
     def __len__(self) -> int:
@@ -171,6 +177,23 @@ def choose_rankings(weights: Floats, counts: Integers, keys: Sequence[Hashable],
             own = weights[ends[user] - count : ends[user]]
             drawn[user] = seeds.choose(own, seeds.uniforms(seed, key, 1))[0]
     return drawn
+
+
+def choose_visited(
+    places: Integers,
+    weights: Floats,
+    counts: Integers,
+    slots: Integers,
+    keys: Sequence[Hashable],
+    seed: int | None,
+    visits: Integers,
+) -> Integers:
+    """The same where each key has a visit, or −1 for an independent draw."""
+    if (visits >= 0).all():
+        return choose_visits(places, weights, counts, slots, keys, seed, visits)
+    drawn = choose_rankings(weights, counts, keys, seed)
+    visited = choose_visits(places, weights, counts, slots, keys, seed, np.maximum(visits, 0))
+    return np.where(visits >= 0, visited, drawn)
 
 
 def join(parts: Sequence[Lotteries], r: int) -> Lotteries:

@@ -13,12 +13,15 @@ from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from excalibr import _seeds as seeds
 from excalibr._arrays import Array, frozen
 from excalibr._native import kernel
 from excalibr._problem import Problem, relevance_order
+from excalibr._propensities import Propensities, probability_of, propensities_of, read_ranking
 from excalibr._types import Floats, Integers
+from excalibr._visits import choose_visits, read_visit
 from excalibr.errors import InputError, explain
 
 if TYPE_CHECKING:
@@ -206,11 +209,25 @@ class Policy:
             matrix[ranking, slots] += weight
         return matrix
 
-    def sample(self, seed: int | None = None, key: Hashable = None, size: int | None = None) -> Integers:
+    def sample(
+        self, seed: int | None = None, key: Hashable = None, size: int | None = None, *, visit: int | None = None
+    ) -> Integers:
         """Draw a ranking (k,), or ``size`` of them (size, k).
 
         The same ``(seed, key)`` gives the same ranking in any process and on any machine: ``key=("ada", "2030-01-31")``
         keeps a user's slate for a day. Different keys are independent. Without a seed and a key every call draws anew.
+
+        Parameters
+        ----------
+        seed, key
+            What the draw belongs to.
+        size
+            How many independent draws; with ``visit``, how many visits from that one on.
+        visit
+            Which visit of the key this is, from 0. Each single visit sees every ranking with its probability, as
+            without ``visit``, but the visits of one key are chosen to balance one another: what was seen in seven of
+            them is half as far from the target as in seven independent draws. It is meant for a lottery that does not
+            depend on what the same key drew before.
 
         Examples
         --------
@@ -218,10 +235,50 @@ class Policy:
         >>> policy = excalibr.calibrate([1.0, 1.0, 0.5], [[1, 0], [0, 1], [1, 0]], [0.5, 0.5], k=1)
         >>> bool((policy.sample(seed=1, key="ada") == policy.sample(seed=1, key="ada")).all())
         True
+        >>> policy.sample(seed=1, key="ada", visit=0, size=4).ravel().tolist()
+        [0, 1, 0, 1]
         """
-        draws = seeds.uniforms(seed, key, 1 if size is None else _checked_size(size))
-        chosen = self.rankings[seeds.choose(self.weights, draws)]
+        count = 1 if size is None else _checked_size(size)
+        if visit is None:
+            chosen = self.rankings[seeds.choose(self.weights, seeds.uniforms(seed, key, count))]
+        else:
+            chosen = self.rankings[[self._visited(seed, key, read_visit(visit) + later) for later in range(count)]]
         return chosen[0] if size is None else chosen
+
+    def _visited(self, seed: int | None, key: Hashable, visit: int) -> int:
+        """The number of the ranking that a visit sees."""
+        if seed is None and key is None:
+            raise InputError(explain("visit", f"is {visit} without a seed and a key", "be a visit of a key"))
+        counts, slots = np.array([len(self.weights)]), np.array([self.problem.k])
+        return int(choose_visits(self.rankings.ravel(), self.weights, counts, slots, [key], seed, np.array([visit]))[0])
+
+    def probability(self, ranking: ArrayLike) -> float:
+        """The probability that this ranking (k candidates, slot by slot) is drawn; 0 where the lottery has it not.
+
+        Examples
+        --------
+        >>> import excalibr
+        >>> policy = excalibr.calibrate([3.0, 2.0, 2.9], [[1, 0], [1, 0], [0, 1]], [0.6, 0.4], k=1)
+        >>> round(policy.probability([2]), 6), policy.probability([1])
+        (0.4, 0.0)
+        """
+        return probability_of(self.rankings, self.weights, read_ranking(ranking, self.problem.n, self.problem.k))
+
+    def propensities(self, ranking: ArrayLike) -> Propensities:
+        """How probable it was that each item of a ranking is shown where it is, and that it is shown at all.
+
+        These are the propensities that off-policy evaluation asks of a log; ``policy.matrix()`` has those of all
+        candidates and slots.
+
+        Examples
+        --------
+        >>> import excalibr
+        >>> policy = excalibr.calibrate([3.0, 2.0, 2.9], [[1, 0], [1, 0], [0, 1]], [0.6, 0.4], k=1)
+        >>> policy.propensities([0]).in_slot.round(6).tolist()
+        [0.6]
+        """
+        shown = read_ranking(ranking, self.problem.n, self.problem.k)
+        return propensities_of(self.rankings, self.weights, shown)
 
     def best(self) -> Integers:
         """The ranking of the lottery with the best objective of its own, (k,); the heavier one in a tie."""

@@ -35,6 +35,7 @@ class Status(IntEnum):
     BAD_K = 8
     FAILED = 9
     BAD_PIN = 10
+    BAD_VISIT = 11
 
     @property
     def text(self) -> str:

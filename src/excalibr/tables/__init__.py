@@ -11,6 +11,7 @@ from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import Results
 from excalibr.tables._summary import NO_ROOM, Note, items_text, review_items, warn_all
 from excalibr.tables._user_targets import Wanted, read_wanted
+from excalibr.tables._visits import read_visits, visits_of
 
 __all__ = [
     "NO_ROOM",
@@ -28,7 +29,9 @@ __all__ = [
     "read_items",
     "read_pinned",
     "read_shown",
+    "read_visits",
     "read_wanted",
     "review_items",
+    "visits_of",
     "warn_all",
 ]

@@ -47,7 +47,13 @@ class ColumnNames:
     timestamp: str = option("timestamp", "Column with the moment, in the history.")
     rank: str = option("rank", "Column with the rank: written to slates, read in pinned and shown.")
     ranking: str = option("ranking", "Column to write the number of a ranking to, in lotteries.")
-    probability: str = option("probability", "Column to write the probability of a ranking to, in lotteries.")
+    probability: str = option(
+        "probability", "Column to write the probability of a ranking to, in lotteries and slates."
+    )
+    propensity: str = option("propensity", "Column to write the probability of an item in its place to, in slates.")
+    propensity_anywhere: str = option(
+        "propensity_anywhere", "Column to write the probability of an item in any place to, in slates."
+    )
     items_item_id: str | None = option(None, "Column with the item, in the items table.")
     items_weight: str | None = option(None, "Column with weights, in the items table.")
     history_user_id: str | None = option(None, "Column with the user, in the history.")

@@ -8,6 +8,7 @@ from typing import Any
 
 from excalibr._messages import Message, Option, Wording
 from excalibr._options import option
+from excalibr._visits import read_visit
 from excalibr.errors import InputError, explain
 from excalibr.tables._columns import ColumnNames
 
@@ -27,7 +28,7 @@ class Tables(ColumnNames):
     targets: Any = option(
         None, "Wanted shares (user_id, category, weight, or low and high); without user_id, one target for all."
     )
-    users: Any = option(None, "Users with a trade_off or a k of their own (user_id, trade_off, k).")
+    users: Any = option(None, "Users with a trade_off, a k or a visit of their own (user_id, trade_off, k, visit).")
     prior: Any = option(None, "Shares for users without history (category, weight).")
     pinned: Any = option(None, "Items that keep a place in a user's slate (user_id, rank, item_id).")
     shown: Any = option(None, "Items that users have just seen (user_id, item_id, optional weight or rank).")
@@ -38,8 +39,14 @@ class Tables(ColumnNames):
     separator: str | None = option(
         GUESS, "What stands between the categories in one text, such as |; auto: as the labels show; none: nothing."
     )
+    visit: int | None = option(
+        None, "Which visit of a user this is, from 0: visits balance one another; users may have a visit of their own."
+    )
+    propensities: bool = option(False, "Add to slates how probable each ranking and each item in its place was.")
 
     def __post_init__(self) -> None:
+        if self.visit is not None:
+            read_visit(self.visit)
         if self.history is not None and self.targets is not None:
             raise InputError(explain("targets", "are given with a history", "be given alone", "leave one of them out."))
         if self.history is None and self.targets is None and self.prior is None:
@@ -60,6 +67,11 @@ class Tables(ColumnNames):
         if isinstance(self.category, Mapping):
             return dict(self.category)
         return {name: name for name in self.category}
+
+    @property
+    def propensity_columns(self) -> tuple[str, str, str]:
+        """The columns of slates for the probability of the ranking, of the item in its slot, and in any slot."""
+        return self.probability, self.propensity, self.propensity_anywhere
 
     @property
     def splits_at(self) -> str | None:

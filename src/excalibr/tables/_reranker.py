@@ -25,9 +25,11 @@ from excalibr.tables._candidates import Candidates, read_candidates
 from excalibr.tables._items import Items, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._pages import Pinned, Seen, read_pinned, read_shown
-from excalibr.tables._results import Finish, Results, draw_stored, understood_text
+from excalibr.tables._results import Finish, Results, understood_text
+from excalibr.tables._stored import draw_stored
 from excalibr.tables._summary import warn_all
-from excalibr.tables._user_targets import read_wanted
+from excalibr.tables._user_targets import Wanted, read_wanted
+from excalibr.tables._visits import visits_of
 
 __all__ = ["Reranker"]
 
@@ -93,7 +95,10 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
             Anything that names the draw besides the user: a date, a page.
         **tables
             ``history`` or ``targets``; ``users``, ``prior``, ``pinned``, ``shown``; ``strength``, ``half_life``,
-            ``separator``; and column names: ``user_id``, ``item_id``, ``score``, ``category`` (a list or a mapping of
+            ``separator``; ``visit``, which visit of the user this is, from 0 (or a column of ``users``): visits
+            balance one another, see :meth:`excalibr.Policy.sample`; ``propensities=True`` for the columns
+            ``probability`` (of the ranking), ``propensity`` (of the item in its place) and ``propensity_anywhere``;
+            and column names: ``user_id``, ``item_id``, ``score``, ``category`` (a list or a mapping of
             them for several attributes), ``attribute``, ``weight``, ``low``, ``high``, ``timestamp``, ``rank``; for
             one table alone ``history_user_id``, ``items_item_id``, ….
 
@@ -120,12 +125,13 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         """
         return self._told(self.solve(candidates, items, measured=True, **tables)).report()
 
-    def draw(self, lotteries: Any, *, day: Hashable = None, **columns: str) -> Any:
+    def draw(self, lotteries: Any, *, day: Hashable = None, **options: Any) -> Any:
         """One ranking a user from stored lotteries, by (seed, user, day), with nothing solved again.
 
-        ``draw(lotteries(...), day=day)`` is ``rerank(..., day=day)``.
+        ``draw(lotteries(...), day=day)`` is ``rerank(..., day=day)``; ``visit``, ``users``, ``propensities`` and column
+        names are as there.
         """
-        return draw_stored(lotteries, read_options(Tables, {"targets": {}, **columns}), self.seed, day)
+        return draw_stored(lotteries, read_options(Tables, {"targets": {}, **options}), self.seed, day)
 
     def solve(
         self,
@@ -150,19 +156,23 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         given = read_candidates(candidates, known, options)
         seen = None if options.shown is None else read_shown(given.users, known, options, self)
         given = given if seen is None else given.without(seen.owners, seen.items)
-        batch = self._batch(given, seen, known, options)
+        wanted = read_wanted(given.users, known, options)
+        visits, bad_visits = visits_of(wanted.visits, options)
+        batch = self._batch(given, seen, wanted, known, options)
+        if bad_visits is not None:
+            batch = batch.with_statuses(np.where(bad_visits, Status.BAD_VISIT, batch.statuses))
         self._stop_at_bad(batch, given)
         LOGGER.info("%s", understood_text(options, known, batch))
+        visited = None if visits is None else np.broadcast_to(visits, batch.users)
         questions = questions_of(batch) if measured else None
-        finish = Finish(batch, given.keys(), self.seed, day, keep, questions)
+        finish = Finish(batch, given.keys(), self.seed, day, keep, questions, visited, options.propensities)
         workers, fall_back = checked_threads(self.threads), self.fallback == "relevance"
         with nullcontext(advance) if advance else progress_bar("Re-ranking", batch.users) as done:
             parts = list(solve_users(batch, finish, fall_back=fall_back, threads=workers, advance=done))
         return Results(options, known, given, batch, parts)
 
-    def _batch(self, given: Candidates, seen: Seen | None, items: Items, options: Tables) -> Batch:
+    def _batch(self, given: Candidates, seen: Seen | None, wanted: Wanted, items: Items, options: Tables) -> Batch:
         """The candidates and what their users want, as one batch."""
-        wanted = read_wanted(given.users, items, options)
         pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
         shown = {} if seen is None else seen.by_user()
         batch = Batch.of(

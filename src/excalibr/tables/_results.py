@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._arrays import spans
 from excalibr._many_users import measure
 from excalibr._messages import CommandWords, message_of
 from excalibr._native import kernel
-from excalibr._policy import Effort, Lotteries, choose_rankings
+from excalibr._policy import Effort, Lotteries
 from excalibr._problem import NEVER_RANKED, Batch, Status
+from excalibr._propensities import propensities_of_many
 from excalibr._solver import ENGINES, STATUSES
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError
 from excalibr.tables._candidates import Candidates
-from excalibr.tables._frames import read_frame
-from excalibr.tables._ids import encode, keys_of
-from excalibr.tables._items import Items, numbers_of
+from excalibr.tables._items import Items
 from excalibr.tables._options import Tables
 from excalibr.tables._summary import NO_ROOM, Note, items_text, review_items
 
-__all__ = ["REPORT_COLUMNS", "Finish", "Part", "Results", "Tally", "draw_stored"]
+__all__ = ["REPORT_COLUMNS", "Finish", "Part", "Results", "Tally", "keys_with"]
 
 MEASURES = ("relevance_before", "deviation_before", "relevance", "deviation", "draw_deviation", "worst_draw_deviation")
 
@@ -39,6 +39,7 @@ class Part:
     """What is kept of a range of users once it is solved.
 
     ``shown`` are candidates of the batch, slot by slot and user by user; a user with a ranking has all its slots.
+    ``propensities`` are three numbers for each of them: of the ranking, of the item in its slot, and in any slot.
     """
 
     shown: Integers
@@ -49,6 +50,7 @@ class Part:
     effort: Effort
     measures: Floats | None
     lotteries: Lotteries | None
+    propensities: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +66,18 @@ class Finish:
     day: Hashable
     keep: bool
     questions: kernel.Questions | None
+    visits: Integers | None = None
+    propensities: bool = False
 
     def __call__(self, lotteries: Lotteries) -> Part:
         """The part of one range."""
         first, last = lotteries.first, lotteries.first + len(lotteries.counts)
-        drawn = lotteries.chosen(_keys(self.keys[first:last], self.day), self.seed)
         slots = np.where(lotteries.counts > 0, self.batch.slots[first:last], 0)
+        visits = None if self.visits is None else self.visits[first:last]
+        drawn = lotteries.chosen(keys_with(self.keys[first:last], self.day), self.seed, slots, visits)
         sizes = lotteries.counts * slots
         begins = np.cumsum(sizes) - sizes + drawn * slots
-        places = lotteries.places[_spans(begins, slots)]
+        places = lotteries.places[spans(begins, slots)]
         return Part(
             places + np.repeat(self.batch.starts[first:last], slots),
             lotteries.counts,
@@ -82,7 +87,16 @@ class Finish:
             lotteries.effort,
             None if self.questions is None else _measured(self.questions, self.batch, lotteries),
             lotteries if self.keep else None,
+            _propensities(lotteries, slots, drawn, places) if self.propensities else None,
         )
+
+
+def _propensities(lotteries: Lotteries, slots: Integers, drawn: Integers, shown: Integers) -> Floats:
+    """(shown, 3) how probable each shown item was: its ranking, in its slot, in any slot."""
+    found = propensities_of_many(lotteries.places, lotteries.weights, lotteries.counts, slots, shown)
+    some = lotteries.counts > 0
+    chosen = (np.cumsum(lotteries.counts) - lotteries.counts + drawn)[some]
+    return np.stack([np.repeat(lotteries.weights[chosen], slots[some]), found.in_slot, found.anywhere], axis=1)
 
 
 def _measured(questions: kernel.Questions, batch: Batch, lotteries: Lotteries) -> Floats:
@@ -133,7 +147,7 @@ class Results:
     def slates(self) -> Any:
         """One ranking a user: user, rank, item, score and the kept columns."""
         slots = self._slots
-        added = {self.options.rank: _spans(np.ones(len(slots), dtype=np.int64), slots)}
+        added = {self.options.rank: spans(np.ones(len(slots), dtype=np.int64), slots), **self._propensities()}
         return self._gather(_joined([part.shown for part in self.parts]), added, [])
 
     def lotteries(self) -> Any:
@@ -142,11 +156,11 @@ class Results:
         shown = [_all_shown(part.lotteries, self.batch) for part in self.parts if part.lotteries is not None]
         weights = [part.lotteries.weights for part in self.parts if part.lotteries is not None]
         each = np.repeat(slots, counts)  # the slots of each ranking
-        ranking = _spans(np.ones(len(counts), dtype=np.int64), counts)
+        ranking = spans(np.ones(len(counts), dtype=np.int64), counts)
         added = {
             self.options.ranking: np.repeat(ranking, each),
             self.options.probability: np.repeat(_joined(weights, float), each),
-            self.options.rank: _spans(np.ones(len(each), dtype=np.int64), each),
+            self.options.rank: spans(np.ones(len(each), dtype=np.int64), each),
         }
         return self._gather(_joined(shown), added, [self.options.ranking, self.options.probability])
 
@@ -197,6 +211,14 @@ class Results:
         """(users,) how many slots are filled."""
         return np.where(self._counts > 0, self.batch.slots, 0)
 
+    def _propensities(self) -> dict[str, Floats]:
+        """The columns of slates that say how probable they were, where they were asked for."""
+        if not self.options.propensities:
+            return {}
+        given = [part.propensities for part in self.parts if part.propensities is not None]
+        columns = np.concatenate([np.empty((0, 3)), *given]).T
+        return dict(zip(self.options.propensity_columns, map(np.ascontiguousarray, columns), strict=True))
+
     def _no_room(self) -> bool:
         """Whether nobody named a number of slots, so that every user has as many as candidates."""
         sizes = np.diff(self.batch.starts)
@@ -210,6 +232,7 @@ class Results:
     def _gather(self, shown: Integers, added: dict[str, Any], after_user: list[str]) -> Any:
         options, frame = self.options, self.candidates.frame
         first = [self._named("user_id"), *after_user, options.rank, self._named("item_id"), self._named("score")]
+        first += [name for name in added if name not in first]
         others = [name for name in frame.columns if name not in first]
         return frame.take(self.candidates.rows[shown], [*first, *others], added)
 
@@ -287,38 +310,9 @@ def _fate(some: Mapping[str, int], users: int, fate: str) -> str:
     return f"{sum(some.values()):,} of {users:,} users {fate} ({listed})."
 
 
-def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
-    """One ranking a user from a table of lotteries, in any order of rows."""
-    frame = read_frame(table, "lotteries")
-    users, owners = encode(options.read_ids(frame, "user_id"))
-    columns = {name: getattr(options, name) for name in ("ranking", "probability", "rank")}
-    ranking, probability, rank = (
-        numbers_of(frame.column(column, name), column, "lotteries") for name, column in columns.items()
-    )
-    order = np.lexsort((rank, ranking, owners))
-    order = order[owners[order] >= 0]
-    owner, number = owners[order], ranking[order]
-    begins = np.flatnonzero(np.append(True, (owner[1:] != owner[:-1]) | (number[1:] != number[:-1]))[: len(order)])
-    counts = np.bincount(owner[begins], minlength=len(users))
-    drawn = choose_rankings(probability[order[begins]], counts, _keys(keys_of(users), day), seed)
-    chosen = begins[np.cumsum(counts) - counts + drawn]
-    lengths = np.diff(np.append(begins, len(order)))[np.searchsorted(begins, chosen)]
-    left = [name for name in frame.columns if name not in (options.ranking, options.probability)]
-    return frame.take(order[_spans(chosen, lengths)], left, {})
-
-
-def _keys(users: Sequence[Hashable], day: Hashable) -> list[Hashable]:
+def keys_with(users: Sequence[Hashable], day: Hashable) -> list[Hashable]:
+    """The keys that rankings are drawn by: the users, each with the day where there is one."""
     return list(users) if day is None else [(user, day) for user in users]
-
-
-def _spans(begins: Integers, lengths: Integers) -> Integers:
-    """begin, begin + 1, … for each begin, one after another.
-
-    >>> _spans(np.array([5, 1]), np.array([2, 3])).tolist()
-    [5, 6, 1, 2, 3]
-    """
-    ends = np.cumsum(lengths)
-    return np.repeat(begins - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
 
 
 def _all_shown(lotteries: Lotteries, batch: Batch) -> Integers:

@@ -21,9 +21,9 @@ from excalibr.tables._items import Items, numbers_of
 from excalibr.tables._options import Tables
 from excalibr.targets import recency_by_user, shares_of
 
-__all__ = ["Wanted", "owners_of", "read_wanted"]
+__all__ = ["Wanted", "owners_of", "read_own_numbers", "read_wanted"]
 
-OWN_NUMBERS = ("trade_off", "k")
+OWN_NUMBERS = ("trade_off", "k", "visit")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Wanted:
         (users, r) the upper edges of targets that are bands; None where none is.
     statuses
         (users,) codes of :class:`Status`.
-    trade_offs, slots
+    trade_offs, slots, visits
         (users,) or None; nan where a user has none of their own.
     """
 
@@ -47,6 +47,7 @@ class Wanted:
     statuses: Integers
     trade_offs: Floats | None
     slots: Floats | None
+    visits: Floats | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ def read_wanted(users: Any, items: Items, options: Tables) -> Wanted:
     highs = None
     if any(part.highs is not None for part in given):
         highs = np.where(good, np.hstack([high for _, high, _ in settled]), np.concatenate(uniform))
-    return Wanted(wanted, highs, statuses, *_own_numbers(users, options))
+    return Wanted(wanted, highs, statuses, *read_own_numbers(users, options))
 
 
 def _given(users: Any, items: Items, options: Tables) -> tuple[list[_Given], Integers]:
@@ -256,15 +257,15 @@ def _texts(values: list[str]) -> Any:
     return pa.array(values, pa.large_string())
 
 
-def _own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
-    """The columns ``trade_off`` and ``k`` of the users table, nan where a user has none; None without the column."""
+def read_own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
+    """The columns ``OWN_NUMBERS`` of the users table, nan where a user has none; None without the column."""
     if options.users is None:
-        return None, None
+        return (None,) * len(OWN_NUMBERS)
     frame = read_frame(options.users, "users")
     owners = owners_of(users, frame, options)
     if not set(OWN_NUMBERS) & set(frame.columns):
         found = f"has the columns {frame.columns}"
-        raise InputError(explain("users", found, "have 'trade_off' or 'k'", "rename yours."))
+        raise InputError(explain("users", found, "have 'trade_off', 'k' or 'visit'", "rename yours."))
     return tuple(_own(frame, name, owners, len(users)) for name in OWN_NUMBERS)
 
 
