@@ -7,10 +7,10 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from excalibr._batch import Batch
-from excalibr._options import Settings
+from excalibr._options import Options
 from excalibr._population import BatchCrowd, join_terms, limit_terms, target_terms
 from excalibr._population.mixture import EVERY_BLOCK
+from excalibr._problem import Batch
 from excalibr.positions import position_weights
 
 
@@ -30,9 +30,9 @@ class SmallCase:
     @property
     def crowd(self) -> Any:
         users, n = self.scores.shape
-        settings = Settings(k=self.k, trade_off=self.trade_off)
+        options = Options(k=self.k, trade_off=self.trade_off)
         starts = np.arange(users + 1) * n
-        batch = Batch.of(self.scores.ravel(), starts, self.categories, self.targets, settings=settings)
+        batch = Batch.of(self.scores.ravel(), starts, self.categories, self.targets, options=options)
         keys = [f"user {number}" for number in range(users)]
         return BatchCrowd(batch, keys, sparse.csr_array(self.groups), self.visits, EVERY_BLOCK)
 

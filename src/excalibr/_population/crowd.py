@@ -16,11 +16,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from excalibr._arrays import frozen, sums_by
-from excalibr._batch import Batch, Lotteries, solve_users
-from excalibr._parallel import Advance
+from excalibr._many_users import Solver
+from excalibr._parallel import Advance, over_ranges
+from excalibr._policy import Lotteries
 from excalibr._population.mixture import EVERY_BLOCK, block_of
+from excalibr._problem import Batch
 from excalibr._sparse import SparseRows, build_rows
-from excalibr._types import Floats, Integers
+from excalibr._types import Booleans, Floats, Integers
 
 __all__ = ["BatchCrowd", "Crowd", "Pass", "Sums", "exposure_of", "join_sums", "no_sums"]
 
@@ -110,9 +112,13 @@ class BatchCrowd:
     n_blocks
         How many blocks there can be; a user's is chosen by the key.
     fall_back, threads
-        As for :func:`solve_users`.
+        Whether users who cannot be calibrated are ranked by their scores; and on how many threads.
     advance
         Called with the number of users that are done.
+    asked
+        (users,) who belongs to the crowd; None is all.
+    factor
+        Where it is not 0, prices are made so much larger that nothing else counts.
     """
 
     batch: Batch
@@ -123,11 +129,13 @@ class BatchCrowd:
     fall_back: bool = True
     threads: int = 1
     advance: Advance | None = None
+    asked: Booleans | None = None
+    factor: float = 0.0
 
     @property
     def users(self) -> int:
         """How many there are."""
-        return self.batch.users
+        return self.batch.users if self.asked is None else int(self.asked.sum())
 
     @property
     def n_groups(self) -> int:
@@ -137,7 +145,7 @@ class BatchCrowd:
     @property
     def spread(self) -> float:
         """The mean spread of the scores."""
-        return self._mean_spread(np.ones(self.users))
+        return self._mean_spread(np.ones(self.batch.users))
 
     @property
     def gain_spread(self) -> float:
@@ -152,78 +160,74 @@ class BatchCrowd:
         """What a pass over these users adds up to, with weights of any sum."""
         from excalibr._population.start import Responses
 
-        batch = self.batch.with_item_prices(np.asarray(self.groups @ prices))
-
-        def finish(lotteries: Lotteries) -> _Range:
-            return self._range(lotteries, prices)
-
-        ranges = list(solve_users(batch, finish, fall_back=self.fall_back, threads=self.threads, advance=self.advance))
-        if not ranges:
+        if not self.batch.users:
             return no_sums(self.n_groups)
-        found = _joined(ranges)
+        batch = self.batch.with_item_prices(np.asarray(self.groups @ ((self.factor or 1.0) * prices)))
+        solver = Solver.of(batch, fall_back=self.fall_back, wanted=self.asked)
+
+        def work(first: int, last: int) -> _Range:
+            return self._range(solver(first, last), prices)
+
+        found = _joined(list(over_ranges(work, batch.users, self.threads, self.advance, solver.cancel)))
         weights = self.visits * found.ranked
-        responses = [Responses.of(self.batch, self.groups, found.category_prices, weights)] if foresee else []
+        responses = [Responses.of(batch, self.groups, found.category_prices, weights)] if foresee else []
         return _in_blocks(self._blocks(), weights, found, responses)
 
     def sample(self, users: int) -> BatchCrowd:
         """The users with the lowest draws, whoever is beside them."""
-        kept = np.sort(np.argsort(self._draws(), kind="stable")[:users])
-        return self._of_users(kept)
+        kept = np.zeros(self.batch.users, dtype=np.bool_)
+        kept[np.argsort(self.draws(), kind="stable")[:users]] = True
+        return replace(self, asked=kept, advance=None)
 
-    def sample_share(self, share: float) -> BatchCrowd:
-        """The users whose draws are below a share of all, whoever is beside them."""
-        return self._of_users(np.flatnonzero(self._draws() < share * EVERY_BLOCK))
-
-    def _draws(self) -> Integers:
+    def draws(self) -> Integers:
+        """(users,) a number that belongs to each user's key alone, by which samples are chosen."""
         return np.array([block_of(key, EVERY_BLOCK) for key in self.keys], dtype=np.int64)
 
-    def _of_users(self, kept: Integers) -> BatchCrowd:
-        return replace(
-            self,
-            batch=self.batch.of_users(kept),
-            keys=[self.keys[user] for user in kept.tolist()],
-            visits=self.visits[kept],
-            advance=None,
-        )
-
     def without_scores(self) -> BatchCrowd:
-        """The same users with nothing to gain: what they are shown depends on prices alone."""
-        nothing = np.zeros_like(self.batch.scores), np.zeros(self.users)
-        batch = replace(self.batch, scores=frozen(nothing[0]), trade_offs=frozen(nothing[1]), own_trade_offs=True)
-        return replace(self, batch=batch)
+        """The same users with nothing to gain: what they are shown depends on prices alone.
+
+        The kernel has the scores still; prices are made so large that they count a billionth.
+        """
+        batch = replace(self.batch, trade_offs=frozen(np.zeros(self.batch.users)))
+        return replace(self, batch=batch, factor=1e9 * max(float(np.ptp(batch.scores)), 1.0))
 
     def _range(self, lotteries: Lotteries, prices: Floats) -> _Range:
         """What is kept of a range of users; those who were not solved count with what they are shown."""
         first, last = lotteries.first, lotteries.first + len(lotteries.counts)
         starts = self.batch.starts[first : last + 1]
-        items = self.batch.items[starts[0] : starts[-1]]
+        items = self._items[starts[0] : starts[-1]]
         exposure = build_rows(exposure_of(self.batch, lotteries), items, starts - starts[0], self.groups.shape[0])
         shares = exposure @ self.groups
         paid, objectives = shares @ prices, lotteries.objectives
         objectives = np.full(last - first, np.nan) if objectives is None else objectives
         solved = np.isfinite(objectives) & (lotteries.counts > 0)
-        own = np.where(solved, objectives + paid, 0.0)
-        bounds = np.where(solved, objectives + np.nan_to_num(lotteries.gaps), -paid)
+        if self.factor:  # every score is at least the lowest
+            lowest = float(self.batch.scores.min())
+            objectives = (objectives + np.nan_to_num(lotteries.gaps) - lowest) / self.factor
+            own, bounds = np.zeros(last - first), np.where(solved, objectives, -paid)
+        else:
+            own = np.where(solved, objectives + paid, 0.0)
+            bounds = np.where(solved, objectives + np.nan_to_num(lotteries.gaps), -paid)
         ranked = (lotteries.counts > 0).astype(np.float64)
         return _Range(own, bounds, ranked, np.nan_to_num(lotteries.prices), shares)
 
     def _blocks(self) -> Integers:
         return np.array([block_of(key, self.n_blocks) for key in self.keys], dtype=np.int64)
 
+    @property
+    def _items(self) -> Integers:
+        """(N,) the row of each candidate."""
+        return np.arange(len(self.batch.scores)) if self.batch.items is None else self.batch.items
+
     def _mean_spread(self, factors: Floats) -> float:
         batch = self.batch
-        sizes = np.diff(batch.starts)
-        there = (sizes > 0) & batch.good
-        if not there.any():
+        filled = np.diff(batch.starts) > 0
+        visits = np.where(filled & batch.good, self.visits, 0.0)
+        if self.factor or not visits.any():
             return 0.0
-        filled = sizes > 0
-        begins = batch.starts[:-1][filled]
-        spreads = np.zeros(self.users)
-        scores = batch.scaled_scores
-        spreads[filled] = np.maximum.reduceat(scores, begins) - np.minimum.reduceat(scores, begins)
-        visits = np.where(there, self.visits, 0.0)
-        total = float(visits.sum())
-        return float((visits * factors * np.where(there, spreads, 0.0)).sum() / total) if total > 0 else 0.0
+        spreads, begins = np.zeros(batch.users), batch.starts[:-1][filled]
+        spreads[filled] = np.maximum.reduceat(batch.scores, begins) - np.minimum.reduceat(batch.scores, begins)
+        return float((visits * factors * np.nan_to_num(spreads)).sum() / visits.sum())
 
 
 class _Range(NamedTuple):
@@ -254,21 +258,13 @@ def exposure_of(batch: Batch, lotteries: Lotteries) -> Floats:
     first, last = lotteries.first, lotteries.first + len(lotteries.counts)
     slots, begin = batch.slots[first:last], batch.starts[first]
     per_ranking = np.repeat(slots, lotteries.counts)
+    cells = np.cumsum(per_ranking) - per_ranking
     offsets = np.repeat(batch.starts[first:last] - begin, lotteries.counts * slots)
-    weights = _slot_weights(batch, per_ranking) * np.repeat(lotteries.weights, per_ranking)
+    weight_starts = np.repeat(batch.weight_starts[first:last], lotteries.counts)
+    places = np.repeat(weight_starts - cells, per_ranking) + np.arange(per_ranking.sum())
+    weights = batch.position_weights[places] * np.repeat(lotteries.weights, per_ranking)
     size = int(batch.starts[last] - begin)
-    return np.asarray(np.bincount(lotteries.places + offsets, weights, minlength=size)[:size], dtype=np.float64)
-
-
-def _slot_weights(batch: Batch, slots: Integers) -> Floats:
-    """The position weights of rankings with so many slots, one after another."""
-    if not len(slots):
-        return np.empty(0)
-    different = np.unique(slots)
-    if len(different) == 1:
-        return np.tile(batch.settings.weights_of(int(different[0])), len(slots))
-    by_slots = {int(k): batch.settings.weights_of(int(k)) for k in different}
-    return np.concatenate([by_slots[k] for k in slots.tolist()])
+    return sums_by(lotteries.places + offsets, weights, size)[:size]
 
 
 def _in_blocks(blocks: Integers, weights: Floats, found: _Range, responses: list[Any]) -> Sums:

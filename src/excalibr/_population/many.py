@@ -37,16 +37,18 @@ class JoinedCrowd:
     keep: Callable[[Floats, Sums], None] = lambda prices, sums: None
 
     @classmethod
-    def of(cls, parts: Callable[[], Iterable[BatchCrowd]], share: float) -> JoinedCrowd:
-        """Go through the parts once: count the users, measure the scores, keep a share of the users as a sample."""
+    def of(
+        cls, pairs: Iterable[tuple[BatchCrowd, BatchCrowd]], parts: Callable[[], Iterable[BatchCrowd]]
+    ) -> JoinedCrowd:
+        """Go through the parts once, each with its users of a sample: count, measure the scores, keep the sample."""
         users, visits, spread, gains, n_groups = 0, 0.0, 0.0, 0.0, 0
         sampled = []
-        for part in parts():
+        for part, own in pairs:
             weight = float(part.visits.sum())
             users, visits, n_groups = users + part.users, visits + weight, part.n_groups
             spread += weight * part.spread
             gains += weight * part.gain_spread
-            sampled.append(part.sample_share(share))
+            sampled.append(own)
         visits = visits or 1.0
         return cls(parts, users, n_groups, spread / visits, gains / visits, tuple(sampled))
 

@@ -14,8 +14,10 @@ from typing import TypeVar
 import numpy as np
 
 from excalibr import _seeds
-from excalibr._batch import Batch, Lotteries, Solver
+from excalibr._many_users import Solver
 from excalibr._parallel import Advance, over_ranges
+from excalibr._policy import Lotteries
+from excalibr._problem import Batch
 from excalibr._types import Floats, Integers
 
 __all__ = ["EVERY_BLOCK", "Mixture", "block_of", "solve_mixed"]

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy import optimize as scipy_optimize
 
-from excalibr._batch import Batch
 from excalibr._population.terms import Terms
+from excalibr._problem import Batch
 from excalibr._sparse import SparseRows
 from excalibr._types import Floats, Integers
 
@@ -61,16 +61,16 @@ class Responses:
         there = np.arange(width) < sizes[:, None]
         places = (batch.starts[users][:, None] + np.arange(width))[there]
         owners = np.repeat(np.arange(len(users)), sizes)
-        rows = batch.memberships
-        starts, counts = rows.indptr[batch.items[places]], np.diff(rows.indptr)[batch.items[places]]
+        rows, chosen = batch.memberships, places if batch.items is None else batch.items[places]
+        starts, counts = rows.indptr[chosen], np.diff(rows.indptr)[chosen]
         entries = np.repeat(starts - np.concatenate(([0], np.cumsum(counts)[:-1])), counts) + np.arange(counts.sum())
         paid = rows.values[entries] * category_prices[users][np.repeat(owners, counts), rows.indices[entries]]
         costs = np.bincount(np.repeat(np.arange(len(places)), counts), paid, minlength=len(places))
-        adjusted[there] = (1.0 - batch.trade_offs[users][owners]) * batch.scaled_scores[places] - costs
-        items[there] = batch.items[places]
+        adjusted[there] = (1.0 - batch.trade_offs[users][owners]) * batch.scores[places] - costs
+        items[there] = chosen
         for k in np.unique(batch.slots[users]).tolist():
             own = batch.slots[users] == k
-            slots[own, :k] = np.sort(batch.settings.weights_of(k))[::-1] * weights[users][own][:, None]
+            slots[own, :k] = np.sort(batch.options.weights_of(k))[::-1] * weights[users][own][:, None]
         return cls(adjusted, items, slots, groups)
 
     def value(self, prices: Floats) -> tuple[float, Floats]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from excalibr._options import read_settings
+from excalibr._options import read_options
 from excalibr._parallel import checked_threads, progress_bar
 from excalibr._population import Balanced, BatchCrowd, Mixture, Progress, balance_crowd
 from excalibr._population.limits import conflict_of
@@ -23,7 +23,7 @@ from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import codes_in, matched
 from excalibr.tables._items import Items, numbers_of, read_items
 from excalibr.tables._options import Tables
-from excalibr.tables._prices import GroupPrices, price_columns, read_groups, read_prices
+from excalibr.tables._prices import GroupPrices, group_rows, price_columns, read_groups, read_prices
 from excalibr.tables._results import Results
 
 if TYPE_CHECKING:
@@ -171,9 +171,9 @@ class _Asked:
 
 def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, Any]) -> Balance:
     """See :meth:`excalibr.Reranker.balance`."""
-    wanted = read_settings(Everyone, {name: value for name, value in asked.items() if name in OWN})
+    wanted = read_options(Everyone, {name: value for name, value in asked.items() if name in OWN})
     tables = {name: value for name, value in asked.items() if name not in OWN}
-    options = read_settings(Tables, tables)
+    options = read_options(Tables, tables)
     check_asked(reranker, options)
     groups = read_groups(items, attributes_of(wanted, options), options)
     terms, wish = read_terms(wanted, groups, options)
@@ -181,7 +181,7 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
     visits = user_weights(given.users, options)
     n_blocks = most_blocks(batch.users, terms.n_groups)
     fall_back, threads = reranker.fallback == "relevance", checked_threads(reranker.threads)
-    crowd = BatchCrowd(batch, given.keys(), groups.rows, visits, n_blocks, fall_back, threads)
+    crowd = BatchCrowd(batch, given.keys(), group_rows(groups), visits, n_blocks, fall_back, threads)
     labels = labels_of(groups)
     start = None if wanted.start is None else start_of(read_prices(wanted.start), labels, terms)
     with progress_bar("Balancing", wanted.max_passes) as done:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._options import option
+from excalibr._options import is_real, option
 from excalibr._population import Terms, join_terms, limit_terms, target_terms
-from excalibr._problem import Attribute, is_real
+from excalibr._problem import Attribute
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain, unknown_name
 from excalibr.tables._frames import Frame, read_frame
@@ -69,7 +69,7 @@ def attributes_of(asked: Everyone, options: Tables) -> list[str]:
 
 def read_terms(asked: Everyone, groups: Items, options: Tables) -> tuple[Terms, Wish]:
     """The terms of all groups, and what was wanted of each."""
-    count = groups.rows.shape[1]
+    count = groups.rows.n_categories
     wish = Wish(*(np.full(count, np.nan) for _ in range(4)))
     terms = []
     for part in groups.parts:

@@ -15,15 +15,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from excalibr._batch import Batch, Lotteries
+from excalibr._policy import Lotteries
 from excalibr._population import Mixture, solve_mixed
+from excalibr._problem import Batch
+from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import Items, numbers_of, read_items
 from excalibr.tables._options import Tables
 
-__all__ = ["GroupPrices", "price_columns", "read_groups", "read_priced_items", "read_prices"]
+__all__ = ["GroupPrices", "group_rows", "price_columns", "read_groups", "read_priced_items", "read_prices"]
 
 Result = TypeVar("Result")
 
@@ -54,11 +56,12 @@ class GroupPrices:
             if not any(group in numbers for group in own):
                 found = f"have {own[0][1]!r} and {len(own) - 1} others of {attribute!r}, none of which an item has"
                 raise InputError(explain("prices", found, "be of groups of these items"))
-        by_group = np.zeros((len(self.mixture.prices), groups.rows.shape[1]))
+        rows = group_rows(groups)
+        by_group = np.zeros((len(self.mixture.prices), rows.shape[1]))
         for column, group in enumerate(self.groups):
             if group in numbers:
                 by_group[:, numbers[group]] = self.mixture.prices[:, column]
-        return np.asarray((groups.rows @ by_group.T).T)
+        return np.asarray((rows @ by_group.T).T)
 
     def solve(
         self, batch: Batch, items: Items, keys: Sequence[Hashable], finish: Callable[[Lotteries], Result], **how: Any
@@ -67,6 +70,12 @@ class GroupPrices:
         if items.groups is None:
             raise InputError(explain("items", "were read without the groups that prices are of", "be read with prices"))
         return solve_mixed(batch, self.item_prices(items.groups), self.mixture.of_users(keys), finish, **how)
+
+
+def group_rows(groups: Items) -> SparseRows:
+    """(items, G) sparse, each item's share of each group."""
+    rows = groups.rows
+    return build_rows(rows.values, rows.indices, rows.indptr, rows.n_categories)
 
 
 def read_groups(table: Any, names: list[str], options: Tables) -> Items:

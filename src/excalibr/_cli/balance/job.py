@@ -10,18 +10,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import typer
 
 from excalibr._cli.balance.passes import KeptPasses
+from excalibr._cli.rerank.feed import Block
 from excalibr._cli.rerank.inputs import Inputs, check_apart
 from excalibr._cli.rerank.job import CHUNK_ROWS, Job, feed_of, nested, read_job, run_job
 from excalibr._cli.rerank.lock import locked
 from excalibr._cli.rerank.parts import Part, Run, fingerprint
 from excalibr._cli.rerank.sources import Source, format_of
 from excalibr._cli.signals import Stop
-from excalibr._options import read_settings
-from excalibr._parallel import checked_threads, progress_bar
+from excalibr._options import read_options
+from excalibr._parallel import Advance, checked_threads, progress_bar
 from excalibr._population import Balanced, BatchCrowd, JoinedCrowd, Progress, balance_crowd, sample_share
+from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain
 from excalibr.tables import Items, Tables, read_items
@@ -35,7 +38,8 @@ from excalibr.tables._balance import (
     user_weights,
 )
 from excalibr.tables._everyone import Everyone, Wish, attributes_of, read_terms
-from excalibr.tables._prices import price_columns, read_groups, read_prices
+from excalibr.tables._ids import keys_of, read_ids
+from excalibr.tables._prices import group_rows, price_columns, read_groups, read_prices
 from excalibr.tables._results import Tally
 
 __all__ = ["run_balance"]
@@ -56,21 +60,43 @@ class _Work:
     n_blocks: int
     scanned: Any
 
-    def parts(self, what: str) -> Iterator[BatchCrowd]:
+    def parts(self) -> Iterator[BatchCrowd]:
         """The users of the files, some at a time; a bar on a terminal."""
+        with self._bar("Balancing") as advance:
+            for block in self._blocks():
+                yield self._crowd(block.candidates, block, advance)
+
+    def pairs(self, share: float) -> Iterator[tuple[BatchCrowd, BatchCrowd]]:
+        """The same with a sample of the users of each part, which is read by itself and small."""
+        with self._bar("Reading") as advance:
+            for block in self._blocks():
+                crowd = self._crowd(block.candidates, block, None)
+                kept = np.flatnonzero(crowd.draws() < share * EVERY_BLOCK)
+                chosen = [crowd.keys[user] for user in kept.tolist()]
+                ids = pa.array(keys_of(read_ids(block.candidates.column(self.job.user_id(self.job.candidates)))))
+                sampled = block.candidates.filter(pc.is_in(ids, pa.array(chosen, ids.type)))
+                yield crowd, self._crowd(sampled, block, None)
+                advance(block.users)
+
+    def _blocks(self) -> Iterator[Block]:
+        feed = feed_of(self.job, self.run, self.scanned)
+        while (block := feed.take(ALL)) is not None:
+            self.job.stop.check()
+            yield block
+
+    def _crowd(self, candidates: Any, block: Block, advance: Advance | None) -> BatchCrowd:
         job = self.job
-        feed = feed_of(job, self.run, self.scanned)
-        with progress_bar(what, self.scanned.users if self.scanned.is_sorted else None) as advance:
-            while (block := feed.take(ALL)) is not None:
-                job.stop.check()
-                options = read_settings(Tables, job.options | self.for_all | block.others)
-                given, _, batch = job.reranker.read(block.candidates, self.items, options)
-                yield BatchCrowd(
-                    *(batch, given.keys(), self.groups.rows, user_weights(given.users, options), self.n_blocks),
-                    fall_back=job.reranker.fallback == "relevance",
-                    threads=checked_threads(job.reranker.threads),
-                    advance=_checked(advance, job.stop),
-                )
+        options = read_options(Tables, job.options | self.for_all | block.others)
+        given, _, batch = job.reranker.read(candidates, self.items, options)
+        return BatchCrowd(
+            *(batch, given.keys(), group_rows(self.groups), user_weights(given.users, options), self.n_blocks),
+            fall_back=job.reranker.fallback == "relevance",
+            threads=checked_threads(job.reranker.threads),
+            advance=None if advance is None else _checked(advance, job.stop),
+        )
+
+    def _bar(self, what: str) -> Any:
+        return progress_bar(what, self.scanned.users if self.scanned.is_sorted else None)
 
 
 def run_balance(
@@ -96,7 +122,7 @@ def run_balance(
             format_of(path, name)
     job = read_job(candidates, items, made, None, options, stop)
     check_apart(made, [*job.sources, *sources])
-    wanted = read_settings(Everyone, everyone)
+    wanted = read_options(Everyone, everyone)
     check_asked(job.reranker, job.names)
     told = _prices(job, wanted, sources, asked, resume=resume)
     if slates is not None:
@@ -133,8 +159,8 @@ def _search(job: Job, run: Run, wanted: Everyone) -> tuple[Balanced, list[tuple[
     for_all = {name: source.read() for name, source in job.for_all.items()}
     work = _Work(job, run, read_items(table, job.names), groups, for_all, n_blocks, scanned)
     kept = KeptPasses(run.folder, run.inputs.check)
-    crowd = JoinedCrowd.of(lambda: work.parts("Reading"), sample_share(scanned.users))
-    crowd = dataclasses.replace(crowd, parts=lambda: work.parts("Balancing"), recall=kept.recall, keep=kept.keep)
+    crowd = JoinedCrowd.of(work.pairs(sample_share(scanned.users)), work.parts)
+    crowd = dataclasses.replace(crowd, recall=kept.recall, keep=kept.keep)
     labels = labels_of(groups)
     start = None if wanted.start is None else start_of(read_prices(wanted.start), labels, terms)
     options: dict[str, Any] = {
