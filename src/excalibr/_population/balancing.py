@@ -165,7 +165,7 @@ class _Search:
         self, crowd: Crowd, terms: Terms, unit: float, tolerance: float, tell: Callable[[Progress], None]
     ) -> None:
         self.crowd, self.terms, self.unit, self.tolerance, self.tell = crowd, terms, unit, tolerance, tell
-        self.master = Master(terms)
+        self.master = Master(terms, crowd.threads)
         self.tried: list[Floats] = []
         self.history: list[Progress] = []
         self.centre = np.zeros(len(terms))

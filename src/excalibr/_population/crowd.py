@@ -77,6 +77,11 @@ class Crowd(Protocol):
         ...
 
     @property
+    def threads(self) -> int:
+        """On how many threads to work."""
+        ...
+
+    @property
     def spread(self) -> float:
         """The mean spread of the scores."""
         ...
@@ -174,10 +179,9 @@ class BatchCrowd:
         return _in_blocks(self._blocks(), weights, found, responses)
 
     def sample(self, users: int) -> BatchCrowd:
-        """The users with the lowest draws, whoever is beside them."""
-        kept = np.zeros(self.batch.users, dtype=np.bool_)
-        kept[np.argsort(self.draws(), kind="stable")[:users]] = True
-        return replace(self, asked=kept, advance=None)
+        """About so many users: those whose draws are low, whoever is beside them."""
+        kept = self.draws() < users / max(self.users, 1) * EVERY_BLOCK
+        return replace(self, asked=kept, advance=None) if kept.any() else self
 
     def draws(self) -> Integers:
         """(users,) a number that belongs to each user's key alone, by which samples are chosen."""

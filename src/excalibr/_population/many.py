@@ -19,7 +19,7 @@ class JoinedCrowd:
     ----------
     parts
         Gives the parts anew for each pass.
-    users, n_groups, spread, gain_spread
+    users, n_groups, spread, gain_spread, threads
         Of all parts together, as :meth:`of` found them.
     sampled
         The users of a sample, in memory.
@@ -32,6 +32,7 @@ class JoinedCrowd:
     n_groups: int
     spread: float
     gain_spread: float
+    threads: int = 1
     sampled: tuple[BatchCrowd, ...] = ()
     recall: Callable[[Floats], Sums | None] = lambda prices: None
     keep: Callable[[Floats, Sums], None] = lambda prices, sums: None
@@ -41,7 +42,7 @@ class JoinedCrowd:
         cls, pairs: Iterable[tuple[BatchCrowd, BatchCrowd]], parts: Callable[[], Iterable[BatchCrowd]]
     ) -> JoinedCrowd:
         """Go through the parts once, each with its users of a sample: count, measure the scores, keep the sample."""
-        users, visits, spread, gains, n_groups = 0, 0.0, 0.0, 0.0, 0
+        users, visits, spread, gains, n_groups, threads = 0, 0.0, 0.0, 0.0, 0, 1
         sampled = []
         for part, own in pairs:
             weight = float(part.visits.sum())
@@ -49,8 +50,9 @@ class JoinedCrowd:
             spread += weight * part.spread
             gains += weight * part.gain_spread
             sampled.append(own)
+            threads = part.threads
         visits = visits or 1.0
-        return cls(parts, users, n_groups, spread / visits, gains / visits, tuple(sampled))
+        return cls(parts, users, n_groups, spread / visits, gains / visits, threads, tuple(sampled))
 
     def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
         """A pass over all parts, or the one that was kept."""
@@ -67,7 +69,7 @@ class JoinedCrowd:
         count = sum(part.users for part in sampled)
         if not count:
             return self
-        return JoinedCrowd(lambda: sampled, count, self.n_groups, self.spread, self.gain_spread)
+        return JoinedCrowd(lambda: sampled, count, self.n_groups, self.spread, self.gain_spread, self.threads)
 
     def without_scores(self) -> JoinedCrowd:
         """The same users with nothing to gain."""
@@ -76,4 +78,4 @@ class JoinedCrowd:
             return (part.without_scores() for part in self.parts())
 
         sampled = tuple(part.without_scores() for part in self.sampled)
-        return JoinedCrowd(parts, self.users, self.n_groups, 0.0, 0.0, sampled)
+        return JoinedCrowd(parts, self.users, self.n_groups, 0.0, 0.0, self.threads, sampled)

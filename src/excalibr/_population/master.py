@@ -10,7 +10,10 @@ gradient is a lottery over the passes, and L-BFGS-B goes down to low temperature
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,7 +31,7 @@ optimize: Any = scipy_optimize
 SMALL = 6_000
 """Blocks × passes up to which the linear program is solved as one."""
 
-STEPS = (30, 50, 80)
+STEPS = (20, 40, 60)
 """Most L-BFGS-B steps at the temperatures, the last of which decides."""
 
 
@@ -43,17 +46,16 @@ class Mixed:
 
 @dataclass(eq=False)
 class Master:
-    """The passes so far and the terms of the groups."""
+    """The passes so far and the terms of the groups; ``threads`` share the work on large ones, pass by pass."""
 
     terms: Terms
+    threads: int = 1
     passes: list[Pass] = field(default_factory=list)
 
     def add(self, found: Pass) -> None:
         """One more pass."""
         self.passes.append(found)
         self._own = np.array([each.own for each in self.passes])
-        self._shares = sparse.vstack([each.shares for each in self.passes], format="csr")
-        self._into_groups = self._shares.T.tocsr()
         self._scale = np.maximum(self.passes[0].weights, np.finfo(float).tiny)
 
     @property
@@ -67,7 +69,7 @@ class Master:
 
     def mixed(self, weights: Floats) -> Mixed:
         """What a mixture is worth at least; its own value can only be higher, for deviation is convex."""
-        shares = self._into_groups @ weights.ravel()
+        shares = self._shares_of(weights)
         return Mixed(weights, shares, float((weights * self._own).sum()) - self.terms.cost(shares))
 
     def descend(
@@ -94,7 +96,8 @@ class Master:
         """The linear program as one: prices that prove its value, and the mixture."""
         terms, (count, blocks) = self.terms, self._own.shape
         columns = count * blocks
-        signed = sparse.diags_array(terms.signs) @ self._into_groups[terms.groups]
+        into_groups = sparse.hstack([each.shares.T for each in self.passes], format="csr")
+        signed = sparse.diags_array(terms.signs) @ into_groups[terms.groups]
         eye = sparse.eye_array(len(terms))
         chosen = sparse.csr_array(
             (np.ones(columns), (np.tile(np.arange(blocks), count), np.arange(columns))), shape=(blocks, columns)
@@ -116,8 +119,22 @@ class Master:
         return self.mixed(weights / weights.sum(axis=0))
 
     def _margins(self, prices: Floats) -> Floats:
-        paid = self._shares @ self.terms.group_prices(prices)
-        return np.asarray(self._own - paid.reshape(self._own.shape))
+        by_group = self.terms.group_prices(prices)
+        return np.asarray(self._own - np.array(self._each(lambda found, _: found.shares @ by_group, self._own)))
+
+    def _shares_of(self, weights: Floats) -> Floats:
+        """(G,) the groups' shares in a mixture, the passes added in their order."""
+        return np.asarray(sum(self._each(lambda found, own: found.shares.T @ own, weights)))
+
+    def _each(self, work: Callable[[Pass, Floats], Floats], rows: Floats) -> list[Floats]:
+        """``work`` on every pass and its row, side by side."""
+        if self.small or self.threads == 1:
+            return [work(found, row) for found, row in zip(self.passes, rows, strict=True)]
+        return list(self._pool.map(work, self.passes, rows))
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads, thread_name_prefix="excalibr")
 
     def _smoothed(self, prices: Floats, temperature: float) -> tuple[float, Floats, Floats]:
         """The model with soft maxima, its gradient, and the lotteries over the passes that it is made of."""
@@ -127,7 +144,7 @@ class Master:
         total = heights.sum(axis=0)
         weights = heights / total
         value = float(self._scale @ (top + temperature * np.log(total))) + self.terms.edge_value(prices)
-        return value, -self.terms.misses(self._into_groups @ weights.ravel()), weights
+        return value, -self.terms.misses(self._shares_of(weights)), weights
 
 
 _EXACTLY = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
