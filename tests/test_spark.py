@@ -16,6 +16,7 @@ import pytest
 
 from excalibr import Reranker
 from tests.cli.reranking import run, write
+from tests.population.tables import SELLERS, shop
 from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables, one_by_one
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'excalibr[spark]'")
@@ -27,6 +28,7 @@ from excalibr import spark as on_spark  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
 OPTIONS: dict[str, Any] = {"k": 5, "trade_off": 0.4, "seed": 3, **GENRE_COLUMNS}
+PLAIN: dict[str, Any] = {"k": 5, "trade_off": 0.4, "seed": 3}
 LOCAL = Reranker(k=5, trade_off=0.4, seed=3)
 ROOT = Path(__file__).parent.parent
 
@@ -181,3 +183,51 @@ def test_attributes_pinned_and_shown_items_are_those_of_a_local_reranker(session
     local = Reranker(k=5, trade_off=0.4, seed=3, attribute_weights=asked.pop("attribute_weights"))
     expected = local.rerank(tables.candidates, items, history=tables.history, shown=shown, pinned=pinned, **asked)
     assert in_order(slates, "rank").to_pydict() == expected.to_pydict()
+
+
+BALANCED: dict[str, Any] = {
+    "everyone": {"seller": dict(zip(SELLERS, (0.4, 0.3, 0.1, 0.2), strict=True))},
+    "everyone_weights": {"seller": 0.5},
+}
+
+
+@pytest.mark.parametrize("own_blocks", [20_000, 50])
+def test_prices_for_everybody_are_those_of_one_machine_to_the_bit(
+    session: Any, own_blocks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("excalibr.tables._balance.OWN_BLOCKS", own_blocks)
+    candidates, items, history = shop(users=700, n=8)
+    local = LOCAL.balance(candidates, items, history=history, **BALANCED)
+    for partitions in (1, 3):
+        frame = session.createDataFrame(candidates).repartition(partitions, "item_id")
+        found = on_spark.balance(frame, items, history=session.createDataFrame(history), **PLAIN, **BALANCED)
+        assert found.table.equals(local.table)
+        assert (found.objective, found.bound) == (local.objective, local.bound)
+        assert found.prices["share_before"].to_pylist() == pytest.approx(local.shares_before.tolist(), abs=1e-12)
+
+
+def test_an_executor_that_is_killed_changes_no_price(session: Any) -> None:
+    candidates, items, history = shop(users=120)
+    local = LOCAL.balance(candidates, items, history=history, **BALANCED)
+    found: list[Any] = []
+    frame = session.createDataFrame(candidates)
+    job = threading.Thread(
+        target=lambda: found.append(on_spark.balance(frame, items, history=history, **PLAIN, **BALANCED))
+    )
+    before, tracker = executors(session), session.sparkContext.statusTracker()
+    jobs: set[int] = set()
+    job.start()
+    while job.is_alive() and len(jobs) < 5:  # counted, looked at, the first pass, the second
+        jobs |= set(tracker.getActiveJobsIds())
+        job.join(0.005)
+    os.kill(before[0], signal.SIGKILL)
+    job.join()
+    assert found[0].table.equals(local.table)
+
+
+def test_slates_on_spark_take_the_prices(session: Any) -> None:
+    candidates, items, history = shop(users=60)
+    balance = LOCAL.balance(candidates, items, history=history, **BALANCED)
+    frame = session.createDataFrame(candidates)
+    slates = on_spark.rerank(frame, items, history=history, prices=balance.table, **PLAIN)
+    assert in_order(slates, "rank").to_pydict() == balance.slates().to_pydict()

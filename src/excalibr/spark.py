@@ -14,13 +14,14 @@ from itertools import chain
 from typing import Any
 
 from excalibr._options import read_options
-from excalibr.tables import Tables, read_items, review_items, warn_all
+from excalibr.tables import Items, Tables, read_items, review_items, warn_all
+from excalibr.tables._everyone import Everyone
 from excalibr.tables._frames import read_frame
 from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import REPORT_COLUMNS
 from excalibr.tables._users import UserStream
 
-__all__ = ["lotteries", "report", "rerank"]
+__all__ = ["Balanced", "balance", "lotteries", "report", "rerank"]
 
 CHUNK_ROWS = 50_000
 """Rows that a task gathers before it solves them."""
@@ -64,6 +65,76 @@ def report(candidates: Any, items: Any, **options: Any) -> Any:
     return _Plan.of(candidates, items, None, options).run("report")
 
 
+def balance(candidates: Any, items: Any, **options: Any) -> Balanced:
+    """Prices for groups of items for everybody together, as :meth:`excalibr.Reranker.balance` finds them, bit for bit.
+
+    The candidates are prepared and cached once; every pass is one job, whose tasks return sums by block of users (up
+    to 20,000 users each is one), never their rows. Parameters as for :func:`rerank` and :meth:`Reranker.balance`.
+
+    Returns
+    -------
+    Balanced
+        With ``table``, for ``rerank(…, prices=…)`` here or anywhere, ``prices``, ``objective``, ``bound``, ``gap``.
+    """
+    own = {each.name for each in dataclasses.fields(Everyone)}
+    asked = read_options(Everyone, {name: value for name, value in options.items() if name in own})
+    plan = _Plan.of(candidates, items, None, {name: value for name, value in options.items() if name not in own})
+    return _balanced(plan, _local(items, "items"), asked)
+
+
+@dataclass(frozen=True, eq=False)
+class Balanced:
+    """What :func:`balance` found: Arrow tables ``table`` and ``prices``, and what was proven, as of ``Balance``."""
+
+    table: Any
+    prices: Any
+    objective: float
+    bound: float
+    relative_gap: float
+    passes: int
+
+    @property
+    def gap(self) -> float:
+        """bound − objective, at least 0."""
+        return max(self.bound - self.objective, 0.0)
+
+
+def _balanced(plan: _Plan, items: Any, asked: Everyone) -> Balanced:
+    import numpy as np
+    import pyarrow as pa
+
+    from excalibr import _population as population
+    from excalibr._crowd_on_spark import PartOfCrowd, SparkCrowd
+    from excalibr.tables import _balance as balancing
+    from excalibr.tables._everyone import attributes_of, read_terms
+    from excalibr.tables._prices import group_rows, price_columns, read_groups, read_prices
+
+    balancing.check_asked(plan.task.reranker, plan.names)
+    groups = read_groups(items, attributes_of(asked, plan.names), plan.names)
+    terms, wish = read_terms(asked, groups, plan.names)
+    labels = balancing.labels_of(groups)
+    start = None if asked.start is None else balancing.start_of(read_prices(asked.start), labels, terms)
+    frame = plan.prepared().persist()
+    users = plan.frames["candidates"].select(plan.task.user_id).distinct().count()
+    n_blocks = balancing.most_blocks(users, terms.n_groups)
+    known, local = plan.task.shared.value
+    shared = frame.sparkSession.sparkContext.broadcast((known, group_rows(groups), local))
+    names = {name: plan.names.column("user_id", name, each.columns) for name, each in plan.frames.items()}
+    part = PartOfCrowd(plan.task.reranker, plan.task.chunks, shared, n_blocks, names)
+    try:
+        crowd = SparkCrowd.of(frame, part, users, terms.n_groups, population.sample_share(users))
+        how: dict[str, Any] = {"tolerance": asked.everyone_tolerance, "max_passes": asked.max_passes, "start": start}
+        found = population.balance_crowd(crowd, terms, **how)
+        balancing.check_limits(crowd, found, labels, asked.everyone_tolerance)
+        before = crowd.run(np.zeros(terms.n_groups)).group_shares
+    finally:
+        frame.unpersist()
+    mixture = balancing.mixture_of(found, n_blocks)
+    summary = balancing.summary_columns(labels, mixture, before, found.mixed.shares, wish)
+    proven = (found.objective, found.bound, found.relative_gap, len(found.history))
+    return Balanced(pa.table(price_columns(labels, mixture)), pa.table(summary), *proven)
+
+
 @dataclass(frozen=True, eq=False)
 class _Plan:
     """What is sent where: the frames that travel by user, and the task that every partition runs."""
@@ -81,7 +152,7 @@ class _Plan:
         checked = read_options(Tables, tables)
         travelling = {name: tables[name] for name in BY_USER if _is_spark(tables.get(name))}
         local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}
-        known = read_items(_local(items, "items"), checked)
+        known = _known_items(_local(items, "items"), local.get("prices"), checked)
         context = candidates.sparkSession.sparkContext
         warn_all(review_items(known), stacklevel=3)
         user_id = checked.column("user_id", "candidates", candidates.columns)
@@ -91,9 +162,12 @@ class _Plan:
 
     def run(self, what: str) -> Any:
         """The frame of the answers."""
-        task, user_id = dataclasses.replace(self.task, what=what), self.task.user_id
-        together = self._united().repartition(user_id).sortWithinPartitions(user_id, TABLE)
-        return together.mapInArrow(lambda batches: task(batches), self._schema(what))
+        task = dataclasses.replace(self.task, what=what)
+        return self.prepared().mapInArrow(lambda batches: task(batches), self._schema(what))
+
+    def prepared(self) -> Any:
+        """All rows, the users' together and in their order in each partition."""
+        return self._united().repartition(self.task.user_id).sortWithinPartitions(self.task.user_id, TABLE)
 
     def _united(self) -> Any:
         """All frames under one another: the user, the number of the table, and a column of rows for each table."""
@@ -146,6 +220,11 @@ class _Task:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Answer for each user of the partition, a few thousand rows at a time."""
+        for candidates, own in self.chunks(batches):
+            yield from self.answer(candidates, own, self.what).to_batches()
+
+    def chunks(self, batches: Iterator[Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """The candidates of whole users, a few thousand rows at a time, with their rows of the other tables."""
         import pyarrow as pa
 
         first = next(batches, None)
@@ -156,7 +235,7 @@ class _Task:
             own = {name: _rows_of(chunk, number, name) for number, name in enumerate(self.tables)}
             candidates = own.pop("candidates")
             if len(candidates):
-                yield from self.answer(candidates, own, self.what).to_batches()
+                yield candidates, own
 
     def answer(self, candidates: Any, own: dict[str, Any], what: str) -> Any:
         """The table that was asked for, of some whole users."""
@@ -188,6 +267,15 @@ class _Value:
     """What a broadcast is to a task: something with a value."""
 
     value: Any
+
+
+def _known_items(items: Any, prices: Any, options: Tables) -> Items:
+    """What is known of the items, with the groups that prices are of where there are prices."""
+    if prices is None:
+        return read_items(items, options)
+    from excalibr.tables._prices import read_priced_items, read_prices
+
+    return read_priced_items(items, read_prices(prices), options)
 
 
 def _rows_of(chunk: Any, number: int, name: str) -> Any:

@@ -145,13 +145,13 @@ def _unit(crowd: Crowd, terms: Terms) -> float:
 def _start(crowd: Crowd, terms: Terms, unit: float, tolerance: float) -> tuple[Floats, float]:
     """First prices from a sample of the users, and how many passes over all of them that was worth."""
     users = round(sample_share(crowd.users) * crowd.users)
-    sample = crowd.sample(users) if users < crowd.users else crowd
+    sample = crowd.sample(users)
     share = sample.users / crowd.users
     prices = np.clip(np.zeros(len(terms)), terms.lowest, terms.highest)
     for _ in range(2):
         found = sample.run(terms.group_prices(prices), foresee=True)
         prices = foreseen_prices(found.responses, terms, prices)
-    if sample is crowd:
+    if sample.users == crowd.users:
         return prices, 2.0
     search = _Search(sample, terms, unit, 3 * tolerance, lambda progress: None)
     search.run(prices, SAMPLE_PASSES)

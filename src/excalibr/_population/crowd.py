@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import fsum
 from typing import Any, NamedTuple, Protocol
 
@@ -20,6 +21,7 @@ from excalibr._many_users import Solver
 from excalibr._parallel import Advance, over_ranges
 from excalibr._policy import Lotteries
 from excalibr._population.mixture import EVERY_BLOCK, block_of
+from excalibr._population.scale import NO_STEP, Scale, Step
 from excalibr._problem import Batch
 from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Booleans, Floats, Integers
@@ -124,6 +126,10 @@ class BatchCrowd:
         (users,) who belongs to the crowd; None is all.
     factor
         Where it is not 0, prices are made so much larger that nothing else counts.
+    step
+        To what numbers are rounded before they are summed.
+    known_scale
+        Of a sample, the scale of all.
     """
 
     batch: Batch
@@ -136,6 +142,8 @@ class BatchCrowd:
     advance: Advance | None = None
     asked: Booleans | None = None
     factor: float = 0.0
+    step: Step = NO_STEP
+    known_scale: Scale | None = None
 
     @property
     def users(self) -> int:
@@ -150,12 +158,12 @@ class BatchCrowd:
     @property
     def spread(self) -> float:
         """The mean spread of the scores."""
-        return self._mean_spread(np.ones(self.batch.users))
+        return 0.0 if self.factor else self.scale.spread
 
     @property
     def gain_spread(self) -> float:
         """The mean spread of (1 − λ)·scores."""
-        return self._mean_spread(1.0 - self.batch.trade_offs)
+        return 0.0 if self.factor else self.scale.gain_spread
 
     def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
         """A pass over all users."""
@@ -176,7 +184,7 @@ class BatchCrowd:
         found = _joined(list(over_ranges(work, batch.users, self.threads, self.advance, solver.cancel)))
         weights = self.visits * found.ranked
         responses = [Responses.of(batch, self.groups, found.category_prices, weights)] if foresee else []
-        return _in_blocks(self._blocks(), weights, found, responses)
+        return _in_blocks(self._blocks(), weights, found, responses, self.step)
 
     def sample(self, users: int) -> BatchCrowd:
         """About so many users: those whose draws are low, whoever is beside them."""
@@ -223,15 +231,20 @@ class BatchCrowd:
         """(N,) the row of each candidate."""
         return np.arange(len(self.batch.scores)) if self.batch.items is None else self.batch.items
 
-    def _mean_spread(self, factors: Floats) -> float:
+    @cached_property
+    def scale(self) -> Scale:
+        """The spread of the users' scores, or of those that this is a sample of."""
+        if self.known_scale is not None:
+            return self.known_scale
         batch = self.batch
         filled = np.diff(batch.starts) > 0
         visits = np.where(filled & batch.good, self.visits, 0.0)
-        if self.factor or not visits.any():
-            return 0.0
         spreads, begins = np.zeros(batch.users), batch.starts[:-1][filled]
-        spreads[filled] = np.maximum.reduceat(batch.scores, begins) - np.minimum.reduceat(batch.scores, begins)
-        return float((visits * factors * np.nan_to_num(spreads)).sum() / visits.sum())
+        if len(begins):
+            spreads[filled] = np.maximum.reduceat(batch.scores, begins) - np.minimum.reduceat(batch.scores, begins)
+        weighted = visits * np.nan_to_num(spreads)
+        largest = float(np.abs(np.nan_to_num(batch.scores)).max(initial=0.0))
+        return Scale(float(visits.sum()), float(weighted.sum()), float(weighted @ (1.0 - batch.trade_offs)), largest)
 
 
 class _Range(NamedTuple):
@@ -271,16 +284,25 @@ def exposure_of(batch: Batch, lotteries: Lotteries) -> Floats:
     return sums_by(lotteries.places + offsets, weights, size)[:size]
 
 
-def _in_blocks(blocks: Integers, weights: Floats, found: _Range, responses: list[Any]) -> Sums:
-    """Users' numbers summed by block, in the order of the users."""
+def _in_blocks(blocks: Integers, weights: Floats, found: _Range, responses: list[Any], step: Step) -> Sums:
+    """Users' numbers, rounded to the step, summed by block."""
     numbers, place = np.unique(blocks, return_inverse=True)
-    into = build_rows(weights, place, np.arange(len(blocks) + 1), len(numbers))
-    shares = (into.T @ found.shares).tocsr()
+    into = build_rows(np.ones(len(blocks)), place, np.arange(len(blocks) + 1), len(numbers))
+    weighted = found.shares.multiply(weights[:, None]).tocsr()
+    weighted.data = _rounded(weighted.data, step.shares)
+    shares = (into.T @ weighted).tocsr()
     shares.eliminate_zeros()
-    own = sums_by(place, weights * found.own, len(numbers))
-    total = sums_by(place, weights, len(numbers))
-    values = sums_by(place, weights * found.bounds, len(numbers))
+    own = sums_by(place, _rounded(weights * found.own, step.values), len(numbers))
+    values = sums_by(place, _rounded(weights * found.bounds, step.values, up=True), len(numbers))
+    total = sums_by(place, _rounded(weights, step.shares), len(numbers))
     return Sums(values, own, shares, total, numbers, responses)
+
+
+def _rounded(values: Floats, step: float, *, up: bool = False) -> Floats:
+    """To the nearest step, or the next above: a bound may only grow."""
+    if not step:
+        return values
+    return np.asarray((np.ceil if up else np.rint)(values / step) * step)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from excalibr._population.crowd import BatchCrowd, Pass, Sums, join_sums
+from excalibr._population.scale import Scale, Step
 from excalibr._types import Floats
 
 __all__ = ["JoinedCrowd"]
+
+NOTHING = Scale(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +22,7 @@ class JoinedCrowd:
     ----------
     parts
         Gives the parts anew for each pass.
-    users, n_groups, spread, gain_spread, threads
+    users, n_groups, scale, threads
         Of all parts together, as :meth:`of` found them.
     sampled
         The users of a sample, in memory.
@@ -30,8 +33,7 @@ class JoinedCrowd:
     parts: Callable[[], Iterable[BatchCrowd]]
     users: int
     n_groups: int
-    spread: float
-    gain_spread: float
+    scale: Scale
     threads: int = 1
     sampled: tuple[BatchCrowd, ...] = ()
     recall: Callable[[Floats], Sums | None] = lambda prices: None
@@ -42,17 +44,27 @@ class JoinedCrowd:
         cls, pairs: Iterable[tuple[BatchCrowd, BatchCrowd]], parts: Callable[[], Iterable[BatchCrowd]]
     ) -> JoinedCrowd:
         """Go through the parts once, each with its users of a sample: count, measure the scores, keep the sample."""
-        users, visits, spread, gains, n_groups, threads = 0, 0.0, 0.0, 0.0, 0, 1
-        sampled = []
+        users, n_groups, threads, scales, sampled = 0, 0, 1, [], []
         for part, own in pairs:
-            weight = float(part.visits.sum())
-            users, visits, n_groups = users + part.users, visits + weight, part.n_groups
-            spread += weight * part.spread
-            gains += weight * part.gain_spread
+            users, n_groups, threads = users + part.users, part.n_groups, part.threads
+            scales.append(part.scale)
             sampled.append(own)
-            threads = part.threads
-        visits = visits or 1.0
-        return cls(parts, users, n_groups, spread / visits, gains / visits, threads, tuple(sampled))
+        scale = Scale.join(scales)
+        return cls(parts, users, n_groups, scale, threads, tuple(sampled))
+
+    @property
+    def spread(self) -> float:
+        """The mean spread of the scores."""
+        return self.scale.spread
+
+    @property
+    def gain_spread(self) -> float:
+        """The mean spread of (1 − λ)·scores."""
+        return self.scale.gain_spread
+
+    def rounded(self, step: Step, parts: Callable[[], Iterable[BatchCrowd]]) -> JoinedCrowd:
+        """The same with numbers rounded before they are summed; ``parts`` must do so too."""
+        return replace(self, parts=parts, sampled=tuple(replace(part, step=step) for part in self.sampled))
 
     def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
         """A pass over all parts, or the one that was kept."""
@@ -69,7 +81,7 @@ class JoinedCrowd:
         count = sum(part.users for part in sampled)
         if not count:
             return self
-        return JoinedCrowd(lambda: sampled, count, self.n_groups, self.spread, self.gain_spread, self.threads)
+        return JoinedCrowd(lambda: sampled, count, self.n_groups, self.scale, self.threads)
 
     def without_scores(self) -> JoinedCrowd:
         """The same users with nothing to gain."""
@@ -78,4 +90,4 @@ class JoinedCrowd:
             return (part.without_scores() for part in self.parts())
 
         sampled = tuple(part.without_scores() for part in self.sampled)
-        return JoinedCrowd(parts, self.users, self.n_groups, 0.0, 0.0, self.threads, sampled)
+        return JoinedCrowd(parts, self.users, self.n_groups, NOTHING, self.threads, sampled)

@@ -29,7 +29,7 @@ from excalibr.tables._results import Results
 if TYPE_CHECKING:
     from excalibr.tables._reranker import Reranker
 
-__all__ = ["Balance", "balance", "mixture_of", "most_blocks"]
+__all__ = ["Balance", "balance", "mixture_of", "most_blocks", "summary_columns"]
 
 OWN = tuple(each.name for each in dataclasses.fields(Everyone))
 
@@ -87,17 +87,7 @@ class Balance:
 
         A table of the candidates' kind. ``low`` and ``high`` are the wanted share or band, nan where none is.
         """
-        return self._like(
-            {
-                "attribute": [attribute for attribute, _ in self.groups],
-                "category": [category for _, category in self.groups],
-                "price": self.mixture.probabilities @ self.mixture.prices,
-                "share_before": self.shares_before,
-                "share_after": self.shares,
-                "low": np.fmax(self.wish.low, self.wish.floors),
-                "high": np.fmin(self.wish.high, self.wish.caps),
-            }
-        )
+        return self._like(summary_columns(self.groups, self.mixture, self.shares_before, self.shares, self.wish))
 
     @property
     def table(self) -> Any:
@@ -181,7 +171,7 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
     visits = user_weights(given.users, options)
     n_blocks = most_blocks(batch.users, terms.n_groups)
     fall_back, threads = reranker.fallback == "relevance", checked_threads(reranker.threads)
-    crowd = BatchCrowd(batch, given.keys(), group_rows(groups), visits, n_blocks, fall_back, threads)
+    crowd = rounded(BatchCrowd(batch, given.keys(), group_rows(groups), visits, n_blocks, fall_back, threads))
     labels = labels_of(groups)
     start = None if wanted.start is None else start_of(read_prices(wanted.start), labels, terms)
     with progress_bar("Balancing", wanted.max_passes) as done:
@@ -207,6 +197,21 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
     return Balance(*parts, mixture_of(found, n_blocks), wish, _Asked(reranker, candidates, items, tables, crowd))
 
 
+def summary_columns(
+    groups: list[tuple[str, str]], mixture: Mixture, before: Floats | None, after: Floats, wish: Wish
+) -> dict[str, Any]:
+    """A row a group: its price, what it has without and with prices, and what it should have."""
+    return {
+        "attribute": [attribute for attribute, _ in groups],
+        "category": [category for _, category in groups],
+        "price": mixture.probabilities @ mixture.prices,
+        "share_before": before,
+        "share_after": after,
+        "low": np.fmax(wish.low, wish.floors),
+        "high": np.fmin(wish.high, wish.caps),
+    }
+
+
 def mixture_of(found: Balanced, n_blocks: int) -> Mixture:
     """The passes that are drawn, with the probabilities of every block that draws otherwise than all together."""
     weights = found.mixed.weights
@@ -220,6 +225,11 @@ def mixture_of(found: Balanced, n_blocks: int) -> Mixture:
 def most_blocks(users: int, groups: int) -> int:
     """How many blocks of users there can be: one a user, or as many as a pass can be kept for."""
     return EVERY_BLOCK if users <= OWN_BLOCKS else int(np.clip(MOST_NUMBERS // max(groups, 1), 64, 16_384))
+
+
+def rounded(crowd: BatchCrowd) -> BatchCrowd:
+    """The crowd, with numbers rounded before they are summed where users share blocks."""
+    return crowd if crowd.n_blocks == EVERY_BLOCK else dataclasses.replace(crowd, step=crowd.scale.step(crowd.users))
 
 
 def labels_of(groups: Items) -> list[tuple[str, str]]:

@@ -25,6 +25,7 @@ from excalibr._options import read_options
 from excalibr._parallel import Advance, checked_threads, progress_bar
 from excalibr._population import Balanced, BatchCrowd, JoinedCrowd, Progress, balance_crowd, sample_share
 from excalibr._population.mixture import EVERY_BLOCK
+from excalibr._population.scale import NO_STEP, Step
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain
 from excalibr.tables import Items, Tables, read_items
@@ -35,6 +36,7 @@ from excalibr.tables._balance import (
     mixture_of,
     most_blocks,
     start_of,
+    summary_columns,
     user_weights,
 )
 from excalibr.tables._everyone import Everyone, Wish, attributes_of, read_terms
@@ -59,6 +61,7 @@ class _Work:
     for_all: dict[str, Any]
     n_blocks: int
     scanned: Any
+    step: Step = NO_STEP
 
     def parts(self) -> Iterator[BatchCrowd]:
         """The users of the files, some at a time; a bar on a terminal."""
@@ -92,6 +95,7 @@ class _Work:
             *(batch, given.keys(), group_rows(self.groups), user_weights(given.users, options), self.n_blocks),
             fall_back=job.reranker.fallback == "relevance",
             threads=checked_threads(job.reranker.threads),
+            step=self.step,
             advance=None if advance is None else _checked(advance, job.stop),
         )
 
@@ -160,6 +164,9 @@ def _search(job: Job, run: Run, wanted: Everyone) -> tuple[Balanced, list[tuple[
     work = _Work(job, run, read_items(table, job.names), groups, for_all, n_blocks, scanned)
     kept = KeptPasses(run.folder, run.inputs.check)
     crowd = JoinedCrowd.of(work.pairs(sample_share(scanned.users)), work.parts)
+    if n_blocks != EVERY_BLOCK:
+        work = dataclasses.replace(work, step=crowd.scale.step(crowd.users))
+        crowd = crowd.rounded(work.step, work.parts)
     crowd = dataclasses.replace(crowd, recall=kept.recall, keep=kept.keep)
     labels = labels_of(groups)
     start = None if wanted.start is None else start_of(read_prices(wanted.start), labels, terms)
@@ -184,18 +191,7 @@ def _tell(progress: Progress) -> None:
 
 
 def _shares(found: Balanced, labels: list[tuple[str, str]], wish: Wish, n_blocks: int, before: Floats | None) -> Any:
-    mixture = mixture_of(found, n_blocks)
-    return pa.table(
-        {
-            "attribute": [attribute for attribute, _ in labels],
-            "category": [category for _, category in labels],
-            "price": mixture.probabilities @ mixture.prices,
-            "share_before": before,
-            "share_after": found.mixed.shares,
-            "low": np.fmax(wish.low, wish.floors),
-            "high": np.fmin(wish.high, wish.caps),
-        }
-    )
+    return pa.table(summary_columns(labels, mixture_of(found, n_blocks), before, found.mixed.shares, wish))
 
 
 def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[Source]]:

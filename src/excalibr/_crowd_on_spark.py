@@ -1,0 +1,147 @@
+"""A crowd on Spark: the users of a prepared, cached frame. A pass is one job, whose tasks return sums by block.
+
+Prices are broadcast. Sums are exact, and so the same bits whatever the partitioning; a lost executor costs its part of
+a pass, which Spark runs again.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from excalibr._options import read_options
+from excalibr._population import BatchCrowd, Pass, Sums
+from excalibr._population.crowd import join_sums, no_sums
+from excalibr._population.mixture import EVERY_BLOCK
+from excalibr._population.scale import NO_STEP, Scale, Step
+from excalibr._types import Floats
+from excalibr.tables import Tables
+from excalibr.tables._balance import user_weights
+from excalibr.tables._ids import keys_of, read_ids
+from excalibr.tables._reranker import Reranker
+
+__all__ = ["PartOfCrowd", "SparkCrowd"]
+
+
+@dataclass(frozen=True, eq=False)
+class PartOfCrowd:
+    """What a task does with the users of a partition.
+
+    ``chunks`` makes candidates and other rows of whole users from the batches of a partition; ``shared`` is broadcast:
+    items, (items, G) groups, and the options with the tables that every worker has.
+    """
+
+    reranker: Reranker
+    chunks: Callable[[Iterator[Any]], Iterator[tuple[Any, dict[str, Any]]]]
+    shared: Any
+    n_blocks: int
+    names: dict[str, str]
+    step: Step = NO_STEP
+    scored: bool = True
+
+    def crowd(self, candidates: Any, own: dict[str, Any]) -> BatchCrowd:
+        """Some users, with their rows of the other tables."""
+        items, groups, tables = self.shared.value
+        options = read_options(Tables, tables | own)
+        given, _, batch = self.reranker.read(candidates, items, options)
+        fall_back = self.reranker.fallback == "relevance"
+        weights = user_weights(given.users, options)
+        crowd = BatchCrowd(batch, given.keys(), groups, weights, self.n_blocks, fall_back, step=self.step)
+        return crowd if self.scored else crowd.without_scores()
+
+    def sums(self, batches: Iterator[Any], prices: Floats) -> Sums:
+        """A pass over the partition."""
+        found = [self.crowd(candidates, own).sums(prices) for candidates, own in self.chunks(batches)]
+        return join_sums(found) if found else no_sums(self.shared.value[1].shape[1])
+
+    def looked_at(self, batches: Iterator[Any], share: float) -> tuple[Scale, list[tuple[Any, dict[str, Any]]]]:
+        """The scale of the partition's scores, and the rows of a share of its users."""
+        scales, sampled = [], []
+        for candidates, own in self.chunks(batches):
+            crowd = self.crowd(candidates, own)
+            kept = [crowd.keys[user] for user in (crowd.draws() < share * EVERY_BLOCK).nonzero()[0].tolist()]
+            scales.append(crowd.scale)
+            sampled.append((self._of(candidates, "candidates", kept), self._all_of(own, kept)))
+        return Scale.join(scales), sampled
+
+    def _all_of(self, own: dict[str, Any], kept: list[Any]) -> dict[str, Any]:
+        return {name: self._of(table, name, kept) for name, table in own.items()}
+
+    def _of(self, table: Any, name: str, kept: list[Any]) -> Any:
+        """The rows of some users."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        ids = pa.array(keys_of(read_ids(table.column(self.names[name]))))
+        return table.filter(pc.is_in(ids, pa.array(kept, ids.type)))
+
+
+@dataclass(frozen=True, eq=False)
+class SparkCrowd:
+    """All users of a frame that is cached and partitioned by user."""
+
+    frame: Any
+    part: PartOfCrowd
+    users: int
+    n_groups: int
+    scale: Scale
+    sampled: BatchCrowd | None = None
+    threads: int = 1
+
+    @classmethod
+    def of(cls, frame: Any, part: PartOfCrowd, users: int, n_groups: int, share: float) -> SparkCrowd:
+        """Look at the users once, and bring a share of them here as a sample."""
+        import pyarrow as pa
+
+        found = _answers(frame, lambda batches: part.looked_at(batches, share))
+        scale = Scale.join([scale for scale, _ in found])
+        if part.n_blocks != EVERY_BLOCK:
+            part = replace(part, step=scale.step(users))
+        rows = [each for _, sampled in found for each in sampled]
+        sampled = None
+        if rows:
+            others = {name: pa.concat_tables([own[name] for _, own in rows]) for name in rows[0][1]}
+            here = part.crowd(pa.concat_tables([candidates for candidates, _ in rows]), others)
+            sampled = replace(here, known_scale=scale) if here.users else None
+        return cls(frame, part, users, n_groups, scale, sampled)
+
+    @property
+    def spread(self) -> float:
+        """The mean spread of the scores."""
+        return self.scale.spread
+
+    @property
+    def gain_spread(self) -> float:
+        """The mean spread of (1 − λ)·scores."""
+        return self.scale.gain_spread
+
+    def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
+        """One job over all users; what others would be shown is foreseen on the sample."""
+        part, sent = self.part, self.frame.sparkSession.sparkContext.broadcast(prices)
+        found = join_sums(_answers(self.frame, lambda batches: part.sums(batches, sent.value)))
+        sent.unpersist()
+        return found.as_pass(prices)
+
+    def sample(self, users: int) -> BatchCrowd | SparkCrowd:
+        """The users that were brought here."""
+        return self if self.sampled is None else self.sampled
+
+    def without_scores(self) -> SparkCrowd:
+        """The same users with nothing to gain."""
+        sampled = None if self.sampled is None else self.sampled.without_scores()
+        nothing = Scale(0.0, 0.0, 0.0, 0.0)
+        return replace(self, part=replace(self.part, scored=False), scale=nothing, sampled=sampled)
+
+
+def _answers(frame: Any, work: Callable[[Iterator[Any]], Any]) -> list[Any]:
+    """What ``work`` says of every partition, in any order."""
+
+    def task(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        yield pa.record_batch({"answer": pa.array([pickle.dumps(work(batches))], pa.large_binary())})
+
+    answers = frame.mapInArrow(task, "answer binary").toArrow()
+    return [pickle.loads(answer) for answer in answers.column("answer").to_pylist()]

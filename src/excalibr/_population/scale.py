@@ -1,0 +1,56 @@
+"""What units a crowd's numbers have: the spread of its scores, and a step to which sums are rounded.
+
+Sums over users that share a block are of numbers rounded to a common power of two, and so exact: the same bits however
+a crowd is cut into parts, and in whatever order these are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil, fsum, log2
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["NO_STEP", "Scale", "Step"]
+
+
+class Step(NamedTuple):
+    """To what users' shares and values are rounded; 0 is not at all."""
+
+    shares: float = 0.0
+    values: float = 0.0
+
+
+NO_STEP = Step()
+
+
+class Scale(NamedTuple):
+    """Sums over users: visits, visits × spread of the scores, and of the gains; and the largest score."""
+
+    visits: float
+    spreads: float
+    gain_spreads: float
+    largest: float
+
+    @classmethod
+    def join(cls, parts: Iterable[Scale]) -> Scale:
+        """Of all parts together."""
+        listed = list(parts) or [cls(0.0, 0.0, 0.0, 0.0)]
+        visits, spreads, gains = (fsum(each[at] for each in listed) for at in range(3))
+        return cls(visits, spreads, gains, max(each.largest for each in listed))
+
+    @property
+    def spread(self) -> float:
+        """The mean spread of the scores, to as many digits as do not depend on the order of adding."""
+        return float(np.float32(self.spreads / self.visits)) if self.visits > 0 else 0.0
+
+    @property
+    def gain_spread(self) -> float:
+        """The mean spread of (1 − λ)·scores, in the same way."""
+        return float(np.float32(self.gain_spreads / self.visits)) if self.visits > 0 else 0.0
+
+    def step(self, users: int) -> Step:
+        """So small that sums over so many users still hold every digit of it."""
+        share = 2.0 ** (int(users).bit_length() - 50)
+        return Step(share, share * 2.0 ** ceil(log2(self.largest + 1.0) + 3))
