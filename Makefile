@@ -40,7 +40,7 @@ BIN := $(VENV)/bin
 comma := ,
 
 FOR_DEMO := cli,plot
-FOR_TEST := test,cli,plot$(if $(EXTRAS),$(comma)$(EXTRAS))
+FOR_TEST := test,cli,plot,serve$(if $(EXTRAS),$(comma)$(EXTRAS))
 FOR_CHECK := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 FOR_BENCH := paper,plot,data
 

@@ -21,7 +21,6 @@ from tests.fuzz.questions import Question
 FOLDER = Path(__file__).parent / "cases"
 
 KNOWN_FAILURES: dict[str, str] = {
-    "KL, a relevance loss of a millionth": "a GapWarning, of a gap just above the tolerance",
     "KL, almost no weight on the scores, five thousand candidates": "a GapWarning: 1e-14 where 1e-15 is asked",
     "a frontier of KL with weights from 4e-7 to 2537": "the error is understated",
     "a frontier with a mask of -1e30": "the error is above the tolerance",

@@ -46,3 +46,12 @@ def test_ray_data_gives_what_a_local_reranker_gives() -> None:
         tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS
     )
     assert found.sort_by([("user_id", "ascending"), ("rank", "ascending")]).to_pydict() == local.to_pydict()
+
+
+def test_a_batch_draws_the_visit_that_a_reranker_draws() -> None:
+    tables = invented_tables(users=10)
+    users = pa.table({"user_id": tables.candidates["user_id"].unique().to_pylist()[:3], "visit": [2, 0, 70]})
+    options = {"history": tables.history, "users": users, "visit": 3, "propensities": True, **GENRE_COLUMNS}
+    batch = RerankBatch(tables.items, k=5, trade_off=0.4, seed=3, **options)
+    local = Reranker(k=5, trade_off=0.4, seed=3).rerank(tables.candidates, tables.items, **options)
+    assert batch(tables.candidates).equals(local)

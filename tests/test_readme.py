@@ -15,10 +15,11 @@ PAGES = [
     "docs/index.md",
     "docs/reference.md",
     "docs/tables.md",
+    "docs/visits.md",
 ]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/beyond.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/beyond.md", "docs/visits.md"])
 def test_the_examples_print_what_the_page_shows(page: str) -> None:
     if page == "docs/beyond.md":
         pytest.importorskip("matplotlib").use("agg")

@@ -344,7 +344,10 @@ def test_an_empty_table_gives_an_empty_one_with_the_same_columns() -> None:
         ({"targets": {"a": -1}}, "targets: have a negative weight"),
         ({"targets": {"z": 1}}, "targets: have no weight on a category that an item has.*categories are"),
         ({"targets": {"a": 1}, "strength": 2}, "strength: is 2 without a prior"),
-        ({"targets": {"a": 1}, "users": CANDIDATES}, "users: has the columns .*, must have 'trade_off' or 'k'"),
+        (
+            {"targets": {"a": 1}, "users": CANDIDATES},
+            "users: has the columns .*, must have 'trade_off', 'k'",
+        ),
         ({"targets": {"a": 1}, "usr_id": "user"}, "option: is 'usr_id'.*did you mean 'user_id'"),
     ],
 )

@@ -76,6 +76,17 @@ def frames(session: Any, tables: Invented, partitions: int = 3) -> tuple[Any, An
     return candidates, history
 
 
+def test_spark_draws_the_visits_that_a_local_reranker_draws(session: Any, tables: Invented) -> None:
+    candidates, history = frames(session, tables)
+    users = pa.table({"user_id": tables.candidates["user_id"].unique().to_pylist()[:3], "visit": [2, 0, 70]})
+    asked = {"visit": 3, "propensities": True}
+    slates = on_spark.rerank(
+        candidates, tables.items, history=history, users=session.createDataFrame(users), **asked, **OPTIONS
+    )
+    local = LOCAL.rerank(tables.candidates, tables.items, history=tables.history, users=users, **asked, **GENRE_COLUMNS)
+    assert in_order(slates, "rank").to_pydict() == local.to_pydict()
+
+
 @pytest.mark.parametrize("partitions", [1, 5])
 def test_spark_gives_what_a_local_reranker_gives_to_the_bit(session: Any, tables: Invented, partitions: int) -> None:
     candidates, history = frames(session, tables, partitions)

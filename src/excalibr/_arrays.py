@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["frozen", "numbers", "sums_by"]
+__all__ = ["frozen", "numbers", "spans", "sums_by"]
 
 Array = TypeVar("Array", bound="NDArray[np.generic]")
 
@@ -31,6 +31,16 @@ def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
     except (TypeError, ValueError) as error:
         found = f"cannot be read as numbers ({error})"
         raise InputTypeError(explain(argument, found, "be an array of numbers")) from error
+
+
+def spans(begins: Integers, lengths: Integers) -> Integers:
+    """begin, begin + 1, … for each begin, one after another.
+
+    >>> spans(np.array([5, 1]), np.array([2, 3])).tolist()
+    [5, 6, 1, 2, 3]
+    """
+    ends = np.cumsum(lengths)
+    return np.repeat(begins - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
 
 
 def sums_by(labels: Integers, values: Floats, size: int) -> Floats:

@@ -40,8 +40,19 @@ def marginal_order(
 ) -> Integers:
     """Select ``slots`` candidates in turn, by gain − λ·(largest overlap with one chosen before)."""
 
+def visit_rankings(
+    places: Integers,
+    weights: Floats,
+    counts: Integers,
+    slots: Integers,
+    items: int,
+    draws: Floats,
+    visits: Integers,
+) -> Integers:
+    """(users,) the ranking that each user's visit sees, counted from the user's first; −1 for users without any."""
+
 class Questions:
-    """The questions of many users, as a tuple of arrays and numbers; `excalibr.solver.questions` makes it."""
+    """The questions of many users, as a tuple of arrays and numbers; `excalibr._solver.questions` makes it."""
 
     def __init__(self, arrays: tuple[Any, ...]) -> None: ...
     def __len__(self) -> int: ...

@@ -9,6 +9,8 @@
 #include "digest.hpp"
 #include "greedy.hpp"
 #include "packing.hpp"
+#include "tuning.hpp"
+#include "visits.hpp"
 
 namespace excalibr::bindings {
 namespace {
@@ -73,6 +75,38 @@ nb::object marginal_order(const RealArray& gains, const IntegerArray& indptr, co
         [&] { return excalibr::marginal_order(reals(gains), rows.view(), categories, slots, trade_off); })));
 }
 
+// `places` are all rankings of all users, `counts[u]` of them of `slots[u]` items each; `draws` are two numbers a user.
+nb::object visit_rankings(const IntegerArray& places, const RealArray& weights, const IntegerArray& counts,
+                          const IntegerArray& slots, std::size_t items, const RealTable& draws, const IntegerArray& visits) {
+    const std::size_t users = counts.size;
+    require(slots.size == users && visits.size == users, "every user has slots and a visit");
+    require(draws.rows() == users && (!users || draws.columns() == 2), "every user has two numbers");
+    const std::vector<Index> shown = indices(places, items), sizes = indices(slots), owned = indices(counts),
+                             asked = indices(visits, tuning::most_visits);
+    std::size_t rankings = 0, entries = 0;
+    for (std::size_t user = 0; user < users; ++user) {
+        rankings += owned[user];
+        entries += std::size_t{owned[user]} * sizes[user];
+    }
+    require(rankings == weights.size && entries == shown.size(), "every user has the rankings that were counted");
+    std::vector<std::int64_t> drawn(users, -1);
+    without_gil([&] {
+        VisitDealer dealer;
+        std::size_t ranking = 0, entry = 0;
+        for (std::size_t user = 0; user < users; ++user) {
+            const std::size_t count = owned[user], size = count * sizes[user];
+            const VisitDraw draw{draws.data[2 * user], draws.data[2 * user + 1], asked[user]};
+            if (count)
+                drawn[user] = static_cast<std::int64_t>(
+                    dealer.draw(Indices(shown).subspan(entry, size), reals(weights).subspan(ranking, count), sizes[user],
+                                items, draw));
+            ranking += count;
+            entry += size;
+        }
+    });
+    return copied<std::int64_t>(drawn.data(), users, nb::int_(users), numpy.int64);
+}
+
 }  // namespace
 }  // namespace excalibr::bindings
 
@@ -87,5 +121,6 @@ NB_MODULE(_kernel, module) {
     module.def("shares_of", &shares_of);
     module.def("calibrated_order", &calibrated_order);
     module.def("marginal_order", &marginal_order);
+    module.def("visit_rankings", &visit_rankings);
     bind_solver(module);
 }

@@ -74,7 +74,8 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
         return here > there ? std::clamp((limit - there) / (here - there), 0.0, 1.0) : 1.0;
     };
     const bool straight = free_.question().smoothing == 0.0;
-    const double unit = spread_ > 0.0 ? spread_ : 1.0;
+    Limits of_points = limits;  // the gap of the mix is that of the point that proves it and what the chord lost
+    of_points.tolerance *= tuning::points_of_budget;
     CurvePoint left = most_relevant, right = best_calibrated, point;
     Effort effort = most_relevant.effort;
     effort.add(best_calibrated.effort);
@@ -87,15 +88,15 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
             const double part = std::clamp(left_share(left, right), 0.02, 0.98);
             trade_off = 1.0 / (1.0 + std::exp(-(part * logit(left.trade_off) + (1.0 - part) * logit(right.trade_off))));
         }
-        curve_point(trade_off, limits, {}, point);
+        curve_point(trade_off, of_points, {}, point);
         effort.add(point.effort);
         if (point.failure != Failure::none) return to_answer(point, answer);
         (measured(point) >= limit ? left : right) = point;
         share = left_share(left, right);
         const double lost =
             point.value(trade_off) - share * left.value(trade_off) - (1.0 - share) * right.value(trade_off);
-        const double scale = std::max((1.0 - trade_off) * unit, tuning::rounding / limits.tolerance * trade_off);
-        met = lost <= limits.tolerance * scale;
+        const double allowed = allowed_at(point.balance, point.row_prices, limits.tolerance);
+        met = lost <= (1.0 - tuning::points_of_budget) * allowed;
     }
     point.effort = effort;
     if (!met) point.effort.status = Status::stalled;
@@ -109,7 +110,7 @@ void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double sha
     for (const auto& [point, chance] : {std::pair(&left, share), std::pair(&right, 1.0 - share)})
         for (std::size_t at = 0; at < point->lottery.size(); ++at)
             if (chance * point->lottery.weights[at] > 0.0)
-                mixed_.add(point->lottery.ranking(at), chance * point->lottery.weights[at]);
+                mixed_.add_or_merge(point->lottery.ranking(at), chance * point->lottery.weights[at]);
     free_.set_objective(proof.balance, 0.0);
     free_.to_free(mixed_, free_lottery_);
     sweep_begun_ = false;

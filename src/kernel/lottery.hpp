@@ -1,6 +1,9 @@
 // From a face of the permutohedron to a lottery of at most r + 1 rankings, heaviest first.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "program.hpp"
 #include "proximal.hpp"
 
@@ -22,6 +25,15 @@ struct Lottery {
     void add(Indices ranking, double weight) {
         rankings.insert(rankings.end(), ranking.begin(), ranking.end());
         weights.push_back(weight);
+    }
+    // The same for a ranking that may be among them already.
+    void add_or_merge(Indices ranking, double weight) {
+        for (std::size_t at = 0; at < size(); ++at)
+            if (std::ranges::equal(this->ranking(at), ranking)) {
+                weights[at] += weight;
+                return;
+            }
+        add(ranking, weight);
     }
 };
 

@@ -1,6 +1,7 @@
 // `excalibr._kernel_parts`: parts of the kernel bound one by one, so that tests can hold each against an oracle.
 #include "parts.hpp"
 
+#include "assignment.hpp"
 #include "digest.hpp"
 #include "order.hpp"
 #include "penalty.hpp"
@@ -52,6 +53,17 @@ nb::object best_ranking(const RealArray& keys, std::size_t count, const IntegerA
     return to_numpy(Indices(sorted));
 }
 
+nb::object assign(const RealTable& costs) {
+    require(costs.rows() == costs.columns(), "costs are square");
+    Matrix matrix;
+    matrix.resize(costs.rows(), costs.rows());
+    for (std::size_t row = 0; row < costs.rows(); ++row)
+        for (std::size_t column = 0; column < costs.rows(); ++column)
+            matrix(row, column) = costs.data[row * costs.rows() + column];
+    Assignment assignment;
+    return to_numpy(assignment.solve(matrix));
+}
+
 void bind_penalty(nb::module_& module) {
     nb::class_<Penalty>(module, "Penalty")
         .def("__init__",
@@ -79,6 +91,7 @@ NB_MODULE(_kernel_parts, module) {
     module.def("sort_best", &sort_best);
     module.def("key_at_rank", &key_at_rank);
     module.def("best_ranking", &best_ranking);
+    module.def("assign", &assign);
     bind_penalty(module);
     bind_programs(module);
     bind_masters(module);

@@ -141,8 +141,13 @@ inline constexpr double steps_inside[] = {1e-3, 1e-5, 1e-7};    // how far insid
 inline constexpr double second_aim = 2e-8;              // how exactly the second aim is solved there
 inline constexpr double end_gap = 1e-10;                // what it may cost the first aim
 inline constexpr double budget_slack = 1e-12;           // of the spread of the scores
+inline constexpr double points_of_budget = 0.5;         // the part of the tolerance that points of the curve may have
 inline constexpr std::size_t max_budget_solves = 200;
 inline constexpr double single_steepness = 1e6;         // of a hard limit for a single ranking, against everything else
 inline constexpr double single_relevance_slack = 1e-7;  // of the spread: what a single ranking may miss a floor by
+
+// Visits.
+inline constexpr std::size_t visit_copies = 16;  // dealt to side by side: 8 leave 4 % more deviation at 7 visits, 40 no less
+inline constexpr std::size_t most_visits = 64;   // dealt one after another; Python begins a new deal after so many
 
 }  // namespace excalibr::tuning

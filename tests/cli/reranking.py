@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from excalibr import Reranker
-from excalibr.cli.application import application
+from excalibr._cli.application import application
 from tests.tables.invented import GENRE_COLUMNS, Invented
 
 GENRES = ["--category", "genres", "--separator", "|"]
@@ -34,9 +34,9 @@ def run(given: list[str], **options: Any) -> Result:
     return CliRunner().invoke(application, given, **options)
 
 
-def expected(tables: Invented, reranker: Reranker | None = None) -> Any:
+def expected(tables: Invented, reranker: Reranker | None = None, **options: Any) -> Any:
     reranker = reranker or Reranker(k=5, trade_off=0.4, seed=3)
-    return reranker.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
+    return reranker.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS, **options)
 
 
 def before_call(patched: pytest.MonkeyPatch, owner: Any, name: str, number: int, action: Callable[[], object]) -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from excalibr import Reranker
-from excalibr.cli.rerank import streams
+from excalibr._cli.rerank import streams
 from tests.cli.reranking import ASKED, arguments, expected, run, write
 from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables
 
@@ -29,6 +29,16 @@ def test_the_command_gives_what_a_reranker_gives(tmp_path: Path, tables: Invente
         "items.parquet",
         "slates.parquet",
     ]
+
+
+def test_the_command_draws_the_visits_that_a_reranker_draws(tmp_path: Path, tables: Invented) -> None:
+    users = pa.table({"user_id": tables.candidates["user_id"].unique().to_pylist()[:3], "visit": [2, 0, 70]})
+    pq.write_table(users, tmp_path / "users.parquet")
+    asked = ["--visit", "3", "--propensities", "--users", str(tmp_path / "users.parquet")]
+    assert run([*write(tmp_path, tables), *asked]).exit_code == 0
+    slates = pq.read_table(tmp_path / "slates.parquet")
+    assert slates.equals(expected(tables, users=users, visit=3, propensities=True))
+    assert slates.column_names[4:7] == ["probability", "propensity", "propensity_anywhere"]
 
 
 @pytest.mark.parametrize("rows", [1, 7, 25, 1000])
@@ -152,7 +162,7 @@ def test_what_could_not_be_used_is_summed_up_once(tmp_path: Path, tables: Invent
 
 
 def fails(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, given: list[str]) -> tuple[Any, str]:
-    from excalibr.cli import main
+    from excalibr._cli import main
 
     monkeypatch.setattr(sys, "argv", ["excalibr", *given])
     with pytest.raises(SystemExit) as stopped:

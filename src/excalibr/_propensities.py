@@ -1,0 +1,105 @@
+"""Propensities: how probable it was that a lottery shows a ranking, an item in its slot, and an item at all.
+
+A log of draws with their propensities can say what another policy would have earned (off-policy evaluation).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from excalibr._arrays import spans
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputError, explain
+
+__all__ = ["Propensities", "probability_of", "propensities_of", "propensities_of_many", "read_ranking"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Propensities:
+    """Of the items of a ranking, slot by slot.
+
+    Attributes
+    ----------
+    in_slot
+        (k,) the probability that a draw has the item in this very slot.
+    anywhere
+        (k,) the probability that a draw has the item in any slot.
+    """
+
+    in_slot: Floats
+    anywhere: Floats
+
+
+def read_ranking(ranking: ArrayLike, n: int, k: int) -> Integers:
+    """A ranking as k different candidates."""
+    given = np.asarray(ranking)
+    if given.shape != (k,) or given.dtype.kind not in "iu":
+        found = f"has shape {given.shape} and type {given.dtype}"
+        raise InputError(explain("ranking", found, f"be whole numbers of shape ({k},), a candidate for each slot"))
+    if given.min() < 0 or given.max() >= n or len(np.unique(given)) < k:
+        raise InputError(explain("ranking", f"is {given.tolist()}", f"have different candidates, from 0 to {n - 1}"))
+    return given.astype(np.int64)
+
+
+def probability_of(rankings: Integers, weights: Floats, ranking: Integers) -> float:
+    """The weight of this ranking (k,) among the rankings (L, k), 0 where it is not among them.
+
+    >>> probability_of(np.array([[0, 1], [1, 0]]), np.array([0.75, 0.25]), np.array([1, 0]))
+    0.25
+    """
+    return _sum(weights[(rankings == ranking).all(axis=1)])
+
+
+def propensities_of(rankings: Integers, weights: Floats, ranking: Integers) -> Propensities:
+    """The propensities of the items of a ranking (k,) under the rankings (L, k).
+
+    >>> found = propensities_of(np.array([[0, 1], [1, 2]]), np.array([0.75, 0.25]), np.array([0, 1]))
+    >>> found.in_slot.tolist(), found.anywhere.tolist()
+    ([0.75, 0.75], [0.75, 1.0])
+    """
+    counts, slots = np.array([len(weights)]), np.array([len(ranking)])
+    return propensities_of_many(rankings.ravel(), weights, counts, slots, ranking)
+
+
+def propensities_of_many(
+    places: Integers, weights: Floats, counts: Integers, slots: Integers, shown: Integers
+) -> Propensities:
+    """The same for many users, whose rankings and shown rankings stand one after another.
+
+    Parameters
+    ----------
+    places
+        The rankings of all users, slot by slot.
+    weights
+        The probability of each ranking.
+    counts, slots
+        (users,) how many rankings each user has, and how many items each of these; no slots where there is no ranking.
+    shown
+        The ranking that each user is shown.
+    """
+    each = np.repeat(slots, counts)  # the slots of each ranking
+    owners = np.repeat(np.repeat(np.arange(len(counts)), counts), each)
+    probabilities = np.repeat(weights, each)
+    here = np.repeat(np.cumsum(slots) - slots, counts * slots) + spans(np.zeros_like(each), each)
+    same = shown[here] == places
+    in_slot = np.bincount(here[same], probabilities[same], len(shown))
+    where = _places_in(shown, np.repeat(np.arange(len(counts)), slots), places, owners)
+    anywhere = np.bincount(where[where >= 0], probabilities[where >= 0], len(shown))
+    return Propensities(np.minimum(in_slot, 1.0), np.minimum(anywhere, 1.0))  # sums of weights may round to above 1
+
+
+def _places_in(shown: Integers, viewers: Integers, places: Integers, owners: Integers) -> Integers:
+    """Where each user's item stands among what the same user is shown; −1 where it is not."""
+    width = int(places.max(initial=0)) + 1
+    keys, wanted = viewers * width + shown, owners * width + places
+    order = np.argsort(keys)
+    at = np.searchsorted(keys, wanted, sorter=order)
+    found = order[np.minimum(at, len(order) - 1)] if len(order) else at
+    return np.where(keys[found] == wanted, found, -1) if len(order) else np.full(len(places), -1)
+
+
+def _sum(weights: Floats) -> float:
+    return min(float(weights.sum()), 1.0)

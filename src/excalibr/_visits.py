@@ -1,0 +1,81 @@
+"""Visits: which ranking of a lottery the t-th visit of a key sees, so that a few visits are already near the target.
+
+Each single visit sees every ranking with exactly its probability; visits of one key are dependent, and repeat as little
+of one another as they can. The deal itself is the kernel's (``src/kernel/visits.hpp``): it knows rankings and weights
+alone, so that stored lotteries draw the same, and random numbers that belong to (seed, key).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from excalibr import _seeds as seeds
+from excalibr._native import kernel
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputError, explain
+
+__all__ = ["DEAL", "LATEST_VISIT", "choose_visits", "read_visit"]
+
+DEAL = 64
+"""So many visits belong to one deal; the next ones to another, whose random numbers are its own."""
+
+LATEST_VISIT = 2**53 - 1
+"""The last visit that every kind of table can count to."""
+
+
+def read_visit(visit: object) -> int:
+    """A visit as a number from 0.
+
+    >>> read_visit(7)
+    7
+    """
+    if isinstance(visit, bool) or not isinstance(visit, (int, np.integer)) or not 0 <= visit <= LATEST_VISIT:
+        raise InputError(explain("visit", f"is {visit!r}", "be a whole number of at least 0, or None"))
+    return int(visit)
+
+
+def choose_visits(
+    places: Integers,
+    weights: Floats,
+    counts: Integers,
+    slots: Integers,
+    keys: Sequence[Hashable],
+    seed: int | None,
+    visits: Integers,
+) -> Integers:
+    """(users,) the ranking that each key's visit sees, counted from the user's first; −1 for users without any.
+
+    Parameters
+    ----------
+    places
+        The rankings of all users, one after another, slot by slot: any numbers from 0 that tell a user's items apart.
+    weights
+        The probability of each ranking.
+    counts, slots
+        (users,) how many rankings each user has, and how many items each of these.
+    visits
+        (users,) from 0.
+
+    Examples
+    --------
+    Two rankings of one item each, half and half, take turns:
+
+    >>> places, halves, one = np.array([0, 1]), np.array([0.5, 0.5]), np.array([1])
+    >>> [int(choose_visits(places, halves, np.array([2]), one, ["ada"], 1, np.array([t]))[0]) for t in range(6)]
+    [1, 0, 1, 0, 1, 0]
+    """
+    deals, within = np.divmod(visits, DEAL)
+    parts = zip(keys, deals.tolist(), strict=True)
+    draws = [seeds.uniforms(seed, (key, "visits", deal), 2) for key, deal in parts]
+    chosen: Integers = kernel.visit_rankings(
+        np.ascontiguousarray(places),
+        np.ascontiguousarray(weights),
+        np.ascontiguousarray(counts),
+        np.ascontiguousarray(slots),
+        int(places.max(initial=-1)) + 1,
+        np.reshape(np.array(draws, dtype=np.float64), (-1, 2)),
+        within,
+    )
+    return chosen
