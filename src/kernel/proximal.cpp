@@ -403,10 +403,26 @@ void ProximalMethod::record_prices(const ScaledProgram& program, Reals prices) {
     best_.prices.assign(prices.begin(), prices.end());
 }
 
-// Make `trial_` the prices nearest to a tie of all candidates of each block, by least squares in the prices that are
-// between their bounds. False where there is nothing to move, or penalties are curved: their shares move with the prices.
+// Make `trial_` the prices that this face asks for; false where there are none to move.
 bool ProximalMethod::cross_over(const ScaledProgram& program) {
-    if (program.curved()) return false;
+    trial_ = prices_;
+    return program.curved() ? cross_over_by_shares(program) : cross_over_by_ties(program);
+}
+
+// Where penalties are curved: the slopes of the penalties at the present shares.
+bool ProximalMethod::cross_over_by_shares(const ScaledProgram& program) {
+    for (std::size_t category = 0; category < trial_.size(); ++category) {
+        const Penalty& penalty = program.penalties[category];
+        if (!penalty.curved()) continue;
+        const double slope = penalty.slope(shares_[category], true);
+        trial_[category] = std::clamp(slope, program.lowest[category], program.highest[category]);
+    }
+    return true;
+}
+
+// Where all are straight: the prices nearest to a tie of all candidates of each block, by least squares in the prices that
+// are between their bounds.
+bool ProximalMethod::cross_over_by_ties(const ScaledProgram& program) {
     std::size_t free = 0;
     for (Index category = 0; category < prices_.size(); ++category)
         if (prices_[category] > floors_[category] && prices_[category] < ceilings_[category]) free_[free++] = category;
@@ -415,10 +431,10 @@ bool ProximalMethod::cross_over(const ScaledProgram& program) {
     set_hessian(program, 1.0);
     for (std::size_t place = 0; place < free; ++place) right_[place] = -gradient_[free_[place]];
     solve_free(free, tuning::least_damping * static_cast<double>(program.n()));
-    trial_ = prices_;
     for (std::size_t place = 0; place < free; ++place) {
         const Index category = free_[place];
-        trial_[category] = std::clamp(prices_[category] + right_[place], floors_[category], ceilings_[category]);
+        const double price = prices_[category] + right_[place];
+        trial_[category] = std::abs(price) < tuning::no_price ? 0.0 : std::clamp(price, floors_[category], ceilings_[category]);
     }
     return true;
 }

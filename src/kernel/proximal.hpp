@@ -58,6 +58,8 @@ class ProximalMethod {
     void record_exposure(const ScaledProgram& program);
     void record_prices(const ScaledProgram& program, Reals prices);
     bool cross_over(const ScaledProgram& program);
+    bool cross_over_by_ties(const ScaledProgram& program);
+    bool cross_over_by_shares(const ScaledProgram& program);
     void set_tie_residuals(const ScaledProgram& program);
 
     // where the method is

@@ -32,7 +32,7 @@ inline constexpr std::size_t worth_selecting = 5;    // from so many candidates 
 // The proximal method.
 inline constexpr double first_rho = 8.0;             // · heaviest slot / (spread + steepest): 2 to 16 are within 5 %
 inline constexpr double largest_rho = 2e5;           // beyond it the rounding of ρ·z would show in the exposure
-inline constexpr double first_mixture = 0.8;         // of the mean of all rankings in the first centre; 0 takes 3 % more sorts
+inline constexpr double first_mixture = 0.8;         // of the mean of all rankings in the first centre; with 0 genres take a tenth more sorts
 inline constexpr double first_radius = 1.0;          // · steepest: how far the first price may move in a first step
 inline constexpr double first_residual = 1e-2;       // how exactly the first proximal step is solved
 struct Pace {
@@ -53,6 +53,7 @@ inline constexpr double least_damping = 1e-12;       // of ρ: keeps the factori
 inline constexpr double flat_enough = 0.3;           // a line search ends where the slope is this part of its start's
 inline constexpr double short_step = 0.7;            // a shorter step teaches more damping
 inline constexpr double caution = 0.8;               // of the parabola's end: the curvature grows on the way
+inline constexpr double no_price = 1e-16;            // in units of the program: what the rounding of a price of 0 comes to
 inline constexpr std::size_t spare_candidates = 32;  // looked at beyond twice the slots, where candidates are many
 
 // Lotteries.
