@@ -202,7 +202,8 @@ void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
         end.effort.steps += inside.effort.steps;
         if (inside.failure != Failure::none) continue;
         const double gap = gap_by_rows(end.balance, inside.lottery, end.row_prices);
-        if (gap <= std::max(end.gap, tuning::end_gap * unit)) {
+        const double allowed = std::min(end.gap + tuning::end_gap * unit, end.allowed_gap);
+        if (gap <= std::max(end.gap, allowed)) {
             end.lottery = inside.lottery;
             end.gap = gap;
             measure(end);
