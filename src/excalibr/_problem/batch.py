@@ -59,20 +59,21 @@ class Batch:
 
     checked: kernel.Checked
     options: Options
-    attributes: tuple[Attribute, ...]
-    terms: Terms | None
     starts: Integers
-    items: Integers | None
     slots: Integers
     trade_offs: Floats
     weight_starts: Integers
     position_weights: Floats
     statuses: Integers
     reasons: Mapping[int, str]
-    banded: bool
+    attributes: tuple[Attribute, ...] = ()
+    terms: Terms | None = None
+    items: Integers | None = None
+    banded: bool = False
 
     def __init__(self, **fields: Any) -> None:
-        # One update in place of thirteen guarded assignments, which would take as long as all checks of a single call.
+        # One update in place of a guarded assignment a field, which would take as long as all checks of a single call.
+        # Defaults are found in the class.
         self.__dict__.update(fields)
 
     @classmethod
