@@ -5,13 +5,13 @@
 
 from excalibr._experiments.files import write_files, write_page
 from excalibr._experiments.plan import Plan, Setting
-from excalibr._experiments.run import Results, run_experiment
+from excalibr._experiments.run import ExperimentResults, run_experiment
 from excalibr._experiments.sources import Columns, Source, movielens_source, table_source
 
 __all__ = [
     "Columns",
+    "ExperimentResults",
     "Plan",
-    "Results",
     "Setting",
     "Source",
     "movielens_source",

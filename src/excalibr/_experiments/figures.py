@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from excalibr._experiments.arms import ARMS
-from excalibr._experiments.curves import Curve, Curves
+from excalibr._experiments.curves import Curves, MethodCurve
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
 from excalibr._text import figure_text
 from excalibr._writing import beside
@@ -200,7 +200,7 @@ def _draw_panel(axes: Axes, figure: Figure, curves: Curves, attribute: str, weig
     axes.set_ylim(points.min() - margin, points.max() + margin)
 
 
-def _draw_curve(axes: Axes, curve: Curve, x: str, y: str, order: int) -> None:
+def _draw_curve(axes: Axes, curve: MethodCurve, x: str, y: str, order: int) -> None:
     colour, marker = _STYLES[curve.arm]
     lonely = len(curve.trade_offs) == 1
     across, up = curve.means[x], curve.means[y]
@@ -224,7 +224,7 @@ def _draw_curve(axes: Axes, curve: Curve, x: str, y: str, order: int) -> None:
         bar.set_alpha(0.3)
 
 
-def _label_of(curve: Curve) -> str:
+def _label_of(curve: MethodCurve) -> str:
     sampled = ARMS[curve.arm].sample_with(curve.setting.slots)
     return ARMS[curve.arm].label + (f" ({curve.users} users)" if sampled else "")
 

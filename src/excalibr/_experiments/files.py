@@ -7,14 +7,14 @@ from pathlib import Path
 from excalibr._experiments.figures import write_figures
 from excalibr._experiments.page import write_page
 from excalibr._experiments.report import write_report
-from excalibr._experiments.run import Results
+from excalibr._experiments.run import ExperimentResults
 from excalibr._experiments.store import Store
 from excalibr._experiments.tables import write_tables
 
 __all__ = ["write_files", "write_page"]
 
 
-def write_files(results: Results, out: Path, *, figures: bool = True) -> Path:
+def write_files(results: ExperimentResults, out: Path, *, figures: bool = True) -> Path:
     """Write figures (PNG and SVG), tables (Markdown and CSV) and the report; returns the report."""
     if figures:
         write_figures(results.curves, out / "figures")

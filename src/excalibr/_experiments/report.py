@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from excalibr._experiments.figures import figures_of
-from excalibr._experiments.run import Results
+from excalibr._experiments.run import ExperimentResults
 from excalibr._experiments.sentences import READING, caption, introduction
 from excalibr._experiments.store import Store
 from excalibr._experiments.tables import Table
@@ -24,7 +24,7 @@ th { position: sticky; top: 0; background: #fff; }
 """
 
 
-def write_report(results: Results, tables: Sequence[Table], store: Store) -> Path:
+def write_report(results: ExperimentResults, tables: Sequence[Table], store: Store) -> Path:
     """Write ``report.html``; figures are those in the folder ``figures``, where they were drawn."""
     title = f"Calibrated re-ranking on {results.study.name}"
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
@@ -34,7 +34,7 @@ def write_report(results: Results, tables: Sequence[Table], store: Store) -> Pat
     )
 
 
-def _body(results: Results, tables: Sequence[Table], figures: Path) -> Iterator[str]:
+def _body(results: ExperimentResults, tables: Sequence[Table], figures: Path) -> Iterator[str]:
     yield from (f"<p>{escape(paragraph)}</p>" for paragraph in introduction(results))
     by_name = {table.name: table for table in tables}
     yield _table(by_name.pop("claims"))

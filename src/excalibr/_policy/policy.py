@@ -125,7 +125,7 @@ class Policy:
         )
 
     @classmethod
-    def solved(
+    def _solved(
         cls, problem: Problem, rankings: Integers, weights: Floats, gap: float, prices: Floats, info: SolveInfo
     ) -> Policy:
         """What the exact method found, in arrays that are nobody else's."""

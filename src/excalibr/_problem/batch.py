@@ -19,9 +19,9 @@ from excalibr._native import kernel
 from excalibr._options import Options
 from excalibr._problem.faults import Status, error_of_fault, status_of_faults
 from excalibr._problem.memberships import Memberships, read_rows
-from excalibr._problem.pages import Seen
+from excalibr._problem.pages import SeenShares
 from excalibr._problem.reading import read_terms
-from excalibr._problem.terms import Attribute, Terms
+from excalibr._problem.terms import AttributeSpan, Terms
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, explain
 
@@ -66,7 +66,7 @@ class Batch:
     position_weights: Floats
     statuses: Integers
     reasons: Mapping[int, str]
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[AttributeSpan, ...] = ()
     terms: Terms | None = None
     items: Integers | None = None
     banded: bool = False
@@ -88,7 +88,7 @@ class Batch:
         trade_offs: ArrayLike | None = None,
         slots: ArrayLike | None = None,
         options: Options | None = None,
-        attributes: tuple[Attribute, ...] = (),
+        attributes: tuple[AttributeSpan, ...] = (),
         highs: Floats | None = None,
         pinned: Mapping[int, Mapping[int, int]] | None = None,
         shown: Mapping[int, tuple[Integers, Floats]] | None = None,
@@ -202,7 +202,7 @@ class Batch:
                 statuses[user], reasons[user] = Status.FAILED, error.args[0]
 
         seen = {
-            user: Seen(self.memberships.of(rows).shares(weights), float(weights.sum()))
+            user: SeenShares(self.memberships.of(rows).shares(weights), float(weights.sum()))
             for user, (rows, weights) in shown.items()
         }
         terms = read_terms(self, pinned, seen, None, refuse)

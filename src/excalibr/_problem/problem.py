@@ -23,7 +23,7 @@ from excalibr._problem.memberships import CategoriesLike, Memberships, read_rows
 from excalibr._problem.pages import read_shown, require_same_names
 from excalibr._problem.penalty import Penalty
 from excalibr._problem.reading import read_terms, require_room
-from excalibr._problem.terms import Attribute, Band
+from excalibr._problem.terms import AttributeSpan, Band
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain
 from excalibr.positions import position_weights as weigh_positions
@@ -81,7 +81,7 @@ class Problem:
         return self.batch.options
 
     @property
-    def attributes(self) -> tuple[Attribute, ...]:
+    def attributes(self) -> tuple[AttributeSpan, ...]:
         """The attributes by name; empty where the caller gave a single array."""
         return self.batch.attributes
 
@@ -226,7 +226,7 @@ def read_problem(
     scores: ArrayLike, categories: Any, target: Any, options: Options, pinned: Any = None, shown: Any = None
 ) -> Problem:
     """One user's arrays checked and packed by the kernel, as a batch of one."""
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[AttributeSpan, ...] = ()
     banded = False
     try:  # float64 arrays without gaps, as a service has them, need no conversion
         checked = kernel.Checked(
@@ -265,7 +265,7 @@ def read_problem(
 
 def _read_arrays(
     scores: ArrayLike, categories: Any, target: Any, options: Options
-) -> tuple[kernel.Checked, tuple[Attribute, ...], bool]:
+) -> tuple[kernel.Checked, tuple[AttributeSpan, ...], bool]:
     """What callers write as the kernel takes it; the attributes, and whether there is a band."""
     values = floats("scores", scores)
     if values.ndim != 1:
@@ -279,7 +279,9 @@ def _read_arrays(
     return kernel.Checked(values, None, None, rows, low, high, ends, bands, unit_range), attributes, high is not None
 
 
-def _read_attributes(categories: Any, target: Any, n: int) -> tuple[tuple[Attribute, ...], Any, Floats, Any, Any, Any]:
+def _read_attributes(
+    categories: Any, target: Any, n: int
+) -> tuple[tuple[AttributeSpan, ...], Any, Floats, Any, Any, Any]:
     """The attributes (none for a single array), their rows, edges and ends, and which targets are bands."""
     named = isinstance(categories, Mapping)
     if named:
@@ -299,7 +301,7 @@ def _read_attributes(categories: Any, target: Any, n: int) -> tuple[tuple[Attrib
         ends.append(ends[-1] + r)
     bands = np.array([isinstance(wanted, Band) for _, wanted in (parts or {"": (None, target)}).values()])
     upper = np.concatenate(highs) if bands.any() else None
-    attributes = tuple(map(Attribute, categories, ends[:-1], ends[1:])) if named else ()
+    attributes = tuple(map(AttributeSpan, categories, ends[:-1], ends[1:])) if named else ()
     return attributes, rows, np.concatenate(lows), upper, np.array(ends[1:]), bands
 
 

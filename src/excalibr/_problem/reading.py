@@ -21,7 +21,7 @@ from excalibr._problem.by_category import (
     relative_weights,
 )
 from excalibr._problem.faults import too_few_candidates
-from excalibr._problem.pages import Seen, unnormalised_weights
+from excalibr._problem.pages import SeenShares, unnormalised_weights
 from excalibr._problem.terms import Terms
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain
@@ -37,7 +37,7 @@ Pinned = Mapping[int, Mapping[int, int]]
 def read_terms(
     batch: Batch,
     pinned: Pinned,
-    seen: Mapping[int, Seen],
+    seen: Mapping[int, SeenShares],
     unavailable: Booleans | None,
     refuse: Callable[[int, ExcalibrError], None],
 ) -> Terms:
@@ -80,7 +80,7 @@ def require_room(batch: Batch, terms: Terms) -> None:
         raise too_few_candidates(k, room)
 
 
-def _pages(batch: Batch, seen: Mapping[int, Seen]) -> tuple[Floats, Floats]:
+def _pages(batch: Batch, seen: Mapping[int, SeenShares]) -> tuple[Floats, Floats]:
     """(users,) this page's part of all that a user sees, and (users, r) what earlier ones showed in its units."""
     parts, bases = np.ones(batch.users), np.zeros((batch.users, batch.r))
     for user, before in seen.items():

@@ -18,7 +18,7 @@ from excalibr._problem.memberships import CategoriesLike
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
 
-__all__ = ["Attribute", "Band", "Shown", "Terms"]
+__all__ = ["AttributeSpan", "Band", "Shown", "Terms"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ class Shown:
     position_weights: str | ArrayLike = "log"
 
 
-class Attribute(NamedTuple):
+class AttributeSpan(NamedTuple):
     """A named run of categories: columns ``start`` to ``stop`` of the stacked memberships."""
 
     name: str

@@ -59,4 +59,4 @@ def policy_of(problem: Problem, found: tuple[Any, ...]) -> Policy:
     if trade_off != problem.trade_off and trade_off == trade_off:  # a budget finds its own
         problem = Problem(problem.batch, problem.user, trade_off)
     info = SolveInfo(ENGINES[engine], sorts, steps, STATUSES[status], found[15], allowed)
-    return Policy.solved(problem, rankings, weights, gap, prices, info)
+    return Policy._solved(problem, rankings, weights, gap, prices, info)

@@ -23,7 +23,7 @@ from excalibr._messages import Message, Option
 from excalibr.errors import InputError, explain, missing_extra
 from excalibr.tables._files import SNIFFED, explained, open_bytes, plain_name, sniff
 
-__all__ = ["MAX_BYTES", "MAX_RATIO", "Tables", "Unpacked", "read_tables"]
+__all__ = ["MAX_BYTES", "MAX_RATIO", "ArchiveTables", "Unpacked", "read_tables"]
 
 MAX_BYTES = 4_000_000_000
 """What an archive's two tables may unpack to, together: four times the largest official set."""
@@ -42,7 +42,7 @@ Files = dict[str, Callable[[], IO[bytes]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tables:
+class ArchiveTables:
     """Two Arrow tables with our column names and types, and the folder name that they came in."""
 
     folder: str
@@ -78,7 +78,7 @@ class Unpacked:
             raise InputError(explain(str(self.path), f"unpacks to more than {self.most:,} bytes", must, hint))
 
 
-def read_tables(path: Path, *, max_bytes: int = MAX_BYTES, max_ratio: float = MAX_RATIO) -> Tables:
+def read_tables(path: Path, *, max_bytes: int = MAX_BYTES, max_ratio: float = MAX_RATIO) -> ArchiveTables:
     """Read a zip or a folder, whichever of the layouts it has, up to a limit on what it unpacks to."""
     try:
         return _read(path, Unpacked(path, max_bytes, max_ratio))
@@ -87,11 +87,11 @@ def read_tables(path: Path, *, max_bytes: int = MAX_BYTES, max_ratio: float = MA
         raise InputError(explain(str(path), f"is damaged ({error})", "be a whole zip file", hint)) from error
 
 
-def _read(path: Path, unpacked: Unpacked) -> Tables:
+def _read(path: Path, unpacked: Unpacked) -> ArchiveTables:
     with _opened(path, unpacked) as (folder, files):
         for names, read in _LAYOUTS.items():
             if set(names) <= set(files):
-                return Tables(folder, *read(files, path, unpacked))
+                return ArchiveTables(folder, *read(files, path, unpacked))
         found = ", ".join(sorted(files)[:8]) or "no files"
         must = "have " + ", or ".join(" and ".join(names) for names in _LAYOUTS)
         raise InputError(

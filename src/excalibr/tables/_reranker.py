@@ -21,8 +21,8 @@ from excalibr._solver import questions_of
 from excalibr._types import Floats
 from excalibr.errors import BatchWarning, InputError, explain
 from excalibr.tables._by_name import with_numbers
-from excalibr.tables._candidates import Candidates, read_candidates
-from excalibr.tables._items import Items, read_items
+from excalibr.tables._candidates import CandidateArrays, read_candidates
+from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._pages import Pinned, Seen, read_pinned, read_shown
 from excalibr.tables._results import Finish, Results, understood_text
@@ -152,7 +152,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         called with the number of users that are done, in place of a progress bar.
         """
         options = read_options(Tables, tables)
-        known = items if isinstance(items, Items) else read_items(items, options)
+        known = items if isinstance(items, ItemArrays) else read_items(items, options)
         given = read_candidates(candidates, known, options)
         seen = None if options.shown is None else read_shown(given.users, known, options, self)
         given = given if seen is None else given.without(seen.owners, seen.items)
@@ -171,7 +171,9 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
             parts = list(solve_users(batch, finish, fall_back=fall_back, threads=workers, advance=done))
         return Results(options, known, given, batch, parts)
 
-    def _batch(self, given: Candidates, seen: Seen | None, wanted: Wanted, items: Items, options: Tables) -> Batch:
+    def _batch(
+        self, given: CandidateArrays, seen: Seen | None, wanted: Wanted, items: ItemArrays, options: Tables
+    ) -> Batch:
         """The candidates and what their users want, as one batch."""
         pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
         shown = {} if seen is None else seen.by_user()
@@ -192,7 +194,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         statuses = np.where(pinned.bad & (wanted.statuses == Status.OK), Status.BAD_PIN, wanted.statuses)
         return batch.with_statuses(statuses)
 
-    def _stop_at_bad(self, batch: Batch, given: Candidates) -> None:
+    def _stop_at_bad(self, batch: Batch, given: CandidateArrays) -> None:
         if self.fallback == "error" and not batch.good.all():
             at = int(np.argmin(batch.good))
             found = f"user {given.keys()[at]!r} has {Status(batch.statuses[at]).text}"
