@@ -20,7 +20,6 @@ from multiprocessing.connection import wait
 from pathlib import Path
 
 import numpy as np
-import threadpoolctl
 
 from excalibr import _seeds as seeds
 from excalibr._experiments.arms import ARMS, answer
@@ -28,6 +27,7 @@ from excalibr._experiments.measures import METRICS, measure
 from excalibr._experiments.plan import Plan, PlanPart
 from excalibr._experiments.store import Block, Store
 from excalibr._experiments.study import Study
+from excalibr._parallel import one_blas_thread
 from excalibr._types import Floats, Integers
 from excalibr.errors import SolverError
 
@@ -113,7 +113,7 @@ def _measured(
 ) -> Generator[Floats, None, None]:
     """What each chunk gives, in order."""
     if threads == 1 or len(chunks) < 2:
-        with threadpoolctl.threadpool_limits(1):
+        with one_blas_thread():
             yield from (measure_users(study, plan, chunk.part, chunk.users) for chunk in chunks)
         return
     context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
@@ -142,7 +142,7 @@ _OPENED: list[tuple[Study, Plan]] = []  # of this worker process
 def _start(path: Path, plan: Plan) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends the pool
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    threadpoolctl.threadpool_limits(1)
+    one_blas_thread()
     _OPENED.append((Study.load(path), plan))
 
 
