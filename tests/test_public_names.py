@@ -69,6 +69,12 @@ def test_public_names_and_their_signatures_are_those_of_the_stored_list() -> Non
     )
 
 
+def test_every_room_has_a_room_of_tests() -> None:
+    package, tests = ROOT / "src" / "excalibr", ROOT / "tests"
+    rooms = {path.name.lstrip("_") for path in package.iterdir() if (path / "__init__.py").exists()}
+    assert {room for room in rooms | {"kernel"} if not list((tests / room).glob("test_*.py"))} == set()
+
+
 def test_no_class_name_exists_twice() -> None:
     places: dict[str, list[str]] = {}
     for path in (ROOT / "src" / "excalibr").rglob("*.py"):
@@ -123,4 +129,4 @@ def modules_after_import(cache: list[set[str]] = []) -> set[str]:  # noqa: B006 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_public_modules_can_be_imported_by_name(name: str) -> None:
-    assert importlib.import_module(f"excalibr.{name}").__doc__
+    assert importlib.import_module(f"excalibr.{name}").__all__
