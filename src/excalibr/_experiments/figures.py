@@ -202,9 +202,9 @@ def _draw_panel(axes: Axes, figure: Figure, curves: Curves, attribute: str, weig
 
 def _draw_curve(axes: Axes, curve: MethodCurve, x: str, y: str, order: int) -> None:
     colour, marker = _STYLES[curve.arm]
-    lonely = len(curve.trade_offs) == 1
+    single = len(curve.trade_offs) == 1
     across, up = curve.means[x], curve.means[y]
-    if not lonely:  # from relevance only, which is the sweep's trade-off 0, without a point of its own
+    if not single:  # from relevance only, which is the sweep's trade-off 0, without a point of its own
         axes.plot([curve.start[x], *across[:1]], [curve.start[y], *up[:1]], color=colour, linewidth=1.4, zorder=3)
     _, _, bars = axes.errorbar(
         across,
@@ -214,11 +214,11 @@ def _draw_curve(axes: Axes, curve: MethodCurve, x: str, y: str, order: int) -> N
         label=_label_of(curve),
         color=colour,
         marker=marker,
-        markersize=12 if lonely else 5,
-        linestyle="none" if lonely else "-",
+        markersize=12 if single else 5,
+        linestyle="none" if single else "-",
         linewidth=1.4,
         elinewidth=0.9,
-        zorder=20 if lonely else 4 + order,
+        zorder=20 if single else 4 + order,
     )
     for bar in bars:
         bar.set_alpha(0.3)

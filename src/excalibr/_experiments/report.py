@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from excalibr._experiments.figures import figures_of
+from excalibr._experiments.figures import figures_of, write_figures
 from excalibr._experiments.run import ExperimentResults
 from excalibr._experiments.sentences import READING, caption, introduction
 from excalibr._experiments.store import Store
-from excalibr._experiments.tables import Table
+from excalibr._experiments.tables import Table, write_tables
 
-__all__ = ["write_report"]
+__all__ = ["write_files", "write_report"]
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 78rem; margin: 2rem auto; padding: 0 1rem; }
@@ -22,6 +22,14 @@ table { border-collapse: collapse; font-size: 0.9rem; display: block; max-height
 th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 th { position: sticky; top: 0; background: #fff; }
 """
+
+
+def write_files(results: ExperimentResults, out: Path, *, figures: bool = True) -> Path:
+    """Write figures (PNG and SVG), tables (Markdown and CSV) and the report; returns the report."""
+    if figures:
+        write_figures(results.curves, out / "figures")
+    store = Store(out)
+    return write_report(results, write_tables(results, store), store)
 
 
 def write_report(results: ExperimentResults, tables: Sequence[Table], store: Store) -> Path:
