@@ -111,10 +111,15 @@ def solve_users(
     """Solve range by range, and hand each range's lotteries to ``finish`` in its own thread.
 
     With ``fall_back``, users who cannot be calibrated are ranked by their scores; those without candidates or with
-    scores that are not finite never are.
+    scores that are not finite never are. An interrupt ends the kernel's ranges that are under way.
     """
     if batch.options.method == "excalibr":
-        yield from _solved_by_the_kernel(batch, finish, fall_back, threads, advance)
+        questions = questions_of(batch, fall_back=fall_back)
+
+        def work(first: int, last: int) -> Result:
+            return finish(_lotteries_of_range(batch, kernel.solve_range(questions, first, last), first))
+
+        yield from over_ranges(work, batch.users, threads, advance, questions.cancel)
     else:
         solve = _one_by_one_solve(batch, fall_back)
         with one_blas_thread():
@@ -142,18 +147,6 @@ def sum_up(statuses: Integers, *, level: int = 3) -> None:
 
 def _keep(lotteries: Lotteries) -> Lotteries:
     return lotteries
-
-
-def _solved_by_the_kernel(
-    batch: Batch, finish: Callable[[Lotteries], Result], fall_back: bool, threads: int, advance: Advance | None
-) -> Iterator[Result]:
-    """The loop over users inside the kernel, range by range; an interrupt ends the ranges that are under way."""
-    questions = questions_of(batch, fall_back=fall_back)
-
-    def work(first: int, last: int) -> Result:
-        return finish(_lotteries_of_range(batch, kernel.solve_range(questions, first, last), first))
-
-    yield from over_ranges(work, batch.users, threads, advance, questions.cancel)
 
 
 def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lotteries:

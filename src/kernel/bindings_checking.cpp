@@ -30,7 +30,8 @@ SparseRows rows_of(nb::handle part, std::size_t& columns) {
         return without_gil([&] { return pack_rows(reals(table), table.rows(), table.columns()); });
     }
     const auto arrays = nb::borrow<nb::tuple>(part);
-    columns = nb::cast<std::size_t>(arrays[3]);
+    if (arrays.size() != 4 || !nb::try_cast<std::size_t>(arrays[3], columns))
+        throw nb::type_error("sparse rows are three arrays and a number of columns");
     const GivenRows rows = sparse_rows(taken<IntegerArray>(arrays[0]), taken<IntegerArray>(arrays[1]),
                                        taken<RealArray>(arrays[2]), columns);
     return without_gil([&] { return canonical_rows(rows.view()); });

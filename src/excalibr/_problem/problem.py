@@ -7,6 +7,7 @@ trade-off.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -227,12 +228,11 @@ def read_problem(
 ) -> Problem:
     """One user's arrays checked and packed by the kernel, as a batch of one."""
     attributes: tuple[AttributeSpan, ...] = ()
-    banded = False
-    try:  # float64 arrays without gaps, as a service has them, need no conversion
-        checked = kernel.Checked(
-            scores, None, None, categories, target, None, None, None, options.normalise is not None
-        )
-    except (TypeError, ValueError):  # anything else is converted, or refused with a reason
+    checked, banded, unit_range = None, False, options.normalise is not None
+    if type(categories) is np.ndarray:
+        with suppress(TypeError, ValueError):  # float64 arrays without gaps, as a service has them, need no conversion
+            checked = kernel.Checked(scores, None, None, categories, target, None, None, None, unit_range)
+    if checked is None:  # all else is converted, or refused with a reason
         checked, attributes, banded = _read_arrays(scores, categories, target, options)
     if not checked.sound:
         raise error_of_fault(checked.fault(0), attributes)
