@@ -40,7 +40,7 @@ ROWS = [[1, 0], [1, 0], [0, 1], [0, 1]]
 def test_the_options_of_calibrate_are_these_with_the_same_defaults_and_types() -> None:
     of_calibrate = inspect.signature(excalibr.calibrate).parameters
     own = {name: each for name, each in of_calibrate.items() if each.kind == each.KEYWORD_ONLY}
-    assert own.keys() - {"pinned", "shown"} == OPTIONS.keys()
+    assert own.keys() - {"pinned", "shown", "item_prices"} == OPTIONS.keys()
     assert {name: own[name].default for name in OPTIONS} == {name: each.default for name, each in OPTIONS.items()}
 
 

@@ -1,4 +1,4 @@
-"""From options, pins and earlier pages to :class:`Terms`, for one user or for many: the same numbers either way.
+"""From options, pins and earlier pages to :class:`BatchTerms`, for one user or for many: the same numbers either way.
 
 What is wrong with the options is an error. What is wrong with one user's own part is handed to ``refuse``.
 """
@@ -22,7 +22,7 @@ from excalibr._problem.by_category import (
 )
 from excalibr._problem.faults import too_few_candidates
 from excalibr._problem.pages import SeenShares, unnormalised_weights
-from excalibr._problem.terms import Terms
+from excalibr._problem.terms import BatchTerms
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain
 
@@ -40,7 +40,7 @@ def read_terms(
     seen: Mapping[int, SeenShares],
     unavailable: Booleans | None,
     refuse: Callable[[int, ExcalibrError], None],
-) -> Terms:
+) -> BatchTerms:
     """What is asked of the users of a batch; pins and earlier pages by user."""
     options, by_category = batch.options, CategoryReader(batch.attributes, batch.r)
     weights = read_weights(options.category_weights, options.attribute_weights, by_category)
@@ -54,7 +54,7 @@ def read_terms(
     floors, caps = read_limits(options.floors, options.caps, by_category)
     limited = bool(np.isfinite(floors).any() or np.isfinite(caps).any())
     groups = _groups(batch, by_category, refuse)
-    return Terms(
+    return BatchTerms(
         lows=frozen(lows),
         highs=frozen(highs),
         weights=frozen(weights),
@@ -67,7 +67,7 @@ def read_terms(
     )
 
 
-def require_room(batch: Batch, terms: Terms) -> None:
+def require_room(batch: Batch, terms: BatchTerms) -> None:
     """There must be enough candidates for a single user's slots once the shown ones and full groups are out."""
     n, k = int(batch.starts[1]), int(batch.slots[0])
     free = np.ones(n, dtype=np.bool_) if terms.unavailable is None else ~terms.unavailable
