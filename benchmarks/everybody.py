@@ -19,7 +19,7 @@ from excalibr._options import Options
 from excalibr._parallel import checked_threads
 from excalibr._population import Balanced, BatchCrowd, balance_crowd, target_terms
 from excalibr._population.mixture import EVERY_BLOCK
-from excalibr._problem import Attribute, Batch
+from excalibr._problem import AttributeSpan, Batch
 from excalibr._types import Floats, Integers
 from excalibr.datasets import genre, load_movielens
 from excalibr.models import EASE
@@ -137,7 +137,7 @@ def quotas(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float,
     r, count = world.rows.shape[1], len(wanted)
     rows = sparse.hstack([world.rows, crowd.groups], format="csr")
     targets = np.hstack([world.targets, np.tile(wanted, (len(world.targets), 1))])
-    attributes = (Attribute("genre", 0, r), Attribute("seller", r, r + count))
+    attributes = (AttributeSpan("genre", 0, r), AttributeSpan("seller", r, r + count))
     found = []
     for weight in (0.1, 0.3, 1.0):
         options = Options(k=K, trade_off=TRADE_OFF, tolerance=1e-6, attribute_weights={"genre": 1.0, "seller": weight})

@@ -11,17 +11,19 @@ import dataclasses
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from excalibr._options import read_options
-from excalibr.tables import Items, Tables, read_items, review_items, warn_all
-from excalibr.tables._everyone import Everyone
+from excalibr.tables import ItemArrays, Tables, read_items, review_items, warn_all
 from excalibr.tables._frames import read_frame
 from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import REPORT_COLUMNS
 from excalibr.tables._users import UserStream
 
-__all__ = ["Balanced", "balance", "lotteries", "report", "rerank"]
+if TYPE_CHECKING:
+    from excalibr.tables._everyone import Everyone
+
+__all__ = ["SparkBalance", "balance", "lotteries", "report", "rerank"]
 
 CHUNK_ROWS = 50_000
 """Rows that a task gathers before it solves them."""
@@ -52,20 +54,20 @@ def rerank(candidates: Any, items: Any, *, day: Hashable = None, **options: Any)
     DataFrame
         user, rank, item, score and the kept columns, in no particular order of users.
     """
-    return _Plan.of(candidates, items, day, options).run("slates")
+    return _SparkRun.of(candidates, items, day, options).run("slates")
 
 
 def lotteries(candidates: Any, items: Any, **options: Any) -> Any:
     """Every ranking with its probability, as :meth:`excalibr.Reranker.lotteries`; parameters as for :func:`rerank`."""
-    return _Plan.of(candidates, items, None, options).run("lotteries")
+    return _SparkRun.of(candidates, items, None, options).run("lotteries")
 
 
 def report(candidates: Any, items: Any, **options: Any) -> Any:
     """A row a user, as :meth:`excalibr.Reranker.report`; parameters as for :func:`rerank`."""
-    return _Plan.of(candidates, items, None, options).run("report")
+    return _SparkRun.of(candidates, items, None, options).run("report")
 
 
-def balance(candidates: Any, items: Any, **options: Any) -> Balanced:
+def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
     """Prices for groups of items for everybody together, as :meth:`excalibr.Reranker.balance` finds them, bit for bit.
 
     The candidates are prepared and cached once; every pass is one job, whose tasks return sums by block of users (up
@@ -73,17 +75,19 @@ def balance(candidates: Any, items: Any, **options: Any) -> Balanced:
 
     Returns
     -------
-    Balanced
+    SparkBalance
         With ``table``, for ``rerank(…, prices=…)`` here or anywhere, ``prices``, ``objective``, ``bound``, ``gap``.
     """
+    from excalibr.tables._everyone import Everyone  # with scipy
+
     own = {each.name for each in dataclasses.fields(Everyone)}
     asked = read_options(Everyone, {name: value for name, value in options.items() if name in own})
-    plan = _Plan.of(candidates, items, None, {name: value for name, value in options.items() if name not in own})
+    plan = _SparkRun.of(candidates, items, None, {name: value for name, value in options.items() if name not in own})
     return _balanced(plan, _local(items, "items"), asked)
 
 
 @dataclass(frozen=True, eq=False)
-class Balanced:
+class SparkBalance:
     """What :func:`balance` found: Arrow tables ``table`` and ``prices``, and what was proven, as of ``Balance``."""
 
     table: Any
@@ -99,7 +103,7 @@ class Balanced:
         return max(self.bound - self.objective, 0.0)
 
 
-def _balanced(plan: _Plan, items: Any, asked: Everyone) -> Balanced:
+def _balanced(plan: _SparkRun, items: Any, asked: Everyone) -> SparkBalance:
     import numpy as np
     import pyarrow as pa
 
@@ -132,11 +136,11 @@ def _balanced(plan: _Plan, items: Any, asked: Everyone) -> Balanced:
     mixture = balancing.mixture_of(found, n_blocks)
     summary = balancing.summary_columns(labels, mixture, before, found.mixed.shares, wish)
     proven = (found.objective, found.bound, found.relative_gap, len(found.history))
-    return Balanced(pa.table(price_columns(labels, mixture)), pa.table(summary), *proven)
+    return SparkBalance(pa.table(price_columns(labels, mixture)), pa.table(summary), *proven)
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class _SparkRun:
     """What is sent where: the frames that travel by user, and the task that every partition runs."""
 
     frames: dict[str, Any]
@@ -144,7 +148,7 @@ class _Plan:
     names: Tables
 
     @classmethod
-    def of(cls, candidates: Any, items: Any, day: Hashable, options: dict[str, Any]) -> _Plan:
+    def of(cls, candidates: Any, items: Any, day: Hashable, options: dict[str, Any]) -> _SparkRun:
         """The plan for these arguments of :func:`rerank`."""
         names = {each.name for each in dataclasses.fields(Reranker)} - {"threads"}
         ranking = {name: value for name, value in options.items() if name in names}
@@ -269,7 +273,7 @@ class _Value:
     value: Any
 
 
-def _known_items(items: Any, prices: Any, options: Tables) -> Items:
+def _known_items(items: Any, prices: Any, options: Tables) -> ItemArrays:
     """What is known of the items, with the groups that prices are of where there are prices."""
     if prices is None:
         return read_items(items, options)
