@@ -13,7 +13,19 @@ from excalibr._experiments import run_experiment
 ROOT = Path(__file__).parent.parent
 
 PUBLIC = {
-    *("baselines", "datasets", "errors", "methods", "metrics", "models", "paper", "positions", "ray", "spark"),
+    *(
+        "baselines",
+        "datasets",
+        "errors",
+        "methods",
+        "metrics",
+        "models",
+        "paper",
+        "positions",
+        "ray",
+        "service",
+        "spark",
+    ),
     *("tables", "targets"),
 }
 DEPRECATED = {"experiments"}

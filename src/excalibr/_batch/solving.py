@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -148,7 +149,8 @@ def _solved_by_the_kernel(
     questions = batch.questions(fall_back=fall_back)
 
     def work(first: int, last: int) -> Result:
-        return finish(_lotteries_of_range(batch, kernel.solve_range(questions, first, last), first))
+        lotteries = _lotteries_of_range(batch, kernel.solve_range(questions, first, last), first)
+        return finish(_with_fallbacks(batch, lotteries) if fall_back else lotteries)
 
     yield from over_ranges(work, batch.users, threads, advance, questions.cancel)
 
@@ -170,6 +172,25 @@ def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lot
             outcome[user - first], reasons[user] = Status.FAILED, reason
     effort = Effort(engines, sorts, steps, statuses)
     return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, reasons)
+
+
+def _with_fallbacks(batch: Batch, lotteries: Lotteries) -> Lotteries:
+    """The same with the order by scores for users whose question turned out to have no answer."""
+    failed = np.flatnonzero((lotteries.statuses == Status.FAILED) & (lotteries.counts == 0))
+    if not len(failed):
+        return lotteries
+    users = lotteries.first + failed
+    rankings = [_by_relevance(batch, user) for user in users.tolist()]
+    slots = batch.slots[lotteries.first : lotteries.first + len(lotteries.counts)]
+    before = np.cumsum(lotteries.counts * slots)[failed], np.cumsum(lotteries.counts)[failed]
+    at = np.repeat(before[0], [len(each) for each in rankings])
+    counts = lotteries.counts.copy()
+    counts[failed] = 1
+    places, weights = (
+        np.insert(lotteries.places, at, np.concatenate(rankings)),
+        np.insert(lotteries.weights, before[1], 1),
+    )
+    return replace(lotteries, places=places, weights=weights, counts=counts)
 
 
 def _error(batch: Batch, place: int, failures: Integers, details: Floats, limit_prices: Floats | None) -> ExcalibrError:

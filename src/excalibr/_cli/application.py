@@ -11,6 +11,7 @@ from excalibr._cli.data import data
 from excalibr._cli.demo import demo
 from excalibr._cli.experiment import experiment
 from excalibr._cli.rerank import rerank
+from excalibr._cli.serve import serve
 from excalibr._cli.warmup import warmup
 from excalibr._cli.wording import in_own_words
 
@@ -42,6 +43,7 @@ application.command(
     epilog="Example: excalibr rerank candidates.parquet --items items.parquet --history history.parquet "
     "-k 10 --trade-off 0.5 -o slates.parquet"
 )(in_own_words(rerank))
+application.command(epilog="Example: excalibr serve profiles.toml --port 8000 --threads 4")(in_own_words(serve))
 application.command(hidden=True)(warmup)
 application.command(epilog="Example: excalibr experiment --data ml-1m.zip --out results --threads 2")(
     in_own_words(experiment)

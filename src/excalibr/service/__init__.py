@@ -1,0 +1,41 @@
+"""A calibrated slate for a request in flight: a WSGI application for any server; it needs the extra ``serve``.
+
+``excalibr serve`` runs it with granian. The data flow: body → ``_requests`` (checked) → ``_ranking`` (a question for
+the kernel, from the arrays of a :class:`Profile`) → a policy, drawn → ``_answers``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from excalibr.errors import missing_extra
+
+if TYPE_CHECKING:
+    from excalibr.service._application import Application, application
+    from excalibr.service._limits import Limits
+    from excalibr.service._profiles import Profile, read_profiles
+
+__all__ = ["Application", "Limits", "Profile", "application", "read_profiles"]
+
+_PLACES = {
+    "Application": "_application",
+    "Limits": "_limits",
+    "Profile": "_profiles",
+    "application": "_application",
+    "read_profiles": "_profiles",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The public names, imported when they are asked for: a server opens its port before it loads the rest."""
+    from importlib import import_module
+
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        if package == "excalibr":
+            raise
+        raise missing_extra(package, "serve") from None

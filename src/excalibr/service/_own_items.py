@@ -1,0 +1,62 @@
+"""Rows of categories for a request's candidates, among them items that only the request knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from excalibr._problem import Attribute
+from excalibr._types import Floats
+from excalibr.service._candidates import Given
+from excalibr.service._failures import Failure
+from excalibr.service._profiles import Profile
+from excalibr.service._requests import RankRequest
+
+__all__ = ["rows_of"]
+
+
+def rows_of(profile: Profile, given: Given, request: RankRequest) -> Any:
+    """(n, r) the shares of the candidates, from the table and from the request."""
+    own = np.flatnonzero(given.places < 0)
+    rows: Any = profile.items.rows[np.maximum(given.places, 0)]
+    if not len(own):
+        return rows
+    by_id = {str(profile.item_ids.read(label, "$.categories")): label for label in request.categories or {}}
+    read = profile.item_ids.read
+    added = np.zeros((len(own), len(profile.items.categories)))
+    for row, number in zip(added, own.tolist(), strict=True):
+        label = by_id[str(read(given.labels[int(given.picked[number])], "$.items"))]
+        row[:] = _shares(label, (request.categories or {})[label], profile)
+    order = np.arange(len(given.places))
+    order[own] = len(order) + np.arange(len(own))
+    return csr_array(vstack([rows, csr_array(added)], format="csr"))[order]
+
+
+def _shares(label: str, said: Any, profile: Profile) -> Floats:
+    """(r,) one item's shares: equal ones of a list of categories, or in proportion to weights; by attribute."""
+    path = f"$.categories.{label}"
+    if not profile.attributes:
+        return _of_attribute(said, profile.items.parts[0], profile, path)
+    names = [each.name for each in profile.attributes]
+    if not isinstance(said, dict) or set(said) != set(names):
+        raise Failure(422, f"Categories must be given for each of the attributes {names}.", path)
+    parts = [_of_attribute(said[each.name], each, profile, f"{path}.{each.name}") for each in profile.attributes]
+    return np.asarray(np.sum(parts, axis=0))
+
+
+def _of_attribute(said: Any, attribute: Attribute, profile: Profile, path: str) -> Floats:
+    weights = dict.fromkeys(said, 1.0) if isinstance(said, list) else said
+    if not isinstance(weights, dict) or any(isinstance(each, list) for each in weights.values()):
+        raise Failure(422, "Categories must be a list of them, or weights by category.", path)
+    shares, numbers = np.zeros(len(profile.items.categories)), profile.numbers[attribute.name]
+    for category, weight in weights.items():
+        number = numbers.get(category.strip())
+        if number is None:
+            raise Failure(422, f"The category {category!r:.80} must be one that an item has: {[*numbers][:12]}.", path)
+        shares[attribute.start + number] = weight
+    total = shares.sum()
+    if not 0 < total < np.inf:
+        raise Failure(422, "An item must have at least one category with a weight.", path)
+    return np.asarray(shares / total)
