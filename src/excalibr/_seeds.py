@@ -15,7 +15,7 @@ import numpy as np
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["choose", "uniforms"]
+__all__ = ["checked_seed", "choose", "uniforms"]
 
 _TO_UNIT = 2.0**-53
 
@@ -29,7 +29,7 @@ def uniforms(seed: int | None, key: Hashable, size: int) -> Floats:
     if seed is None and key is None:
         entropy = secrets.randbits(128)
     else:
-        text = _encode(_checked_seed(seed)) + b"|" + _encode(key)
+        text = _encode(checked_seed(seed)) + b"|" + _encode(key)
         entropy = int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "little")
     raw = np.random.PCG64(entropy).random_raw(size)
     return np.asarray((raw >> np.uint64(11)) * _TO_UNIT)
@@ -46,7 +46,8 @@ def choose(weights: Floats, draws: Floats) -> Integers:
     return np.asarray(np.minimum(rows, len(edges) - 1), dtype=np.int64)
 
 
-def _checked_seed(seed: object) -> int | None:
+def checked_seed(seed: object) -> int | None:
+    """A whole number, or None."""
     if seed is None:
         return None
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <numeric>
 
 namespace excalibr {
 namespace {
@@ -83,8 +84,11 @@ const UserAnswer& RangeSolver::solve_one(const Users& users, std::size_t user) {
 
 const Question& RangeSolver::question_of(const Users& users, std::size_t user) {
     const auto begin = static_cast<std::size_t>(users.starts[user]), end = static_cast<std::size_t>(users.starts[user + 1]);
-    items_.assign(users.items.begin() + static_cast<std::ptrdiff_t>(begin),
-                  users.items.begin() + static_cast<std::ptrdiff_t>(end));
+    items_.resize(end - begin);
+    if (users.items.empty())
+        std::iota(items_.begin(), items_.end(), static_cast<Index>(begin));
+    else
+        std::copy_n(users.items.begin() + static_cast<std::ptrdiff_t>(begin), end - begin, items_.begin());
     pinned_slots_.clear();
     pinned_candidates_.clear();
     if (!users.pinned_starts.empty())

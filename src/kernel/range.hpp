@@ -14,7 +14,7 @@ namespace excalibr {
 enum class Asked : std::int64_t { nothing = 0, solution = 1, relevance_order = 2 };
 
 // The questions of many users, in arrays that outlive the calls. User u has the candidates `starts[u]` to `starts[u + 1]`;
-// what has a row a user is (users, r), and what is empty is not asked.
+// what has a row a user is (users, r), and what is empty is not asked. Candidate c is the item `items[c]`, or c without them.
 struct Users {
     Reals scores;
     std::span<const std::int64_t> starts, items;

@@ -21,7 +21,7 @@ MISTAKES = {
     "k = 0": r"\[profiles.films\]: k: is 0, must be a whole number of at least 1",
     'k = "ten"': r"k: is 'ten', must be",
     "trade_of = 0.5": r"key: is 'trade_of', must be one of .*did you mean 'trade_off'",
-    "trade_off = 0.5\nmax_deviation = 0.1": r"max_deviation: is given with trade_off",
+    "trade_off = 0.5\nmax_deviation = 0.1": r"trade_off and max_deviation: are both given, must not go together",
     'history = "nothing.parquet"': r"nothing.parquet",
     "history = 7": r"history: is 7, must be the name of a file",
     'unknown = "drop"': r"unknown: is 'drop', must be one of 'leave out', 'append'",

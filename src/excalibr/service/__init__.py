@@ -17,25 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Application", "Limits", "Profile", "application", "read_profiles"]
 
-_PLACES = {
-    "Application": "_application",
-    "Limits": "_limits",
-    "Profile": "_profiles",
-    "application": "_application",
-    "read_profiles": "_profiles",
-}
-
 
 def __getattr__(name: str) -> Any:
     """The public names, imported when they are asked for: a server opens its port before it loads the rest."""
-    from importlib import import_module
-
-    if name not in _PLACES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        from excalibr.service import _application, _limits, _profiles
     except ModuleNotFoundError as error:
-        package = str(error.name).partition(".")[0]
-        if package == "excalibr":
-            raise
-        raise missing_extra(package, "serve") from None
+        raise missing_extra(str(error.name).partition(".")[0], "serve") from None
+    places = {"Limits": _limits, "Profile": _profiles, "read_profiles": _profiles}
+    return getattr(places.get(name, _application), name)

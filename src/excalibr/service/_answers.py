@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from excalibr import _seeds as seeds
-from excalibr._batch import Status
 from excalibr._policy import Policy
+from excalibr._problem import Status
 from excalibr._types import Integers
 from excalibr._visits import choose_visits
 from excalibr.service._candidates import Given

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from excalibr._batch import Status
+from excalibr._problem import Status
 from excalibr.errors import ExcalibrError
 from excalibr.service._answers import Answer, BatchAnswer, answer_of
 from excalibr.service._body import BodyReader

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
 
-from excalibr._problem import Attribute
-from excalibr._types import Floats
+from excalibr._problem import Attribute, Memberships
+from excalibr._types import Floats, Integers
 from excalibr.service._candidates import Given
 from excalibr.service._failures import Failure
 from excalibr.service._profiles import Profile
@@ -17,21 +17,21 @@ from excalibr.service._requests import RankRequest
 __all__ = ["rows_of"]
 
 
-def rows_of(profile: Profile, given: Given, request: RankRequest) -> Any:
-    """(n, r) the shares of the candidates, from the table and from the request."""
+def rows_of(profile: Profile, given: Given, request: RankRequest, also: Sequence[int] | Integers = ()) -> Memberships:
+    """The shares of the candidates, from the table and from the request; then those of other rows of the table."""
     own = np.flatnonzero(given.places < 0)
-    rows: Any = profile.items.rows[np.maximum(given.places, 0)]
+    wanted = np.concatenate((given.places, np.asarray(also, dtype=np.int64)))
     if not len(own):
-        return rows
-    by_id = {str(profile.item_ids.read(label, "$.categories")): label for label in request.categories or {}}
-    read = profile.item_ids.read
-    added = np.zeros((len(own), len(profile.items.categories)))
-    for row, number in zip(added, own.tolist(), strict=True):
-        label = by_id[str(read(given.labels[int(given.picked[number])], "$.items"))]
-        row[:] = _shares(label, (request.categories or {})[label], profile)
-    order = np.arange(len(given.places))
-    order[own] = len(order) + np.arange(len(own))
-    return csr_array(vstack([rows, csr_array(added)], format="csr"))[order]
+        return profile.items.rows.of(wanted)
+    read, categories = profile.item_ids.read, request.categories or {}
+    by_id = {read(label, "$.categories"): label for label in categories}
+    table = profile.items.rows.of(np.maximum(wanted, 0)).dense()
+    for number in own.tolist():
+        label = by_id[read(given.labels[int(given.picked[number])], "$.items")]
+        table[number] = _shares(label, categories[label], profile)
+    owners, columns = np.nonzero(table)
+    starts = np.searchsorted(owners, np.arange(len(table) + 1)).astype(np.int64)
+    return Memberships(starts, columns.astype(np.int64), table[owners, columns], table.shape[1])
 
 
 def _shares(label: str, said: Any, profile: Profile) -> Floats:

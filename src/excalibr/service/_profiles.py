@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._batch import Batch, Beyond
-from excalibr._batch.terms import read_terms
-from excalibr._options import Settings, read_settings
-from excalibr._problem import Attribute, Memberships
+from excalibr._options import Options, read_options
+from excalibr._problem import Attribute, Batch
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, explain, unknown_name
 from excalibr.service._ids import Ids
 from excalibr.tables import Items, Reranker, Tables, read_items, read_wanted
+from excalibr.tables._by_name import with_numbers
 from excalibr.tables._files import read_table
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import sorted_unique
@@ -47,18 +46,17 @@ class Profile:
         What the path calls it.
     reranker
         How to rank, with seed and fallback.
-    settings
+    options
         The same with categories by number.
     tables
         How columns are called and read, and the prior.
     items
         The items table.
-    rows
-        Its shares, as the kernel takes them.
     item_ids, user_ids
         Places by id; users are None where the targets do not depend on them.
     lows, highs
-        (users + 1, r) the target of each user as the tables have it, and last that of a user who is not in them.
+        (users + 1, r) the target of each user as the tables have it, and last that of a user who is not in them;
+        no ``highs`` where no target is a band.
     statuses
         (users + 1,) codes of :class:`excalibr._batch.Status`.
     priors
@@ -71,14 +69,13 @@ class Profile:
 
     name: str
     reranker: Reranker
-    settings: Settings
+    options: Options
     tables: dict[str, Any]
     items: Items
-    rows: Memberships
     item_ids: Ids
     user_ids: Ids | None
     lows: Floats
-    highs: Floats
+    highs: Floats | None
     statuses: Integers
     priors: list[Floats] | list[None]
     append_unknown: bool
@@ -155,7 +152,7 @@ def _read_profile(name: str, options: Any, where: str, folder: Path) -> Profile:
         if unknown not in UNKNOWN:
             raise unknown_name("unknown", unknown, UNKNOWN)
         ranking = {key: given.pop(key) for key in _names(Reranker) if key in given}
-        return load_profile(name, read_settings(Reranker, ranking), given, files, append_unknown=unknown == "append")
+        return load_profile(name, read_options(Reranker, ranking), given, files, append_unknown=unknown == "append")
 
 
 def _check_keys(options: Mapping[str, Any]) -> None:
@@ -183,26 +180,22 @@ def load_profile(
     """A profile from its options and tables."""
     beside = {key: table for key, table in files.items() if key != "items"}
     nobody: dict[str, Any] = {} if beside else {"targets": {}}
-    options = read_settings(Tables, {**columns, **beside, **nobody})
+    options = read_options(Tables, {**columns, **beside, **nobody})
     items = read_items(files["items"], options)
-    settings = reranker.numbered(items.categories.to_pylist(), items.attributes)
+    numbered = with_numbers(reranker, items.categories.to_pylist(), items.attributes)
     item_ids = Ids.of(items.ids, "item_id of items")
     user_ids, wanted = _wanted(items, options, known=bool(beside))
-    beyond = Beyond(items.attributes, wanted.highs)
-    users = len(wanted.targets)
     nothing = np.empty(0, dtype=np.int64)
-    batch = Batch.of(
-        *(np.empty(0), np.zeros(users + 1, dtype=np.int64), items.rows, wanted.targets),
+    Batch.of(  # an option that cannot be is found now, and not by the first request
+        *(np.empty(0), np.zeros(2, dtype=np.int64), items.rows, wanted.targets[-1:]),
         items=nothing,
-        settings=settings,
-        beyond=beyond,
+        options=numbered,
+        attributes=items.attributes,
     )
-    read_terms(batch)  # an option that cannot be is found now, and not by the first request
     prior = {key: files[key] for key in ("prior",) if key in files}
     return Profile(
-        *(name, reranker, settings, {**columns, **prior}, items, batch.memberships, item_ids, user_ids),
-        *(wanted.targets, wanted.targets if wanted.highs is None else wanted.highs, wanted.statuses),
-        *(read_priors(items, options), append_unknown),
+        *(name, reranker, numbered, {**columns, **prior}, items, item_ids, user_ids),
+        *(wanted.targets, wanted.highs, wanted.statuses, read_priors(items, options), append_unknown),
     )
 
 

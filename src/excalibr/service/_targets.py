@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from excalibr._batch import Status
+from excalibr._problem import Status
 from excalibr._types import Floats
 from excalibr.service._failures import Failure
 from excalibr.service._profiles import Profile
@@ -24,6 +24,11 @@ class Wanted(NamedTuple):
     high: Floats
     status: Status
 
+    @property
+    def is_band(self) -> bool:
+        """Whether the edges differ."""
+        return self.high is not self.low and bool((self.high != self.low).any())
+
 
 def read_target_of(request: RankRequest, profile: Profile, user: int | str | None) -> Wanted:
     """The target of a request, from the first of these that it has."""
@@ -32,7 +37,9 @@ def read_target_of(request: RankRequest, profile: Profile, user: int | str | Non
     if request.history is not None:
         return _from_history(request.history, profile)
     row = -1 if profile.user_ids is None else profile.user_ids.places.get(user, -1)
-    return Wanted(profile.lows[row], profile.highs[row], Status(int(profile.statuses[row])))
+    low = profile.lows[row]
+    high = low if profile.highs is None else profile.highs[row]
+    return Wanted(low, high, Status(int(profile.statuses[row])))
 
 
 def _own(target: dict[str, Any], profile: Profile) -> Wanted:

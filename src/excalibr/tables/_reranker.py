@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from excalibr import _seeds as seeds
-from excalibr._batch import Batch, Beyond, Status, solve_users
-from excalibr._calibration import DEFAULT_TRADE_OFF
+from excalibr._many_users import solve_users
 from excalibr._messages import Message, Option
-from excalibr._options import Settings, option, read_settings
+from excalibr._options import Options, one_of, option, read_options
 from excalibr._parallel import Advance, checked_threads, progress_bar
+from excalibr._problem import Batch, Status
+from excalibr._seeds import checked_seed
+from excalibr._solver import questions_of
 from excalibr._types import Floats
-from excalibr.errors import BatchWarning, InputError, explain, unknown_name
+from excalibr.errors import BatchWarning, InputError, explain
+from excalibr.tables._by_name import with_numbers
 from excalibr.tables._candidates import Candidates, read_candidates
 from excalibr.tables._items import Items, read_items
 from excalibr.tables._options import Tables
@@ -39,7 +41,7 @@ NOTHING_PINNED = Pinned({}, np.zeros(1, dtype=bool))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Reranker(Settings):
+class Reranker(Options):
     """Re-ranks tables of candidates for many users: the constructor takes how to rank, the methods take tables.
 
     Parameters
@@ -71,16 +73,13 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
     {'user_id': ['ada', 'ada'], 'rank': [1, 2], 'item_id': [1, 3], 'score': [0.9, 0.5]}
     """
 
-    seed: int = option(0, "Rankings are drawn by (seed, user).")
-    threads: int | None = option(None, "Threads; without it, one for each processor.")
-    fallback: str = option("relevance", "For users who cannot be calibrated: relevance, nothing or error.")
-
-    def __post_init__(self) -> None:
-        Settings.__post_init__(self)
-        checked_threads(self.threads)
-        seeds.uniforms(self.seed, 0, 1)
-        if self.fallback not in FALLBACKS:
-            raise unknown_name("fallback", self.fallback, FALLBACKS)
+    seed: int = option(0, "Rankings are drawn by (seed, user).", lambda _, seed: checked_seed(seed))
+    threads: int | None = option(
+        None, "Threads; without it, one for each processor.", lambda _, threads: checked_threads(threads)
+    )
+    fallback: str = option(
+        "relevance", "For users who cannot be calibrated: relevance, nothing or error.", one_of(FALLBACKS)
+    )
 
     def rerank(self, candidates: Any, items: Any, *, day: Hashable = None, **tables: Any) -> Any:
         """One ranking a user, drawn by (seed, user), or by (seed, (user, day)) where a day is given.
@@ -132,7 +131,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         ``draw(lotteries(...), day=day)`` is ``rerank(..., day=day)``; ``visit``, ``users``, ``propensities`` and column
         names are as there.
         """
-        return draw_stored(lotteries, read_settings(Tables, {"targets": {}, **options}), self.seed, day)
+        return draw_stored(lotteries, read_options(Tables, {"targets": {}, **options}), self.seed, day)
 
     def solve(
         self,
@@ -152,7 +151,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         ``items`` may also be what :func:`excalibr.tables.read_items` has read from the same table. ``advance`` is
         called with the number of users that are done, in place of a progress bar.
         """
-        options = read_settings(Tables, tables)
+        options = read_options(Tables, tables)
         known = items if isinstance(items, Items) else read_items(items, options)
         given = read_candidates(candidates, known, options)
         seen = None if options.shown is None else read_shown(given.users, known, options, self)
@@ -165,7 +164,8 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         self._stop_at_bad(batch, given)
         LOGGER.info("%s", understood_text(options, known, batch))
         visited = None if visits is None else np.broadcast_to(visits, batch.users)
-        finish = Finish(batch, given.keys(), self.seed, day, keep, measured, visited, options.propensities)
+        questions = questions_of(batch) if measured else None
+        finish = Finish(batch, given.keys(), self.seed, day, keep, questions, visited, options.propensities)
         workers, fall_back = checked_threads(self.threads), self.fallback == "relevance"
         with nullcontext(advance) if advance else progress_bar("Re-ranking", batch.users) as done:
             parts = list(solve_users(batch, finish, fall_back=fall_back, threads=workers, advance=done))
@@ -175,18 +175,19 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         """The candidates and what their users want, as one batch."""
         pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
         shown = {} if seen is None else seen.by_user()
-        asked = options.pinned is not None or options.shown is not None
-        trade_off = DEFAULT_TRADE_OFF if self.trade_off is None else self.trade_off
         batch = Batch.of(
             given.scores,
             given.starts,
             items.rows,
             wanted.targets,
             items=given.items,
-            trade_offs=_or_else(wanted.trade_offs, trade_off),
+            trade_offs=_or_else(wanted.trade_offs, self.balance),
             slots=_or_else(wanted.slots, np.inf if self.k is None else self.k),
-            settings=self.numbered(items.categories.to_pylist(), items.attributes),
-            beyond=Beyond(items.attributes, wanted.highs, pinned.by_user, shown, asked),
+            options=with_numbers(self, items.categories.to_pylist(), items.attributes),
+            attributes=items.attributes,
+            highs=wanted.highs,
+            pinned=pinned.by_user,
+            shown=shown,
         )
         statuses = np.where(pinned.bad & (wanted.statuses == Status.OK), Status.BAD_PIN, wanted.statuses)
         return batch.with_statuses(statuses)
@@ -195,6 +196,8 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         if self.fallback == "error" and not batch.good.all():
             at = int(np.argmin(batch.good))
             found = f"user {given.keys()[at]!r} has {Status(batch.statuses[at]).text}"
+            if at in batch.reasons:
+                found = f"user {given.keys()[at]!r}: {batch.reasons[at]}"
             hint = Message("see ", Option("fallback", ...), ".")
             raise InputError(explain("candidates", found, "have only users who can be calibrated", hint))
 

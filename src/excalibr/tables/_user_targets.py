@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import sums_by
-from excalibr._batch import Status
-from excalibr._problem import Attribute
-from excalibr._sparse import build_rows
+from excalibr._problem import Attribute, Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import codes_in, labels_of, matched
 from excalibr.tables._items import Items, numbers_of
 from excalibr.tables._options import Tables
-from excalibr.targets import recency_weights, shares_of
+from excalibr.targets import recency_by_user, shares_of
 
 __all__ = [
     "Wanted",
@@ -182,9 +180,9 @@ def _history_sums(users: Any, items: Items, options: Tables) -> tuple[Floats, In
 def sum_histories(owners: Integers, places: Integers, weights: Floats, users: int, items: Items) -> Floats:
     """(users, r) what the items of each user add up to."""
     kept = _in_order(owners, places, weights)
-    starts = np.searchsorted(owners[kept], np.arange(users + 1))
-    counted = build_rows(weights[kept], places[kept], starts, len(items.ids))
-    return np.asarray((counted @ items.rows).toarray())
+    rows, r = items.rows.of(places[kept]), len(items.categories)
+    cells = owners[kept][rows.owners] * r + rows.indices
+    return sums_by(cells, weights[kept][rows.owners] * rows.values, users * r).reshape(users, r)
 
 
 def _history_weights(frame: Frame, owners: Integers, places: Integers, options: Tables) -> Floats:
@@ -203,10 +201,9 @@ def aged_weights(owners: Integers, places: Integers, weights: Floats, times: Flo
     order = np.argsort(owners, kind="stable")
     order = order[counts[order]]
     starts = np.searchsorted(owners[order], np.arange(int(owners.max(initial=-1)) + 2))
-    stamps = build_rows(times[order], np.zeros(len(order), dtype=np.int64), starts, 1)
     aged = np.where(counts, 0.0, 1.0)  # what does not count keeps its weight, and a negative one its sign
     aged[~np.isfinite(times)] = 0.0
-    aged[order] = recency_weights(stamps, half_life).data
+    aged[order] = recency_by_user(times[order], starts, half_life)
     return weights * aged
 
 

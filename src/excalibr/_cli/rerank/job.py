@@ -24,10 +24,11 @@ from excalibr._cli.rerank.parts import Part, Run, fingerprint
 from excalibr._cli.rerank.sources import Source, format_of
 from excalibr._cli.rerank.streams import Scan, in_user_order, scan
 from excalibr._cli.signals import Stop
-from excalibr._options import BY_CATEGORY, read_settings
+from excalibr._options import read_options
 from excalibr._parallel import Advance, progress_bar
 from excalibr.errors import InputError
 from excalibr.tables import Items, Tables, read_items
+from excalibr.tables._by_name import BY_CATEGORY
 from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import Tally
 from excalibr.tables._users import UserStream
@@ -83,7 +84,7 @@ class Job:
     @cached_property
     def names(self) -> Tables:
         """The options that say how columns are called and read."""
-        return read_settings(Tables, {"targets": {}, **self.options})
+        return read_options(Tables, {"targets": {}, **self.options})
 
     @property
     def sources(self) -> list[Source]:
@@ -122,10 +123,10 @@ def read_job(
     others = {name: value for name, value in options.items() if name not in names and name not in PATHS}
     others["category"] = _columns(others["category"])
     by_attribute = not isinstance(others["category"], str)
-    names_of_columns = read_settings(Tables, {**others, **beside})
+    names_of_columns = read_options(Tables, {**others, **beside})
     by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, names_of_columns)}
     return Job(
-        read_settings(Reranker, {name: _numbers(name, options[name], by_attribute) for name in names}),
+        read_options(Reranker, {name: _numbers(name, options[name], by_attribute) for name in names}),
         others,
         *needed,
         by_user,

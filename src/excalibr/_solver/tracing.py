@@ -13,9 +13,9 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from excalibr._problem import is_real, is_whole
+from excalibr._options import is_real, is_whole
 from excalibr._solver import Curve, Point
-from excalibr._tradeoffs.frontier import Frontier
+from excalibr._solver.frontier import Frontier
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain
 
@@ -39,7 +39,7 @@ WORTH_A_BOUND = 4.0
 def trace(curve: Curve, tolerance: float = 1e-4, max_vertices: int | None = None) -> Frontier:
     """A polyline within ``tolerance`` of the curve; every vertex of it for 0."""
     wanted = _checked(tolerance, max_vertices, curve)
-    solved_to = max(curve.limits.tolerance, PART_FOR_SOLVES * wanted)
+    solved_to = max(curve.problem.options.tolerance, PART_FOR_SOLVES * wanted)
     near = max(wanted, EXACT + solved_to)
     unit = _unit(curve)
     stops = [_stop(curve.at(0.0), unit), _stop(curve.at(1.0), unit)]
