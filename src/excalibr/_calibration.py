@@ -43,6 +43,7 @@ def calibrate(
     max_per_category: int | ByCategory | None = None,
     pinned: Mapping[int, int] | None = None,
     shown: Shown | None = None,
+    item_prices: ArrayLike | None = None,
     normalise: str | None = None,
     method: str = "excalibr",
     draws: str = "lottery",
@@ -106,6 +107,10 @@ def calibrate(
     shown
         What was seen before, :class:`Shown`: it counts toward the target and is not shown again. What this page should
         then show, ``policy.problem.target``, may lie outside [0, 1].
+    item_prices
+        (n,) what a unit of exposure of each candidate costs, of any sign: subtracted from the gains (1 − λ)·s, in their
+        units and whatever λ is. Prices for everybody together come from :meth:`excalibr.Reranker.balance`. Relevance
+        is reported with the scores as they are; ``objective``, ``gap`` and ``explain()`` count the prices.
     normalise
         "range" maps the scores to [0, 1] first, so that one ``trade_off`` means the same for everyone.
     method
@@ -142,6 +147,8 @@ def calibrate(
         *(category_weights, relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts),
     )
     problem = read_problem(scores, categories, target, options, pinned, shown)
+    if item_prices is not None:
+        problem = problem.with_item_prices(item_prices)
     _warn_of_truncation(problem, stacklevel=3)
     if method != "excalibr":
         return methods.apply(method, problem)
@@ -240,9 +247,11 @@ def _asked(
     for name, reason in not_for.items():
         if asked.pop(name, None) is not None:
             raise InputError(explain(name, "is given", f"be left out: {reason}"))
-    beside = {name: asked.pop(name, None) for name in ("pinned", "shown")}
+    beside = {name: asked.pop(name, None) for name in ("pinned", "shown", "item_prices")}
     options = read_options(Options, {"trade_off": 0.0, **asked}, also=tuple(beside))
+    prices = beside.pop("item_prices")
     problem = read_problem(scores, categories, target, options, **beside)
+    problem = problem if prices is None else problem.with_item_prices(prices)
     _warn_of_truncation(problem, stacklevel=4)
     return problem
 
@@ -271,6 +280,7 @@ _NOT_FOR_FRONTIERS = {
     "method": "a frontier is traced by the exact method",
     "draws": "the frontier is that of lotteries",
     "max_sorts": "a frontier is certified, and every solve of it goes to its end",
+    "item_prices": "the frontier is that of relevance and deviation alone",
 }
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -21,10 +22,10 @@ from excalibr._policy import Effort, Lotteries, Policies, Policy, join, no_effor
 from excalibr._problem import Batch, Status
 from excalibr._solver import questions_of
 from excalibr._solver.failures import Failure, error_of
-from excalibr._types import Floats, Integers
+from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import BatchWarning, ExcalibrError
 
-__all__ = ["calibrate_batch", "measure", "solve_users", "sum_up"]
+__all__ = ["Solver", "calibrate_batch", "measure", "solve_users", "sum_up"]
 
 Result = TypeVar("Result")
 Solve: TypeAlias = Callable[[int, int], Lotteries]
@@ -39,6 +40,7 @@ def calibrate_batch(
     items: ArrayLike | None = None,
     trade_offs: ArrayLike | None = None,
     slots: ArrayLike | None = None,
+    item_prices: ArrayLike | None = None,
     threads: int | None = None,
     **options: Any,
 ) -> Policies:
@@ -62,6 +64,8 @@ def calibrate_batch(
         (N,) which row of ``categories`` each candidate is.
     trade_offs, slots
         (users,) a ``trade_off`` and a ``k`` for each user, in place of the one for all.
+    item_prices
+        (rows of ``categories``,) what a unit of exposure of each costs, as for :func:`excalibr.calibrate`.
     threads
         None is one for each processor. The result is the same for any number.
     **options
@@ -92,7 +96,7 @@ def calibrate_batch(
         trade_offs=trade_offs,
         slots=slots,
         options=read_options(Options, options),
-    )
+    ).with_item_prices(item_prices)
     workers = checked_threads(threads)
     with progress_bar("Calibrating", batch.users) as advance:
         parts = list(solve_users(batch, _keep, threads=workers, advance=advance))
@@ -114,12 +118,37 @@ def solve_users(
     With ``fall_back``, users who cannot be calibrated are ranked by their scores; those without candidates or with
     scores that are not finite never are.
     """
-    if batch.options.method == "excalibr":
-        yield from _solved_by_the_kernel(batch, finish, fall_back, threads, advance)
-    else:
-        solve = _one_by_one_solve(batch, fall_back)
-        with one_blas_thread():
-            yield from over_ranges(lambda first, last: finish(solve(first, last)), batch.users, threads, advance)
+    solver = Solver.of(batch, fall_back=fall_back)
+    with nullcontext() if batch.options.method == "excalibr" else one_blas_thread():
+        yield from over_ranges(
+            lambda first, last: finish(solver(first, last)), batch.users, threads, advance, solver.cancel
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Solver:
+    """Solves ranges of a batch's users, by the compiled loop or one by one; :attr:`cancel` ends those under way."""
+
+    solve: Solve
+    cancel: Callable[[], None]
+
+    @classmethod
+    def of(cls, batch: Batch, *, fall_back: bool = False, wanted: Booleans | None = None) -> Solver:
+        """For a batch; the exact method leaves out users who are not wanted."""
+        if batch.options.method != "excalibr":
+            return cls(_one_by_one_solve(batch, fall_back), lambda: None)
+        questions = questions_of(batch, fall_back=fall_back, wanted=wanted)
+        orders = questions_of(batch, solve=False, fall_back=True) if fall_back else None
+
+        def solve(first: int, last: int) -> Lotteries:
+            lotteries = _lotteries_of_range(batch, kernel.solve_range(questions, first, last), first)
+            return lotteries if orders is None else _with_orders(batch, lotteries, orders)
+
+        return cls(solve, questions.cancel)
+
+    def __call__(self, first: int, last: int) -> Lotteries:
+        """The lotteries of a range."""
+        return self.solve(first, last)
 
 
 def measure(questions: kernel.Questions, lotteries: Lotteries) -> Floats:
@@ -145,35 +174,20 @@ def _keep(lotteries: Lotteries) -> Lotteries:
     return lotteries
 
 
-def _solved_by_the_kernel(
-    batch: Batch, finish: Callable[[Lotteries], Result], fall_back: bool, threads: int, advance: Advance | None
-) -> Iterator[Result]:
-    """The loop over users inside the kernel, range by range; an interrupt ends the ranges that are under way."""
-    questions = questions_of(batch, fall_back=fall_back)
-    orders = questions_of(batch, solve=False, fall_back=True) if fall_back else None
-
-    def work(first: int, last: int) -> Result:
-        lotteries = _lotteries_of_range(batch, kernel.solve_range(questions, first, last), first)
-        return finish(lotteries if orders is None else _with_orders(batch, lotteries, orders))
-
-    yield from over_ranges(work, batch.users, threads, advance, questions.cancel)
-
-
 def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lotteries:
     """The kernel's answers for a range of users."""
-    (places, weights, counts, prices, gaps, allowed, trade_offs, statuses, engines, sorts, steps, failures, *rest) = (
-        found
-    )
+    places, weights, counts, prices, gaps, allowed, trade_offs, objectives, *rest = found
+    statuses, engines, sorts, steps, failures, details, limit_prices, _ = rest
     outcome = batch.statuses[first : first + len(counts)].copy()
     solved = outcome < Status.NO_CANDIDATES
     outcome[solved & (gaps > allowed)] = Status.STOPPED_EARLY
     reasons = {}
     for place in np.flatnonzero(failures).tolist():
         outcome[place] = Status.FAILED
-        reasons[first + place] = _error(batch, place, failures, rest[0], rest[1]).args[0]
+        reasons[first + place] = _error(batch, place, failures, details, limit_prices).args[0]
     reasons |= {user: why for user, why in batch.reasons.items() if first <= user < first + len(counts)}
     effort = Effort(engines, sorts, steps, statuses)
-    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, reasons)
+    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, reasons, {}, objectives)
 
 
 def _with_orders(batch: Batch, lotteries: Lotteries, orders: kernel.Questions) -> Lotteries:

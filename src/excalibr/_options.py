@@ -182,7 +182,7 @@ class Options:
         return {each.name: value for each in fields if _differs(value := getattr(self, each.name), each.default)}
 
     @property
-    def balance(self) -> float:
+    def asked_trade_off(self) -> float:
         """The trade-off, where users have none of their own."""
         return DEFAULT_TRADE_OFF if self.trade_off is None else float(self.trade_off)
 

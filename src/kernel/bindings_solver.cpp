@@ -52,6 +52,7 @@ class Questions {
         users_.position_weights = reals(nb::cast<RealArray>(by_user[2]));
         users_.trade_offs = reals(nb::cast<RealArray>(by_user[3]));
         users_.asked = integers(by_user[4]);
+        users_.item_prices = reals(nb::cast<RealArray>(by_user[5]));
         check();
     }
 
@@ -115,6 +116,8 @@ class Questions {
         require(users_.unavailable.empty() || users_.unavailable.size() == candidates, "every candidate is available or not");
         require(group_of_item_.empty() || group_of_item_.size() + 1 == users_.table.starts.size(),
                 "every item has a group or none");
+        require(users_.item_prices.empty() || users_.item_prices.size() + 1 == users_.table.starts.size(),
+                "every item has a price or none");
         const auto limits = static_cast<std::int32_t>(group_limits_.size());
         require(all(group_of_item_, [&](std::int32_t group) { return -1 <= group && group < limits; }),
                 "a group is out of range");
@@ -200,6 +203,7 @@ nb::tuple solve_range(Questions& questions, std::size_t first, std::size_t last)
         bindings::to_numpy(Indices(answer.places)), bindings::to_numpy(Reals(answer.weights)), to_numpy(answer.counts),
         bindings::to_numpy(Reals(answer.prices), count, r), bindings::to_numpy(Reals(answer.gaps)),
         bindings::to_numpy(Reals(answer.allowed_gaps)), bindings::to_numpy(Reals(answer.trade_offs)),
+        bindings::to_numpy(Reals(answer.objectives)),
         to_numpy(answer.statuses), to_numpy(answer.engines), to_numpy(answer.sorts), to_numpy(answer.steps),
         to_numpy(answer.failures), bindings::to_numpy(Reals(answer.details), count, 3),
         answer.limit_prices.empty() ? nb::none() : bindings::to_numpy(Reals(answer.limit_prices), count, r), seconds);

@@ -111,7 +111,7 @@ void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double sha
         for (std::size_t at = 0; at < point->lottery.size(); ++at)
             if (chance * point->lottery.weights[at] > 0.0)
                 mixed_.add_or_merge(point->lottery.ranking(at), chance * point->lottery.weights[at]);
-    free_.set_objective(proof.balance, 0.0);
+    free_.set_objective({1.0, 1.0}, 0.0);  // a lottery keeps its relevance when it is thinned, even where λ is 1
     free_.to_free(mixed_, free_lottery_);
     sweep_begun_ = false;
     engines_.thin(free_.program(), free_lottery_, thinned_);

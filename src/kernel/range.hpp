@@ -23,6 +23,7 @@ struct Users {
     Reals lows, highs, weights, bases;
     Reals floors, caps;  // (r,), the same for all
     double smoothing = 0.0;
+    Reals item_prices;  // a price a row of the table
     std::span<const unsigned char> unavailable;
     std::span<const std::int64_t> pinned_starts, pinned_slots, pinned_candidates;
     std::span<const std::int32_t> group_of_item;
@@ -44,6 +45,7 @@ struct RangeAnswer {
     std::vector<std::int64_t> counts;          // rankings of each user
     std::vector<double> prices;                // (users, r)
     std::vector<double> gaps, allowed_gaps, trade_offs;
+    std::vector<double> objectives;            // of the program that was asked, prices of items subtracted
     std::vector<std::int64_t> statuses, engines, sorts, steps;  // as numbers of Status and Engine
     std::vector<std::int64_t> failures;        // as numbers of Failure
     std::vector<double> details;               // (users, 3): category, wanted, reached

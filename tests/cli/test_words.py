@@ -62,8 +62,8 @@ WRONG = {
     "--attribute-weights genre=2": "--attribute-weights: is {'genre': 2}, must go with several attributes. "
     "Hint: name the columns of the attributes, --category genre,decade.",
     "--floors x=0.1": "--floors: is 'x', must be one of 'a', 'b'.",
-    "--users ITEMS": "--users: has the columns ['item_id', 'category'], must have 'trade_off', 'k' or 'visit'. "
-    "Hint: rename yours.",
+    "--users ITEMS": "--users: has the columns ['item_id', 'category'], must have 'trade_off', 'k', 'visit' or "
+    "'weight'. Hint: rename yours.",
 }
 
 

@@ -60,6 +60,8 @@ class Lotteries:
         What went wrong, in words, for the users (numbers in the batch) whose status is ``FAILED``.
     policies
         The policies themselves, by user, where they were made one by one.
+    objectives
+        (users,) each user's own program's value, nan where there is none; None where a method was asked one by one.
     """
 
     first: int
@@ -73,6 +75,7 @@ class Lotteries:
     effort: Effort
     reasons: dict[int, str] = field(default_factory=dict)
     policies: dict[int, Policy] = field(default_factory=dict)
+    objectives: Floats | None = None
 
     def chosen(
         self, keys: Sequence[Hashable], seed: int | None, slots: Integers, visits: Integers | None = None

@@ -192,9 +192,15 @@ class Policy:
 
     @property
     def objective(self) -> float:
-        """(1 − λ)·relevance − λ·cost, the value of the program that was asked."""
+        """(1 − λ)·relevance − λ·cost − what is paid for items, the value of the program that was asked."""
         trade_off = self.problem.trade_off
-        return (1.0 - trade_off) * self.relevance - trade_off * self.cost
+        return (1.0 - trade_off) * self.relevance - trade_off * self.cost - self.paid
+
+    @property
+    def paid(self) -> float:
+        """Σ of the items' exposure times their prices; 0 where items have none."""
+        prices = self.problem.item_prices
+        return 0.0 if prices is None else float(prices @ self.exposure)
 
     @property
     def bound(self) -> float:
@@ -284,6 +290,8 @@ class Policy:
         """The ranking of the lottery with the best objective of its own, (k,); the heavier one in a tie."""
         trade_off = self.problem.trade_off
         values = (1.0 - trade_off) * self.draw_relevances - trade_off * self.draw_costs
+        if self.problem.item_prices is not None:
+            values = values - self.problem.item_prices[self.rankings] @ self.problem.position_weights
         best: Integers = self.rankings[int(np.argmax(values))]
         return best
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch"]
 
+WIDEST_PRICE = 1e150
+"""Prices may be no larger: beyond it the squares of differences overflow."""
+
 
 @dataclass(frozen=True, eq=False, init=False)
 class Batch:
@@ -55,6 +58,8 @@ class Batch:
         (users,) codes of :class:`Status`, as far as the inputs tell; and why users failed, in words.
     banded
         Whether a target is a band.
+    item_prices
+        (rows,) what a unit of exposure of each row of the categories costs, subtracted from the gains; None: nothing.
     """
 
     checked: kernel.Checked
@@ -70,6 +75,7 @@ class Batch:
     statuses: Integers
     reasons: Mapping[int, str]
     banded: bool
+    item_prices: Floats | None = None
 
     def __init__(self, **fields: Any) -> None:
         # One update in place of thirteen guarded assignments, which would take as long as all checks of a single call.
@@ -190,6 +196,14 @@ class Batch:
         """The same batch with what is known of its users from elsewhere; a worse status of our own stays."""
         return replace(self, statuses=frozen(np.where(self.good, statuses, self.statuses)))
 
+    def with_item_prices(self, prices: ArrayLike | None) -> Batch:
+        """The same users with a price for each row of the categories."""
+        checked = None if prices is None else _item_prices(prices, len(self.memberships.indptr) - 1)
+        if checked is not None and self.options.asked[1]:
+            name = "max_deviation" if self.options.relevance_loss is None else "relevance_loss"
+            raise InputError(explain(name, "is given with prices of items", "be left out", "give a trade_off instead."))
+        return _renewed(self, item_prices=checked)
+
     def with_terms(
         self, pinned: Mapping[int, Mapping[int, int]], shown: Mapping[int, tuple[Integers, Floats]]
     ) -> Batch:
@@ -215,6 +229,18 @@ def _renewed(batch: Batch, **changes: Any) -> Batch:
         if name in vars(batch):
             vars(made)[name] = vars(batch)[name]
     return made
+
+
+def _item_prices(prices: ArrayLike, rows: int) -> Floats:
+    """Finite numbers of any sign."""
+    array = np.array(floats("item_prices", prices))
+    if array.shape != (rows,):
+        must = f"have shape ({rows},), a price for each candidate"
+        raise InputError(explain("item_prices", f"have shape {array.shape}", must))
+    if not (np.abs(array) <= WIDEST_PRICE).all():
+        at = int(np.argmin(np.abs(array) <= WIDEST_PRICE))
+        raise InputError(explain("item_prices", f"have {array[at]} at {at}", "be finite"))
+    return frozen(array)
 
 
 def _flat(argument: str, values: ArrayLike) -> Floats:
@@ -263,7 +289,7 @@ def _targets(targets: ArrayLike, users: int, r: int) -> Floats:
 
 def _trade_offs(given: ArrayLike | None, users: int, options: Options) -> tuple[Floats, Booleans]:
     """Each user's trade-off, and which of them cannot be; those are 0."""
-    values = _each(given, "trade_offs", users, options.balance)
+    values = _each(given, "trade_offs", users, options.asked_trade_off)
     bad = ~((values >= 0) & (values <= 1))
     return frozen(np.where(bad, 0.0, values)), bad
 

@@ -67,10 +67,12 @@ class Problem:
         *,
         pinned: Any = None,
         shown: Any = None,
+        item_prices: Any = None,
         **options: Any,
     ) -> Problem:
         """Check the arguments of :func:`excalibr.calibrate` and build the problem."""
-        return read_problem(scores, categories, target, read_options(Options, options), pinned, shown)
+        problem = read_problem(scores, categories, target, read_options(Options, options), pinned, shown)
+        return problem if item_prices is None else problem.with_item_prices(item_prices)
 
     @property
     def options(self) -> Options:
@@ -173,8 +175,18 @@ class Problem:
 
     @property
     def gains(self) -> Floats:
-        """(1 − λ)·s, what a unit of exposure of each candidate is worth before categories count."""
-        return (1.0 - self.trade_off) * self.scores
+        """(1 − λ)·s less the items' prices: what a unit of exposure of each is worth before categories count."""
+        gains, prices = (1.0 - self.trade_off) * self.scores, self.item_prices
+        return gains if prices is None else gains - prices
+
+    @cached_property
+    def item_prices(self) -> Floats | None:
+        """(n,) what a unit of exposure of each candidate costs besides; None where nothing does."""
+        prices, items = self.batch.item_prices, self.batch.items
+        if prices is None:
+            return None
+        own: Floats = self._own(prices if items is None else prices[items])
+        return own
 
     @property
     def penalty(self) -> Penalty:
@@ -201,6 +213,10 @@ class Problem:
         check_option("trade_off", trade_off)
         asked = self.asking(relevance_loss=None, max_deviation=None) if self.options.asked[1] else self
         return Problem(asked.batch, self.user, float(trade_off))
+
+    def with_item_prices(self, prices: ArrayLike) -> Problem:
+        """The same problem, of a batch of one, with a price for each candidate, subtracted from its gain."""
+        return Problem(self.batch.with_item_prices(prices), self.user, self.trade_off)
 
     def asking(self, **changes: Any) -> Problem:
         """The same problem with other options that are of the solve: a budget, draws, tolerance, a cap on sorts."""
@@ -241,7 +257,7 @@ def read_problem(
     elif k > n:
         hint = "pass more candidates, or a smaller k."
         raise InputError(explain("k", f"is {k}", f"be at most the number of candidates ({n})", hint))
-    balance = options.balance
+    balance = options.asked_trade_off
     batch = Batch(
         checked=checked,
         options=options,

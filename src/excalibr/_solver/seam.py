@@ -14,7 +14,7 @@ from excalibr._native import kernel
 from excalibr._policy import Policy, SolveInfo
 from excalibr._problem import NEVER_RANKED, Batch, Problem
 from excalibr._solver.failures import Failure, error_of
-from excalibr._types import Integers
+from excalibr._types import Booleans, Integers
 
 __all__ = ["ENGINES", "STATUSES", "policy_of", "question_of", "questions_of"]
 
@@ -25,13 +25,21 @@ STATUSES = ("converged", "sorts spent", "stalled")
 LEFT_OUT, SOLVED, BY_RELEVANCE = 0, 1, 2
 """What is asked for a user: nothing, the solution, or the order of the scores."""
 
+_NOTHING = frozen(np.empty(0))
 _SOLVED = frozen(np.array([SOLVED], dtype=np.int64))
 
 
-def questions_of(batch: Batch, *, solve: bool = True, fall_back: bool = False) -> kernel.Questions:
-    """The questions of all users; with ``fall_back``, whoever is not solved asks for an order by scores."""
+def questions_of(
+    batch: Batch, *, solve: bool = True, fall_back: bool = False, wanted: Booleans | None = None
+) -> kernel.Questions:
+    """The questions of all users; with ``fall_back``, whoever is not solved asks for an order by scores.
+
+    Where it says who is ``wanted``, nothing is asked for the others.
+    """
     otherwise = np.where(np.isin(batch.statuses, NEVER_RANKED) | (not fall_back), LEFT_OUT, BY_RELEVANCE)
-    return _questions(batch, batch.trade_offs, np.where(batch.good & solve, SOLVED, otherwise).astype(np.int64))
+    asked = np.where(batch.good & solve, SOLVED, otherwise).astype(np.int64)
+    asked = asked if wanted is None else np.where(wanted, asked, LEFT_OUT)
+    return _questions(batch, batch.trade_offs, asked)
 
 
 def question_of(problem: Problem) -> kernel.Questions:
@@ -46,7 +54,8 @@ def question_of(problem: Problem) -> kernel.Questions:
 
 
 def _questions(batch: Batch, trade_offs: Any, asked: Integers) -> kernel.Questions:
-    by_user = (batch.slots, batch.weight_starts, batch.position_weights, trade_offs, asked)
+    prices = _NOTHING if batch.item_prices is None else batch.item_prices
+    by_user = (batch.slots, batch.weight_starts, batch.position_weights, trade_offs, asked, prices)
     terms = None if batch.terms is None else batch.terms.arrays
     return kernel.Questions(batch.checked, by_user, batch.options.asked, terms)
 

@@ -208,9 +208,10 @@ def _envelope(points: list[Point]) -> list[Point]:
     kept: list[Point] = []
     for point in points:
         if kept and (kept[-1].relevance <= point.relevance or kept[-1].cost <= point.cost):
-            if point.trade_off < 1.0 or len(kept) == 1:
+            dominates = kept[-1].relevance <= point.relevance and kept[-1].cost >= point.cost
+            if not dominates and (point.trade_off < 1.0 or len(kept) == 1):
                 continue
-            kept.pop()  # the last end stays
+            kept.pop()  # the better of two stays, and the last end
         while len(kept) > 1 and chord(kept[-2], kept[-1]) >= chord(kept[-1], point):
             kept.pop()
         kept.append(point)

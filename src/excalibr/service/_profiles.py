@@ -29,10 +29,10 @@ __all__ = ["DEMO", "FILES", "Profile", "read_profiles"]
 
 DEMO = "demo"
 FILES = ("items", "history", "targets", "prior")
-"""Keys whose value is a file; what a profile's ``prices`` say of groups would be one more."""
+"""Keys whose value is a file. Prices of groups, which `rerank(prices=…)` takes, would be one more: `load_profile` has the tables."""
 
 UNKNOWN = ("leave out", "append")
-_NOT_HERE = ("users", "pinned", "shown", "visit", "propensities", "threads")
+_NOT_HERE = ("users", "pinned", "shown", "prices", "visit", "propensities", "threads")
 """Options of tables and re-rankers that requests have, or that a server has its own of."""
 
 

@@ -81,6 +81,8 @@ class Items:
         The attributes by name; empty where a single column was named.
     columns
         What was understood of each column of categories.
+    groups
+        The same of the attributes that prices are of, or None where there are no prices.
     """
 
     ids: Any
@@ -88,6 +90,7 @@ class Items:
     rows: Memberships
     attributes: tuple[Attribute, ...] = ()
     columns: tuple[CategoryColumn, ...] = ()
+    groups: Items | None = None
 
     @property
     def parts(self) -> tuple[Attribute, ...]:

@@ -289,9 +289,9 @@ def read_own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
         return (None,) * len(OWN_NUMBERS)
     frame = read_frame(options.users, "users")
     owners = owners_of(users, frame, options)
-    if not set(OWN_NUMBERS) & set(frame.columns):
+    if not {*OWN_NUMBERS, "weight"} & set(frame.columns):
         found = f"has the columns {frame.columns}"
-        raise InputError(explain("users", found, "have 'trade_off', 'k' or 'visit'", "rename yours."))
+        raise InputError(explain("users", found, "have 'trade_off', 'k', 'visit' or 'weight'", "rename yours."))
     return tuple(_own(frame, name, owners, len(users)) for name in OWN_NUMBERS)
 
 
