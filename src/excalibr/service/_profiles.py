@@ -29,7 +29,7 @@ __all__ = ["DEMO", "FILES", "Profile", "read_profiles"]
 
 DEMO = "demo"
 FILES = ("items", "history", "targets", "prior")
-"""Keys whose value is a file. Prices of groups, which `rerank(prices=…)` takes, would be one more: `load_profile` has the tables."""
+"""Keys whose value is a file; prices of groups, which `rerank(prices=…)` takes, would be one more."""
 
 UNKNOWN = ("leave out", "append")
 _NOT_HERE = ("users", "pinned", "shown", "prices", "visit", "propensities", "threads")
