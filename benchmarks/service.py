@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement")
     parser.add_argument("--soak", type=float, default=60.0, help="seconds at half of the ceiling; 600 for ten minutes")
     parser.add_argument("--port", type=int, default=8765)
+    parser.add_argument("--page", type=Path, default=PAGE, help="where the page goes")
     asked = parser.parse_args(arguments)
     if shutil.which("wrk") is None or shutil.which("taskset") is None:
         raise SystemExit("make bench-service needs wrk and taskset (Debian: apt-get install wrk util-linux).")
@@ -48,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         bench.write_tables()
         rows = [bench.measure(k, form) for k in (10, 100) for form in ("columnar", "metarank")]
         soak = bench.soak(rows[0], asked.soak)
-    PAGE.write_text(page(rows, soak, asked.seconds), encoding="utf-8")
-    print(PAGE.read_text(encoding="utf-8"))
+    asked.page.write_text(page(rows, soak, asked.seconds), encoding="utf-8")
+    print(asked.page.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
