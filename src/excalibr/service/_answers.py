@@ -14,8 +14,8 @@ from excalibr._policy import Policy
 from excalibr._problem import Status
 from excalibr._types import Integers
 from excalibr._visits import choose_visits
-from excalibr.service._candidates import Given
-from excalibr.service._failures import Failure
+from excalibr.service._candidates import GivenItems
+from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._ranking import Ranked
 from excalibr.service._requests import RankRequest
@@ -23,7 +23,7 @@ from excalibr.service._requests import RankRequest
 __all__ = ["Answer", "BatchAnswer", "answer_of"]
 
 
-class Shown(msgspec.Struct):
+class SlateItem(msgspec.Struct):
     """An item of the slate; ``propensity`` is the probability that a draw has it in this place."""
 
     item: int | str
@@ -66,7 +66,7 @@ class Answer(msgspec.Struct, omit_defaults=True):
 
     id: int | str | None
     took: float
-    items: list[Shown]
+    items: list[SlateItem]
     policy: PolicySummary
     lottery: list[LotteryRanking] | None = None
     explain: dict[str, Any] | None = None
@@ -80,7 +80,7 @@ class BatchAnswer(msgspec.Struct):
 
 
 def answer_of(
-    profile: Profile, request: RankRequest, given: Given, ranked: Ranked, user: Hashable, took: float
+    profile: Profile, request: RankRequest, given: GivenItems, ranked: Ranked, user: Hashable, took: float
 ) -> Answer:
     """The slate of a request, drawn by its key."""
     left_out = LeftOut(len(given.unknown), given.repeated)
@@ -92,7 +92,7 @@ def answer_of(
     ranking = policy.rankings[chosen]
     labels, places = given.labels, ranked.picked
     shown = [
-        Shown(labels[at], score, rank, propensity)
+        SlateItem(labels[at], score, rank, propensity)
         for rank, (at, score, propensity) in enumerate(
             zip(
                 places[ranking].tolist(),
@@ -120,7 +120,7 @@ def _drawn(profile: Profile, request: RankRequest, policy: Policy, user: Hashabl
     named = user if user is not None else request.session
     if named is None:  # nobody in particular: every request draws anew
         if request.visit is not None:
-            raise Failure(422, "A visit must be one of a `user` or a `session`.", "$.visit")
+            raise RequestFailure(422, "A visit must be one of a `user` or a `session`.", "$.visit")
         return int(seeds.choose(policy.weights, seeds.uniforms(None, None, 1))[0])
     key = named if request.day is None else (named, request.day.isoformat())
     if request.visit is None:
@@ -138,14 +138,14 @@ def _propensities(policy: Policy, ranking: Integers) -> list[float]:
     return found
 
 
-def _appended(request: RankRequest, given: Given, ranked: Ranked) -> list[Shown]:
+def _appended(request: RankRequest, given: GivenItems, ranked: Ranked) -> list[SlateItem]:
     """The items that the table does not have, after the slate, in the order of the request."""
     after = 0 if ranked.policy is None else ranked.policy.problem.k
     scores = request.scores
     found = []
     for number, at in enumerate(given.unknown):
         score = scores[at] if scores is not None else _score(request.items[at])
-        found.append(Shown(given.labels[at], score, after + number + 1, 1.0))
+        found.append(SlateItem(given.labels[at], score, after + number + 1, 1.0))
     return found
 
 
@@ -196,7 +196,7 @@ def _named(profile: Profile, values: Any) -> Any:
     }
 
 
-def _explained(profile: Profile, given: Given, ranked: Ranked) -> dict[str, Any] | None:
+def _explained(profile: Profile, given: GivenItems, ranked: Ranked) -> dict[str, Any] | None:
     """What the slate's items cost and where they stood before."""
     policy = ranked.policy
     if policy is None or policy.category_prices is None:

@@ -16,7 +16,7 @@ from excalibr.errors import ExcalibrError
 from excalibr.service._answers import Answer, BatchAnswer, answer_of
 from excalibr.service._body import BodyReader
 from excalibr.service._candidates import read_given
-from excalibr.service._failures import Failure, malformed
+from excalibr.service._failures import RequestFailure, malformed
 from excalibr.service._limits import Gate, Limits
 from excalibr.service._logging import Log
 from excalibr.service._metrics import Metrics
@@ -103,7 +103,7 @@ class Application:
         log: Log | None = None,
         cors: str | None = None,
         reload: Callable[[], None] | None = None,
-        all_ready: Callable[[], bool] = lambda: True,
+        all_ready: Callable[[], bool] | None = None,
     ) -> None:
         self.source = source
         self.limits = limits or Limits()
@@ -153,11 +153,11 @@ class Application:
                 reply, said = self._rank(environ, name, batch, start)
             else:
                 reply = self._other(environ, method, path)
-        except Failure as failure:
+        except RequestFailure as failure:
             reply = _refusal(failure)
         except Exception as error:  # a fault of ours: the client is told that it is, and the log what it was
             self.log.event("fault", path=path, error=f"{type(error).__name__}: {error}")
-            reply = _refusal(Failure(500, "The server made a mistake, which its log describes."))
+            reply = _refusal(RequestFailure(500, "The server made a mistake, which its log describes."))
         seconds = time.perf_counter() - start
         if name:
             known = name if self.profiles is not None and name in self.profiles else ""
@@ -172,7 +172,7 @@ class Application:
             return Reply(204, b""), {}
         self._check_token(environ)
         if environ["REQUEST_METHOD"] != "POST":
-            raise Failure(405, f"{environ['REQUEST_METHOD']} is not how to ask for a slate: POST is.")
+            raise RequestFailure(405, f"{environ['REQUEST_METHOD']} is not how to ask for a slate: POST is.")
         profile = self._profile(name)
         body = self.bodies.read(environ)
         with self._gate, self._gate.working:
@@ -208,14 +208,14 @@ class Application:
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise malformed(error) from None
         if len(asked) > self.limits.max_batch:
-            raise Failure(
+            raise RequestFailure(
                 413, f"There are {len(asked)} requests, must be at most {self.limits.max_batch}.", "$.requests"
             )
         answers: list[Answer | dict[str, Any]] = []
         for number, each in enumerate(asked):
             try:
                 answers.append(self._one(profile, each, time.perf_counter()))
-            except Failure as failure:
+            except RequestFailure as failure:
                 failure.path = f"$.requests[{number}]{(failure.path or '$')[1:]}"
                 answers.append(failure.body())
         took = round(1000 * (time.perf_counter() - start), 3)
@@ -227,15 +227,15 @@ class Application:
         for name in ("items", "history", "shown", "pinned", "categories"):
             given = getattr(request, name)
             if given is not None and len(given) > most:
-                raise Failure(413, f"There are {len(given)} of `{name}`, must be at most {most}.", f"$.{name}")
+                raise RequestFailure(413, f"There are {len(given)} of `{name}`, must be at most {most}.", f"$.{name}")
 
     def _profile(self, name: str) -> Profile:
         profiles = self.profiles
         if profiles is None:
-            raise Failure(503, "The profiles are being loaded: try again.", retry_after=1)
+            raise RequestFailure(503, "The profiles are being loaded: try again.", retry_after=1)
         found = profiles.get(name)
         if found is None:
-            raise Failure(404, f"There is no profile {name!r:.80}; there are {sorted(profiles)}.")
+            raise RequestFailure(404, f"There is no profile {name!r:.80}; there are {sorted(profiles)}.")
         return found
 
     def _check_token(self, environ: Mapping[str, Any]) -> None:
@@ -244,7 +244,7 @@ class Application:
         scheme, _, given = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
         same = hmac.compare_digest(given.strip().encode("utf-8", "surrogatepass"), self._token)
         if scheme.lower() != "bearer" or not same:
-            raise Failure(401, "The request must have the server's token: `Authorization: Bearer …`.")
+            raise RequestFailure(401, "The request must have the server's token: `Authorization: Bearer …`.")
 
     def _other(self, environ: Mapping[str, Any], method: str, path: str) -> Reply:
         """Everything but ranks."""
@@ -257,7 +257,7 @@ class Application:
             self._reload()
             return Reply(200, b'{"reload":"asked for"}')
         if path not in ("/readyz", "/health", "/profiles", "/openapi.json", "/metrics"):
-            raise Failure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
+            raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
         _only(method, "GET", "HEAD")
         if path == "/openapi.json":
             return Reply(200, self._document)
@@ -265,11 +265,11 @@ class Application:
             return Reply(200, self.metrics.page(), Metrics.content_type)
         profiles = self.profiles
         if profiles is None:
-            raise Failure(503, "The profiles are being loaded: try again.", retry_after=1)
+            raise RequestFailure(503, "The profiles are being loaded: try again.", retry_after=1)
         if path == "/profiles":
             return Reply(200, _encode({"profiles": [each.described() for each in profiles.values()]}))
-        if not self._all_ready():
-            raise Failure(503, "Another worker is still loading: try again.", retry_after=1)
+        if self._all_ready is not None and not self._all_ready():
+            raise RequestFailure(503, "Another worker is still loading: try again.", retry_after=1)
         return Reply(200, _encode({"ready": True, "profiles": sorted(profiles), "in_flight": self._gate.inside}))
 
 
@@ -277,16 +277,16 @@ def _split(path: str) -> tuple[str, bool]:
     """The profile's name, and whether a batch is asked for."""
     name, _, rest = path[len("/rank/") :].partition("/")
     if not name or rest not in ("", "batch") or path.endswith("/"):
-        raise Failure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
+        raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
     return name, rest == "batch"
 
 
 def _only(method: str, *allowed: str) -> None:
     if method not in allowed:
-        raise Failure(405, f"{method:.20} is not how to ask for this: {allowed[0]} is.")
+        raise RequestFailure(405, f"{method:.20} is not how to ask for this: {allowed[0]} is.")
 
 
-def _refusal(failure: Failure) -> Reply:
+def _refusal(failure: RequestFailure) -> Reply:
     headers = {} if failure.retry_after is None else {"Retry_After": str(failure.retry_after)}
     if failure.code == 401:
         headers["WWW_Authenticate"] = "Bearer"

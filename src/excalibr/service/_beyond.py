@@ -9,10 +9,10 @@ import numpy as np
 from excalibr._options import Options
 from excalibr._types import Floats, Integers
 from excalibr.positions import raw_weights
-from excalibr.service._candidates import Given
-from excalibr.service._failures import Failure
+from excalibr.service._candidates import GivenItems
+from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
-from excalibr.service._requests import RankRequest, Seen
+from excalibr.service._requests import RankRequest, SeenItem
 
 __all__ = ["ShownBefore", "read_pins", "read_shown"]
 
@@ -24,7 +24,7 @@ class ShownBefore(NamedTuple):
     weights: Floats
 
 
-def read_pins(profile: Profile, request: RankRequest, given: Given, k: int) -> dict[int, dict[int, int]]:
+def read_pins(profile: Profile, request: RankRequest, given: GivenItems, k: int) -> dict[int, dict[int, int]]:
     """Slots and the candidates that keep them, of the only user; one that cannot be kept is an error."""
     if not request.pinned:
         return {}
@@ -35,18 +35,20 @@ def read_pins(profile: Profile, request: RankRequest, given: Given, k: int) -> d
         path = f"$.pinned[{number}]"
         candidate = candidates.get(read(pin.item, path))
         if candidate is None:
-            raise Failure(422, f"The pinned item {pin.item!r:.80} must be one of the candidates.", path)
+            raise RequestFailure(422, f"The pinned item {pin.item!r:.80} must be one of the candidates.", path)
         if pin.rank > k or pin.rank - 1 in pinned or candidate in pinned.values():
-            raise Failure(422, f"A pin must have a rank and an item of its own, and a rank of at most {k}.", path)
+            raise RequestFailure(
+                422, f"A pin must have a rank and an item of its own, and a rank of at most {k}.", path
+            )
         pinned[pin.rank - 1] = candidate
     return {0: pinned}
 
 
-def read_shown(profile: Profile, options: Options, request: RankRequest, given: Given) -> ShownBefore | None:
+def read_shown(profile: Profile, options: Options, request: RankRequest, given: GivenItems) -> ShownBefore | None:
     """What was shown before, in the order of the items table; items that it does not have are left out."""
     if not request.shown:
         return None
-    seen = [each if isinstance(each, Seen) else Seen(each) for each in request.shown]
+    seen = [each if isinstance(each, SeenItem) else SeenItem(each) for each in request.shown]
     places = np.array(profile.item_ids.find([each.item for each in seen], "$.shown"), dtype=np.int64)
     weights = np.array([_attention(each, options) for each in seen], dtype=np.float64)
     known = np.flatnonzero(places >= 0)
@@ -54,7 +56,7 @@ def read_shown(profile: Profile, options: Options, request: RankRequest, given: 
     return ShownBefore(places[known], weights[known]) if len(known) else None
 
 
-def _attention(seen: Seen, options: Options) -> float:
+def _attention(seen: SeenItem, options: Options) -> float:
     if seen.weight is not None or seen.rank is None:
         return 1.0 if seen.weight is None else seen.weight
     if isinstance(options.position_weights, str):

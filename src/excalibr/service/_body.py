@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from excalibr.service._failures import Failure
+from excalibr.service._failures import RequestFailure
 
 __all__ = ["BodyReader"]
 
@@ -29,19 +29,19 @@ class BodyReader:
         """The whole body; 413 where it is longer than is allowed, as soon as that is known."""
         length = self._length(environ)
         if len(self._begun) >= self._most_readers:
-            raise Failure(503, "Too many bodies are on their way: try again.", retry_after=1)
+            raise RequestFailure(503, "Too many bodies are on their way: try again.", retry_after=1)
         reader = threading.get_ident()
         self._begun[reader] = time.monotonic()
         try:
             body: bytes = environ["wsgi.input"].read(self._most + 1 if length is None else length)
         except OSError as error:
-            raise Failure(400, "The body ended before it was complete.") from error
+            raise RequestFailure(400, "The body ended before it was complete.") from error
         finally:
             del self._begun[reader]
         if len(body) > self._most:
-            raise Failure(413, f"The body must have at most {self._most:,} bytes.")
+            raise RequestFailure(413, f"The body must have at most {self._most:,} bytes.")
         if length is not None and len(body) < length:
-            raise Failure(400, f"The body has {len(body):,} bytes of {length:,}.")
+            raise RequestFailure(400, f"The body has {len(body):,} bytes of {length:,}.")
         return body
 
     def _length(self, environ: Mapping[str, Any]) -> int | None:
@@ -49,7 +49,7 @@ class BodyReader:
         if not given:
             return None
         if not (given.isascii() and given.isdigit()):
-            raise Failure(400, f"The Content-Length {given!r:.40} must be a whole number.")
+            raise RequestFailure(400, f"The Content-Length {given!r:.40} must be a whole number.")
         if int(given) > self._most:
-            raise Failure(413, f"The body has {int(given):,} bytes, must have at most {self._most:,}.")
+            raise RequestFailure(413, f"The body has {int(given):,} bytes, must have at most {self._most:,}.")
         return int(given)

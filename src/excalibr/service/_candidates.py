@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from excalibr._types import Floats, Integers
-from excalibr.service._failures import Failure
+from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import Candidate, RankRequest
 
-__all__ = ["Given", "read_given"]
+__all__ = ["GivenItems", "read_given"]
 
 WIDEST = 1e150
 """The largest score, as :func:`excalibr.calibrate` has it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Given:
+class GivenItems:
     """The candidates that can be ranked, by id.
 
     Attributes
@@ -46,7 +46,7 @@ class Given:
     repeated: int
 
 
-def read_given(request: RankRequest, profile: Profile) -> Given:
+def read_given(request: RankRequest, profile: Profile) -> GivenItems:
     """The candidates of a request; of ids that come twice, the better score counts."""
     labels, scores = _columns(request)
     places = np.array(profile.item_ids.find(labels, "$.items"), dtype=np.int64)
@@ -65,7 +65,7 @@ def read_given(request: RankRequest, profile: Profile) -> Given:
         picked = picked[np.lexsort((-scores[picked], keys))]
         picked = picked[np.append(True, ranks[picked][1:] != ranks[picked][:-1])]
     unknown = np.flatnonzero(~usable).tolist() if len(picked) < len(labels) else []
-    return Given(labels, picked, places[picked], scores[picked], unknown, int(repeated.sum()))
+    return GivenItems(labels, picked, places[picked], scores[picked], unknown, int(repeated.sum()))
 
 
 def _columns(request: RankRequest) -> tuple[list[Any], Floats]:
@@ -78,19 +78,21 @@ def _columns(request: RankRequest) -> tuple[list[Any], Floats]:
     else:
         labels, path = items, "$.scores[{}]"
         if Candidate in set(map(type, items)):
-            raise Failure(422, "Items with scores of their own must come without `scores`.", "$.scores")
+            raise RequestFailure(422, "Items with scores of their own must come without `scores`.", "$.scores")
         if len(scores) != len(items):
-            raise Failure(422, f"There are {len(scores)} scores, and must be {len(items)}, one an item.", "$.scores")
+            raise RequestFailure(
+                422, f"There are {len(scores)} scores, and must be {len(items)}, one an item.", "$.scores"
+            )
         values = np.array(scores, dtype=np.float64)
     wide = ~(np.abs(values) <= WIDEST)
     if wide.any():
         at = int(np.argmax(wide))
-        raise Failure(422, f"The score {values[at]:g} must be within ±{WIDEST:g}.", path.format(at))
+        raise RequestFailure(422, f"The score {values[at]:g} must be within ±{WIDEST:g}.", path.format(at))
     return labels, values
 
 
 def _without_score(number: int) -> Any:
-    raise Failure(422, "`scores` is missing: one for each item.", f"$.items[{number}]")
+    raise RequestFailure(422, "`scores` is missing: one for each item.", f"$.items[{number}]")
 
 
 def _score(item: Any, number: int) -> float:
@@ -104,8 +106,8 @@ def _score(item: Any, number: int) -> float:
                     return float(value)
                 except OverflowError:
                     return float("inf")
-            raise Failure(422, f"The relevancy {value!r:.80} must be a number.", f"$.items[{number}].fields")
-    raise Failure(422, "An item must have a `score`, or a field `relevancy`.", f"$.items[{number}]")
+            raise RequestFailure(422, f"The relevancy {value!r:.80} must be a number.", f"$.items[{number}].fields")
+    raise RequestFailure(422, "An item must have a `score`, or a field `relevancy`.", f"$.items[{number}]")
 
 
 def _own(request: RankRequest, profile: Profile) -> set[str]:

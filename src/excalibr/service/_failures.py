@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Failure", "malformed"]
+__all__ = ["RequestFailure", "malformed"]
 
 
-class Failure(Exception):
+class RequestFailure(Exception):
     """A request that cannot be answered.
 
     Attributes
@@ -35,7 +35,7 @@ class Failure(Exception):
     def body(self) -> dict[str, Any]:
         """What the client gets.
 
-        >>> Failure(422, "k: is 0, must be at least 1.", "$.k").body()
+        >>> RequestFailure(422, "k: is 0, must be at least 1.", "$.k").body()
         {'error': {'code': 422, 'message': 'k: is 0, must be at least 1.', 'path': '$.k'}}
         """
         where = {} if self.path is None else {"path": self.path}
@@ -45,7 +45,7 @@ class Failure(Exception):
 _AT = re.compile(r" - at `(.*)`$", re.DOTALL)
 
 
-def malformed(error: Exception) -> Failure:
+def malformed(error: Exception) -> RequestFailure:
     """What msgspec says of a body: 422 where it is JSON of the wrong shape, 400 where it is no JSON.
 
     >>> malformed(msgspec.ValidationError("Expected `int`, got `str` - at `$.k`")).path
@@ -54,7 +54,7 @@ def malformed(error: Exception) -> Failure:
     if isinstance(error, msgspec.ValidationError):
         text = str(error)
         found = _AT.search(text)
-        return Failure(422, f"{text[: found.start()] if found else text}.", found[1] if found else "$")
+        return RequestFailure(422, f"{text[: found.start()] if found else text}.", found[1] if found else "$")
     if isinstance(error, RecursionError):
-        return Failure(400, "The body is nested too deeply.")
-    return Failure(400, f"The body is not JSON: {error}.")
+        return RequestFailure(400, "The body is nested too deeply.")
+    return RequestFailure(400, f"The body is not JSON: {error}.")

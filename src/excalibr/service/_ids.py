@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from excalibr.errors import InputTypeError, explain
-from excalibr.service._failures import Failure
+from excalibr.service._failures import RequestFailure
 from excalibr.tables._ids import keys_of
 
 __all__ = ["Ids"]
@@ -66,4 +66,4 @@ def _whole(text: str, path: str) -> int:
     digits = text[1:] if text[:1] == "-" else text
     if len(digits) <= 76 and digits.isascii() and digits.isdigit():
         return int(text)
-    raise Failure(422, f"The id {text[:80]!r} must be a whole number, as those of the table are.", path)
+    raise RequestFailure(422, f"The id {text[:80]!r} must be a whole number, as those of the table are.", path)

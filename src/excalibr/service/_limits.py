@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from excalibr.service._failures import Failure
+from excalibr.service._failures import RequestFailure
 
 __all__ = ["Gate", "Limits"]
 
@@ -61,7 +61,7 @@ class Gate:
         with self._lock:
             if self._inside >= self._limits.backpressure:
                 found = f"{self._inside} requests are in flight"
-                raise Failure(503, f"{found}, which is what --backpressure allows: try again.", retry_after=1)
+                raise RequestFailure(503, f"{found}, which is what --backpressure allows: try again.", retry_after=1)
             self._inside += 1
 
     def __exit__(self, *failed: object) -> None:

@@ -37,7 +37,7 @@ class ErrorAnswer(msgspec.Struct):
     error: ErrorDetail
 
 
-class Batch(msgspec.Struct):
+class BatchBody(msgspec.Struct):
     """Several requests at once."""
 
     requests: list[RankRequest]
@@ -45,7 +45,7 @@ class Batch(msgspec.Struct):
 
 def openapi() -> dict[str, Any]:
     """The document that ``/openapi.json`` shows."""
-    kinds = (RankRequest, Answer, Batch, BatchAnswer, ErrorAnswer)
+    kinds = (RankRequest, Answer, BatchBody, BatchAnswer, ErrorAnswer)
     schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     request, answer, batch, batch_answer, error = schemas
     failures = {str(code): _content(text, error) for code, text in CODES.items()}

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._problem import Attribute, Memberships
+from excalibr._problem import AttributeSpan, Memberships
 from excalibr._types import Floats, Integers
-from excalibr.service._candidates import Given
-from excalibr.service._failures import Failure
+from excalibr.service._candidates import GivenItems
+from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest
 
 __all__ = ["rows_of"]
 
 
-def rows_of(profile: Profile, given: Given, request: RankRequest, also: Sequence[int] | Integers = ()) -> Memberships:
+def rows_of(
+    profile: Profile, given: GivenItems, request: RankRequest, also: Sequence[int] | Integers = ()
+) -> Memberships:
     """The shares of the candidates, from the table and from the request; then those of other rows of the table."""
     own = np.flatnonzero(given.places < 0)
     wanted = np.concatenate((given.places, np.asarray(also, dtype=np.int64)))
@@ -41,22 +43,24 @@ def _shares(label: str, said: Any, profile: Profile) -> Floats:
         return _of_attribute(said, profile.items.parts[0], profile, path)
     names = [each.name for each in profile.attributes]
     if not isinstance(said, dict) or set(said) != set(names):
-        raise Failure(422, f"Categories must be given for each of the attributes {names}.", path)
+        raise RequestFailure(422, f"Categories must be given for each of the attributes {names}.", path)
     parts = [_of_attribute(said[each.name], each, profile, f"{path}.{each.name}") for each in profile.attributes]
     return np.asarray(np.sum(parts, axis=0))
 
 
-def _of_attribute(said: Any, attribute: Attribute, profile: Profile, path: str) -> Floats:
+def _of_attribute(said: Any, attribute: AttributeSpan, profile: Profile, path: str) -> Floats:
     weights = dict.fromkeys(said, 1.0) if isinstance(said, list) else said
     if not isinstance(weights, dict) or any(isinstance(each, list) for each in weights.values()):
-        raise Failure(422, "Categories must be a list of them, or weights by category.", path)
+        raise RequestFailure(422, "Categories must be a list of them, or weights by category.", path)
     shares, numbers = np.zeros(len(profile.items.categories)), profile.numbers[attribute.name]
     for category, weight in weights.items():
         number = numbers.get(category.strip())
         if number is None:
-            raise Failure(422, f"The category {category!r:.80} must be one that an item has: {[*numbers][:12]}.", path)
+            raise RequestFailure(
+                422, f"The category {category!r:.80} must be one that an item has: {[*numbers][:12]}.", path
+            )
         shares[attribute.start + number] = weight
     total = shares.sum()
     if not 0 < total < np.inf:
-        raise Failure(422, "An item must have at least one category with a weight.", path)
+        raise RequestFailure(422, "An item must have at least one category with a weight.", path)
     return np.asarray(shares / total)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from excalibr._options import Options, read_options
-from excalibr._problem import Attribute, Batch
+from excalibr._problem import AttributeSpan, Batch
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, explain, unknown_name
 from excalibr.service._ids import Ids
-from excalibr.tables import Items, Reranker, Tables, read_items, read_wanted
+from excalibr.tables import ItemArrays, Reranker, Tables, read_items, read_wanted
 from excalibr.tables._by_name import with_numbers
 from excalibr.tables._files import read_table
 from excalibr.tables._frames import read_frame
@@ -71,7 +71,7 @@ class Profile:
     reranker: Reranker
     options: Options
     tables: dict[str, Any]
-    items: Items
+    items: ItemArrays
     item_ids: Ids
     user_ids: Ids | None
     lows: Floats
@@ -90,7 +90,7 @@ class Profile:
         }
 
     @property
-    def attributes(self) -> tuple[Attribute, ...]:
+    def attributes(self) -> tuple[AttributeSpan, ...]:
         """The attributes by name; empty for a single one."""
         return self.items.attributes
 
@@ -199,7 +199,7 @@ def load_profile(
     )
 
 
-def _wanted(items: Items, options: Tables, *, known: bool) -> tuple[Ids | None, Any]:
+def _wanted(items: ItemArrays, options: Tables, *, known: bool) -> tuple[Ids | None, Any]:
     """The users of the tables, and what they want, with one more user at the end whom no table knows."""
     import pyarrow as pa
 

@@ -21,14 +21,14 @@ from excalibr._solver import questions_of, solve
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError
 from excalibr.service._beyond import read_pins, read_shown
-from excalibr.service._candidates import Given
-from excalibr.service._failures import Failure
+from excalibr.service._candidates import GivenItems
+from excalibr.service._failures import RequestFailure
 from excalibr.service._own_items import rows_of
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest
-from excalibr.service._targets import Wanted
+from excalibr.service._targets import RequestTarget
 
-__all__ = ["Asked", "Ranked", "asked_of", "rank"]
+__all__ = ["Ranked", "RequestOptions", "asked_of", "rank"]
 
 OVERRIDES = ("k", "trade_off", "relevance_loss", "max_deviation", "divergence", "draws", "max_sorts")
 """Options of a profile that a request may have of its own."""
@@ -38,7 +38,7 @@ KEPT = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class RequestOptions:
     """How to rank for one request: the profile's options with the request's own; and the same for fewer slots."""
 
     options: Options
@@ -69,10 +69,10 @@ class Ranked:
     scores: Floats
 
 
-def asked_of(profile: Profile, request: RankRequest) -> Asked:
+def asked_of(profile: Profile, request: RankRequest) -> RequestOptions:
     """The profile's options with the request's own; a combination is checked once."""
     key = tuple(getattr(request, name) for name in OVERRIDES)
-    found: Asked | None = profile.asked.get(key)
+    found: RequestOptions | None = profile.asked.get(key)
     if found is None:
         if len(profile.asked) >= KEPT:
             profile.asked.clear()
@@ -80,17 +80,19 @@ def asked_of(profile: Profile, request: RankRequest) -> Asked:
     return found
 
 
-def _asked(profile: Profile, own: dict[str, Any]) -> Asked:
+def _asked(profile: Profile, own: dict[str, Any]) -> RequestOptions:
     given = {name: value for name, value in own.items() if value is not None}
     if any(name in given for name in AIMS):
         given = dict.fromkeys(AIMS) | given
     try:
-        return Asked(dataclasses.replace(profile.options, **given), {})
+        return RequestOptions(dataclasses.replace(profile.options, **given), {})
     except ExcalibrError as error:
-        raise Failure(422, str(error), f"$.{next(name for name in own if own[name] is not None)}") from error
+        raise RequestFailure(422, str(error), f"$.{next(name for name in own if own[name] is not None)}") from error
 
 
-def rank(profile: Profile, asked: Asked, request: RankRequest, given: Given, wanted: Wanted) -> Ranked:
+def rank(
+    profile: Profile, asked: RequestOptions, request: RankRequest, given: GivenItems, wanted: RequestTarget
+) -> Ranked:
     """The policy for these candidates and this target; where there is none, their order by score if that is wanted."""
     if not len(given.picked):
         return Ranked(None, Status.NO_CANDIDATES, None, given.picked, given.scores)
@@ -115,7 +117,9 @@ def _ended(policy: Policy) -> Status:
     return Status.STOPPED_EARLY if late else Status.OK
 
 
-def _rank_as_batch(profile: Profile, asked: Asked, request: RankRequest, given: Given, wanted: Wanted) -> Ranked:
+def _rank_as_batch(
+    profile: Profile, asked: RequestOptions, request: RankRequest, given: GivenItems, wanted: RequestTarget
+) -> Ranked:
     """The same for whatever can be asked, and where it fails, the order by score."""
     shown = read_shown(profile, asked.options, request, given)
     if shown is not None:
@@ -144,14 +148,16 @@ def _rank_as_batch(profile: Profile, asked: Asked, request: RankRequest, given: 
     return Ranked(policy_or_none, status, None if reason is None else str(reason), given.picked, given.scores)
 
 
-def _batch(rows: Memberships, given: Given, wanted: Wanted, options: Options, beyond: dict[str, Any]) -> Batch:
+def _batch(
+    rows: Memberships, given: GivenItems, wanted: RequestTarget, options: Options, beyond: dict[str, Any]
+) -> Batch:
     """One user's question as a batch of one; options that only a request makes impossible are that user's status."""
     n = len(given.scores)
     arrays = (given.scores, np.array([0, n]), rows, wanted.low[None])
     try:
         batch = Batch.of(*arrays, items=np.arange(n), options=options, **beyond)
     except ExcalibrError as error:
-        raise Failure(422, str(error)) from error
+        raise RequestFailure(422, str(error)) from error
     return batch.with_statuses(np.array([int(wanted.status)])) if wanted.status != Status.OK else batch
 
 
@@ -159,7 +165,7 @@ def _fallback(profile: Profile, batch: Batch, status: Status, reason: str | None
     """The order by score, nothing, or an error, as the profile says."""
     fallback = profile.reranker.fallback
     if fallback == "error":
-        raise Failure(422, reason or f"The request has {status.text}, and the profile's fallback is an error.")
+        raise RequestFailure(422, reason or f"The request has {status.text}, and the profile's fallback is an error.")
     if fallback == "nothing":
         return None
     places, weights, *_ = kernel.solve_range(questions_of(batch, solve=False, fall_back=True), 0, 1)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-__all__ = ["BatchRequest", "Candidate", "Past", "Pin", "RankRequest", "Seen", "decode_batch", "decode_rank"]
+__all__ = ["BatchRequest", "Candidate", "Past", "Pin", "RankRequest", "SeenItem", "decode_batch", "decode_rank"]
 
 Id: TypeAlias = int | str
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
@@ -43,7 +43,7 @@ class Past(msgspec.Struct, forbid_unknown_fields=True):
     timestamp: float | None = None
 
 
-class Seen(msgspec.Struct, forbid_unknown_fields=True):
+class SeenItem(msgspec.Struct, forbid_unknown_fields=True):
     """An item that was shown: the attention that it got, as a weight or as its rank."""
 
     item: Id
@@ -77,7 +77,7 @@ class RankRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     draws: Literal["lottery", "single", "even"] | None = None
     target: dict[str, Weight | dict[str, Weight]] | None = None
     history: list[Id | Past] | None = None
-    shown: list[Id | Seen] | None = None
+    shown: list[Id | SeenItem] | None = None
     pinned: list[Pin] | None = None
     categories: dict[str, list[str] | dict[str, Weight | list[str]]] | None = None
     max_sorts: Annotated[int, Meta(ge=1, le=2**53 - 1)] | None = None

@@ -8,16 +8,16 @@ import numpy as np
 
 from excalibr._problem import Status
 from excalibr._types import Floats
-from excalibr.service._failures import Failure
+from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import Past, RankRequest
 from excalibr.tables._user_targets import aged_weights, settle_sums, sum_histories
 from excalibr.targets import shares_of
 
-__all__ = ["Wanted", "read_target_of"]
+__all__ = ["RequestTarget", "read_target_of"]
 
 
-class Wanted(NamedTuple):
+class RequestTarget(NamedTuple):
     """The edges of a target, (r,) each and the same where it is no band; and why there is none."""
 
     low: Floats
@@ -30,7 +30,7 @@ class Wanted(NamedTuple):
         return self.high is not self.low and bool((self.high != self.low).any())
 
 
-def read_target_of(request: RankRequest, profile: Profile, user: int | str | None) -> Wanted:
+def read_target_of(request: RankRequest, profile: Profile, user: int | str | None) -> RequestTarget:
     """The target of a request, from the first of these that it has."""
     if request.target is not None:
         return _own(request.target, profile)
@@ -39,24 +39,26 @@ def read_target_of(request: RankRequest, profile: Profile, user: int | str | Non
     row = -1 if profile.user_ids is None else profile.user_ids.places.get(user, -1)
     low = profile.lows[row]
     high = low if profile.highs is None else profile.highs[row]
-    return Wanted(low, high, Status(int(profile.statuses[row])))
+    return RequestTarget(low, high, Status(int(profile.statuses[row])))
 
 
-def _own(target: dict[str, Any], profile: Profile) -> Wanted:
+def _own(target: dict[str, Any], profile: Profile) -> RequestTarget:
     """Weights by category, or by attribute and category; those that no item has are left out."""
     parts = {each.name: each for each in profile.items.parts}
     given = target if profile.attributes else {"": target}
     if set(given) != set(parts):
-        raise Failure(422, f"The target has {sorted(given)}, must have the attributes {sorted(parts)}.", "$.target")
+        raise RequestFailure(
+            422, f"The target has {sorted(given)}, must have the attributes {sorted(parts)}.", "$.target"
+        )
     shares = [_shares(given[name], name, profile) for name in parts]
     low = np.concatenate(shares)
-    return Wanted(low, low, Status.OK)
+    return RequestTarget(low, low, Status.OK)
 
 
 def _shares(weights: Any, attribute: str, profile: Profile) -> Floats:
     path = f"$.target.{attribute}" if attribute else "$.target"
     if not isinstance(weights, dict) or any(isinstance(each, dict) for each in weights.values()):
-        raise Failure(422, "A target must be weights by category.", path)
+        raise RequestFailure(422, "A target must be weights by category.", path)
     numbers = profile.numbers[attribute]
     sums = np.zeros(len(numbers))
     for label, weight in weights.items():
@@ -66,11 +68,11 @@ def _shares(weights: Any, attribute: str, profile: Profile) -> Floats:
     total = sums.sum()
     if not 0 < total < np.inf:
         known = list(numbers)[:12]
-        raise Failure(422, f"The target must have weight on a category that an item has: {known}.", path)
+        raise RequestFailure(422, f"The target must have weight on a category that an item has: {known}.", path)
     return np.asarray(shares_of((sums / total)[None])[0])
 
 
-def _from_history(history: list[Any], profile: Profile) -> Wanted:
+def _from_history(history: list[Any], profile: Profile) -> RequestTarget:
     """The shares of the items that the request says the user had, with the profile's prior."""
     past = [each if type(each) is Past else Past(each) for each in history]
     places = np.array(profile.item_ids.find([each.item for each in past], "$.history"), dtype=np.int64)
@@ -88,4 +90,4 @@ def _from_history(history: list[Any], profile: Profile) -> Wanted:
     ]
     low = np.concatenate([shares[0] for shares, _ in settled])
     missing = any(bool(lacking[0]) for _, lacking in settled)
-    return Wanted(low, low, Status.NO_TARGET if missing else Status.OK)
+    return RequestTarget(low, low, Status.NO_TARGET if missing else Status.OK)
