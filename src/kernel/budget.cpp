@@ -4,6 +4,7 @@
 // Where the solution is no better than the chord, the chord is the curve, and the mix that meets the budget is the answer.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tuning.hpp"
 #include "user.hpp"
@@ -11,10 +12,14 @@
 namespace excalibr {
 namespace {
 
-// The λ at which two points are worth the same; the left one is the more relevant.
+// The λ at which two points are worth the same; the left one is the more relevant. Where both aims differ it is not an end,
+// also where it rounds to one: there the other aim would no longer count.
 double chord(const CurvePoint& left, const CurvePoint& right) {
+    constexpr double nearest = std::numeric_limits<double>::epsilon() / 2.0;
     const double relevance = std::max(left.relevance - right.relevance, 0.0), cost = std::max(left.cost - right.cost, 0.0);
-    return relevance + cost > 0.0 ? relevance / (relevance + cost) : 0.5;
+    if (!(relevance + cost > 0.0)) return 0.5;
+    const double trade_off = relevance / (relevance + cost);
+    return relevance > 0.0 && cost > 0.0 ? std::clamp(trade_off, nearest * nearest, 1.0 - nearest) : trade_off;
 }
 
 double logit(double trade_off) { return std::log(trade_off / (1.0 - trade_off)); }
@@ -79,7 +84,7 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
     CurvePoint left = most_relevant, right = best_calibrated, point;
     Effort effort = most_relevant.effort;
     effort.add(best_calibrated.effort);
-    double share = 1.0, trade_off = 0.5;
+    double share = 1.0, trade_off = 0.5, before = -1.0;
     bool met = false;
     for (std::size_t step = 0; step < tuning::max_budget_solves && !met; ++step) {
         trade_off = chord(left, right);
@@ -88,6 +93,8 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
             const double part = std::clamp(left_share(left, right), 0.02, 0.98);
             trade_off = 1.0 / (1.0 + std::exp(-(part * logit(left.trade_off) + (1.0 - part) * logit(right.trade_off))));
         }
+        if (trade_off == before) break;  // rounding: there is no λ in between
+        before = trade_off;
         curve_point(trade_off, of_points, {}, point);
         effort.add(point.effort);
         if (point.failure != Failure::none) return to_answer(point, answer);
@@ -121,7 +128,7 @@ void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double sha
     answer.engine = proof.engine;
     answer.effort = proof.effort;
     answer.gap = gap_by_rows(proof.balance, answer.lottery, proof.row_prices);
-    answer.allowed_gap = allowed_at(proof.balance, proof.row_prices, tolerance);
+    answer.allowed_gap = unwarned_at(proof.balance, proof.row_prices, tolerance);
     free_.to_reported_prices(proof.row_prices, proof.balance.calibration, answer.prices);
 }
 

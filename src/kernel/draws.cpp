@@ -65,8 +65,7 @@ void Redrawing::to_even(UserSolver& solver, UserAnswer& answer) {
 void Redrawing::set_program(FreePart& free, double trade_off) {
     double weight = 0.0;
     for (const double own : free.question().weights) weight = std::max(weight, own);
-    const auto [least, most] = std::minmax_element(free.question().scores.begin(), free.question().scores.end());
-    const double scale = *most - *least + weight;
+    const double scale = free.score_range().second + weight;
     steepness_ = tuning::single_steepness * (scale > 0.0 ? scale : 1.0);
     free.set_objective(Balance::of(trade_off), steepness_);
     const Program& program = free.program();

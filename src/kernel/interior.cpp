@@ -24,6 +24,20 @@ void InteriorMaster::reset(std::size_t slots, std::size_t categories, std::size_
     operations_ = 0.0;
 }
 
+void InteriorMaster::set_tolerance(double tolerance) {
+    tolerance_ = tolerance;
+    exactness_ = std::max(tolerance, tuning::first_exactness);
+}
+
+void InteriorMaster::aim_at(double bound) {
+    if (steps_ > 0) exactness_ = std::max(tolerance_, std::min(exactness_, bound - value_));
+}
+
+bool InteriorMaster::refresh(Penalties) {
+    exactness_ = std::max(tolerance_, tuning::more_exactly * exactness_);
+    return true;
+}
+
 bool InteriorMaster::resume(Penalties penalties, double factor, double, bool) {
     scale_ = factor;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) values_[ranking] = factor * pool.relevance[ranking];
@@ -75,7 +89,7 @@ bool InteriorMaster::optimise(Penalties penalties, std::size_t, std::size_t) {
         const double residual = set_system(penalties, aim);
         const double products = product * static_cast<double>(pool.count + 2 * m);
         if (!(product > tuning::finest_complementarity) ||
-            std::max(products, residual) <= tuning::interior_of_tolerance * tolerance_)
+            std::max(products, residual) <= tuning::interior_of_tolerance * exactness_)
             break;
         ++steps_;
         operations_ += static_cast<double>(pool.count) * static_cast<double>(m * m);

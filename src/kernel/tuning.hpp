@@ -10,6 +10,7 @@ namespace excalibr::tuning {
 
 // Exactness.
 inline constexpr double rounding = 1e-13;  // of gains and prices: no gap below it is asked (450 units in the last place)
+inline constexpr double most_rounding = 1e-6;  // of the spread: what rounding leaves beyond it is told, not passed over
 inline constexpr double safety = 0.25;     // the part of the tolerance that engines aim at, so that the certificate keeps it
 
 inline constexpr double steepest = 1e3;    // slopes beyond this many units act like hard limits, and set no scale
@@ -67,7 +68,9 @@ inline constexpr double centring = 0.15;                 // the part of the comp
 inline constexpr double step_to_boundary = 0.99;         // of the way to where a slack or multiplier would vanish
 inline constexpr double shortest_interior_step = 1e-10;  // a shorter one leads nowhere
 inline constexpr double finest_complementarity = 1e-16;  // below it rounding takes over
-inline constexpr double interior_of_tolerance = 0.02;    // how much of the tolerance the master may leave
+inline constexpr double interior_of_tolerance = 0.02;    // how much of the tolerance, or of today's gap, the master may leave
+inline constexpr double first_exactness = 1.0;           // the gap that is taken for granted at first, in units
+inline constexpr double more_exactly = 1e-3;             // of that gap, where its prices find nothing new
 inline constexpr double regularisation = 1e-12;          // of the diagonal, where two prices do the same
 inline constexpr std::size_t refinements = 3;            // without them gaps end at 1e-7, with them at 1e-10
 inline constexpr double same_column = 1e-13;             // a ranking whose effect differs by less is not new

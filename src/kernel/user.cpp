@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "tuning.hpp"
 
@@ -17,9 +18,7 @@ Balance a_step_inside(double end, double step, double spread) {
 
 void UserSolver::load(const Question& question) {
     free_.load(question);
-    const auto [least, most] = std::minmax_element(question.scores.begin(), question.scores.end());
-    top_ = *most;
-    spread_ = *most - *least;
+    std::tie(top_, spread_) = free_.score_range();
     sweeps_ = question.r() < tuning::too_many_for_sweeps && question.smoothing == 0.0 && !free_.limited() &&
               !free_.all_pinned();
     sweep_begun_ = false;
@@ -45,7 +44,7 @@ void UserSolver::solve_inside(Balance balance, const Limits& limits, CurvePoint&
 
 void UserSolver::take(const Answer& answer, Balance balance, const Limits& limits, CurvePoint& point) {
     point.balance = balance;
-    point.allowed_gap = allowed_at(balance, answer.prices, limits.tolerance);
+    point.allowed_gap = unwarned_at(balance, answer.prices, limits.tolerance);
     point.gap = answer.gap();
     point.engine = answer.engine;
     point.effort = answer.effort;
@@ -247,6 +246,11 @@ double UserSolver::gap_by_rows(Balance balance, const Lottery& lottery, Reals ro
 double UserSolver::allowed_at(Balance balance, Reals row_prices, double tolerance) {
     free_.set_objective(balance, 0.0);
     return allowed_gap(free_.program(), tolerance, row_prices);
+}
+
+double UserSolver::unwarned_at(Balance balance, Reals row_prices, double tolerance) {
+    free_.set_objective(balance, 0.0);
+    return unwarned_gap(free_.program(), tolerance, row_prices);
 }
 
 double UserSolver::gap_at(double trade_off, const Lottery& lottery, Reals reported_prices) {

@@ -28,7 +28,7 @@ struct UserAnswer {
     std::vector<double> prices;  // (r,) as policies report them
     double trade_off = 0.0;      // the λ that the prices prove the gap at
     double gap = 0.0;
-    double allowed_gap = 0.0;    // what was asked, as far as rounding allows
+    double allowed_gap = 0.0;    // beyond it there is a warning: see unwarned_gap
     Engine engine = Engine::none;
     Effort effort;
 
@@ -108,6 +108,7 @@ class UserSolver {
     void measure(CurvePoint& point);
     double gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices);
     double allowed_at(Balance balance, Reals row_prices, double tolerance);
+    double unwarned_at(Balance balance, Reals row_prices, double tolerance);
     void meet(const Limits& limits, bool limit_is_cost, double limit, const CurvePoint& most_relevant,
               const CurvePoint& best_calibrated, UserAnswer& answer);
     void mix(const CurvePoint& left, const CurvePoint& right, double share, const CurvePoint& proof, double tolerance,

@@ -49,9 +49,9 @@ def read_scores(scores: ArrayLike) -> Floats:
         raise InputError(explain("scores", f"have shape {array.shape}", "have shape (n,)"))
     if not array.size:
         raise InputError(explain("scores", "are empty", "have at least one candidate"))
-    if not isfinite(np.add.reduce(array)):  # quick, and right unless finite scores overflow
-        require_all("scores", array, np.isfinite, "be finite", "drop the candidates without a score before re-ranking.")
     lowest, highest = float(array.min()), float(array.max())
+    if not (isfinite(lowest) and isfinite(highest)):  # nan is both
+        require_all("scores", array, np.isfinite, "be finite", "drop the candidates without a score before re-ranking.")
     if max(highest, -lowest) > WIDEST_RANGE:
         hint = "leave candidates out instead of masking them with a huge score."
         found = f"go from {lowest:.3g} to {highest:.3g}"

@@ -204,13 +204,11 @@ def _frontier(curve: Curve, stops: list[_Stop], error: float) -> Frontier:
 
 
 def _envelope(points: list[Point]) -> list[Point]:
-    """The points that no chord of two others passes over: what the solves left uneven is evened out."""
+    """The points that no other and no chord of two others passes over: what the solves left uneven is evened out."""
     kept: list[Point] = []
-    for point in points:
-        if kept and (kept[-1].relevance <= point.relevance or kept[-1].cost <= point.cost):
-            if point.trade_off < 1.0 or len(kept) == 1:
-                continue
-            kept.pop()  # the last end stays
+    for point in sorted(points, key=lambda each: (-each.relevance, each.cost)):
+        if kept and kept[-1].cost <= point.cost:
+            continue
         while len(kept) > 1 and chord(kept[-2], kept[-1]) >= chord(kept[-1], point):
             kept.pop()
         kept.append(point)
