@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from excalibr.batch import Batch, solve_users
-from excalibr.settings import Settings
+from excalibr._batch import Batch, solve_users
+from excalibr._options import Settings
 
 ROOT = Path(__file__).parent.parent
 SEED = 2024
@@ -152,7 +152,7 @@ import json, time
 import excalibr
 from benchmarks.workers.clocks import entries_clocked
 from benchmarks.workers.first_answer import peak
-from excalibr.cli.application import application
+from excalibr._cli.application import application
 
 excalibr.calibrate_batch([0.5, 0.4], [0, 2], [[1.0], [1.0]], [1.0], k=1, threads=1)  # so that all modules are loaded
 with entries_clocked() as kernel:

@@ -15,9 +15,9 @@ from time import perf_counter
 import numpy as np
 
 from excalibr import Policy, Problem
+from excalibr._solver import solve
 from excalibr._types import Floats
 from excalibr.paper import birkhoff, lottery, solve_full, solve_reduced
-from excalibr.solver import solve
 
 PAGE = Path(__file__).parent.parent / "docs" / "lotteries.md"
 SLOTS = (100, 10)

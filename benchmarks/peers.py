@@ -23,8 +23,8 @@ from benchmarks.problems import Instance
 from excalibr import Policy, paper
 from excalibr.baselines import mip_greedy
 from excalibr.errors import SolverError
-from excalibr.paper import glop
-from excalibr.paper import program as linear_programs
+from excalibr.paper import _glop as glop
+from excalibr.paper import _program as linear_programs
 
 __all__ = ["PEERS", "Measured", "Peer", "available", "restart"]
 

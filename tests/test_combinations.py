@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from excalibr import Band, Policy, Shown, calibrate, calibrate_path, frontier
+from excalibr._tradeoffs import relevance_floor
 from excalibr.errors import GapWarning, InfeasibleError, InputError, InputTypeError
-from excalibr.tradeoffs import relevance_floor
 from tests import combinations as c
 
 PAGE = Path(__file__).parent.parent / "docs" / "beyond.md"

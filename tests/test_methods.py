@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from excalibr import methods
+from excalibr._problem import Problem
 from excalibr.errors import InputError
 from excalibr.methods import METHODS
-from excalibr.problem import Problem
 
 
 def problem() -> Problem:

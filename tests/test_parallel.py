@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from excalibr.parallel import checked_threads, over_ranges, progress_bar
+from excalibr._parallel import checked_threads, over_ranges, progress_bar
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from excalibr._problem import Limits, Problem
 from excalibr.errors import ExcalibrError, InputError, InputTypeError
-from excalibr.problem import Limits, Problem
 
 GOOD: dict[str, Any] = {
     "scores": [3.0, 2.0, 1.0],

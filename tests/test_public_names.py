@@ -8,8 +8,16 @@ from types import ModuleType
 import pytest
 
 import excalibr
+from excalibr._experiments import run_experiment
 
 ROOT = Path(__file__).parent.parent
+
+PUBLIC = {
+    *("baselines", "datasets", "errors", "methods", "metrics", "models", "paper", "positions", "ray", "spark"),
+    *("tables", "targets"),
+}
+DEPRECATED = {"experiments"}
+"""The modules that callers import, and those that they no longer should; all others have a leading underscore."""
 
 
 def test_all_is_what_is_public() -> None:
@@ -19,6 +27,21 @@ def test_all_is_what_is_public() -> None:
     }
     listed = {name for name in excalibr.__all__ if not inspect.ismodule(getattr(excalibr, name))}
     assert listed == public | set(excalibr._NAMES_WHEN_ASKED) | {"__version__"}
+
+
+def test_every_module_is_public_or_has_a_leading_underscore() -> None:
+    package = ROOT / "src" / "excalibr"
+    modules = [path.relative_to(package).with_suffix("").parts for path in package.rglob("*.py")]
+    named = {".".join(parts).removesuffix(".__init__") for parts in modules if parts != ("__init__",)}
+    assert {name for name in named if not any(part.startswith("_") for part in name.split("."))} == PUBLIC | DEPRECATED
+
+
+def test_the_old_name_of_a_module_still_works_for_a_version() -> None:
+    module = importlib.import_module("excalibr.experiments")
+    with pytest.warns(DeprecationWarning, match="excalibr.experiments goes with the next version"):
+        assert module.run_experiment is run_experiment
+    with pytest.raises(AttributeError, match="no attribute 'run_experiments'"):
+        _ = module.run_experiments
 
 
 def test_all_is_sorted_and_lists_nothing_twice() -> None:
@@ -57,6 +80,6 @@ def modules_after_import(cache: list[set[str]] = []) -> set[str]:  # noqa: B006 
     return cache[0]
 
 
-@pytest.mark.parametrize("name", ["errors", "methods", "positions", "datasets", "targets", "models", "cli"])
+@pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_public_modules_can_be_imported_by_name(name: str) -> None:
     assert importlib.import_module(f"excalibr.{name}").__doc__

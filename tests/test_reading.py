@@ -11,8 +11,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from excalibr._reading import Dialect, dialect_of, kind_of, read_batches, read_schema, read_table, sniff
 from excalibr.errors import InputError
+from excalibr.tables._files import Dialect, dialect_of, kind_of, read_batches, read_schema, read_table, sniff
 
 TABLE = pa.table({"user_id": [1, 2, 3] * 100, "genres": ["a|b", "c", "d"] * 100, "score": [0.5, 1.5, 2.5] * 100})
 

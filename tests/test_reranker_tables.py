@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from excalibr import Reranker, results
-from excalibr.batch import measure
+from excalibr import Reranker
+from excalibr._batch import measure
 from excalibr.errors import BatchWarning, InputError, TableWarning, TruncationWarning
+from excalibr.tables import _results as results
 from tests.tables.invented import GENRE_COLUMNS, invented_tables
 from tests.test_reranker import CANDIDATES, FOUR, ITEMS, KINDS, as_arrow
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from excalibr import Band, Policy, Reranker, Shown, calibrate
-from excalibr.cli.application import application
+from excalibr._cli.application import application
 from excalibr.errors import BatchWarning, InputError
 from excalibr.positions import raw_weights
 from tests.tables.invented import Invented, invented_tables

@@ -7,8 +7,8 @@ from collections.abc import Hashable
 import numpy as np
 import pytest
 
+from excalibr._seeds import uniforms
 from excalibr.errors import InputTypeError
-from excalibr.seeds import uniforms
 
 DAY = dt.date(2030, 1, 31)
 KEYS: list[Hashable] = [None, False, True, 0, 1, -1, 0.0, 1.0, "", "1", "ada", b"", b"ada", "2030-01-31", DAY]
@@ -22,7 +22,7 @@ def test_the_numbers_are_these_on_every_machine() -> None:
 
 
 def test_another_process_draws_the_same_numbers() -> None:
-    program = "from excalibr.seeds import uniforms; print(uniforms(7, ('ada', 3), 3).tolist())"
+    program = "from excalibr._seeds import uniforms; print(uniforms(7, ('ada', 3), 3).tolist())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(uniforms(7, ("ada", 3), 3).tolist())
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import excalibr
+from excalibr._options import Settings
 from excalibr.errors import InputError
-from excalibr.settings import Settings
 
 
 def test_every_option_of_settings_is_one_of_calibrate_with_the_same_default() -> None:

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from excalibr import Policy, calibrate
+from excalibr._solver import proven_gap
 from excalibr.errors import InfeasibleError, InputError
-from excalibr.solver import proven_gap
 from tests.literal import best_value
 from tests.variants import Question, any_question
 

@@ -4,14 +4,14 @@ import importlib
 import typing
 
 from excalibr import errors, methods, positions
-from excalibr.calibration import calibrate, calibrate_path, frontier
-from excalibr.policy import Policy
-from excalibr.problem import Band, Problem, Shown
+from excalibr._calibration import calibrate, calibrate_path, frontier
+from excalibr._policy import Policy
+from excalibr._problem import Band, Problem, Shown
 
 if typing.TYPE_CHECKING:
-    from excalibr import datasets, metrics, models, paper, targets
-    from excalibr.batch import calibrate_batch
-    from excalibr.reranker import Reranker
+    from excalibr import baselines, datasets, metrics, models, paper, tables, targets
+    from excalibr._batch import calibrate_batch
+    from excalibr.tables import Reranker
 
 __version__ = "0.1.0"
 
@@ -22,6 +22,7 @@ __all__ = [
     "Reranker",
     "Shown",
     "__version__",
+    "baselines",
     "calibrate",
     "calibrate_batch",
     "calibrate_path",
@@ -33,16 +34,19 @@ __all__ = [
     "models",
     "paper",
     "positions",
+    "ray",
     "spark",
+    "tables",
     "targets",
 ]
 
-_WHEN_ASKED = ("datasets", "metrics", "models", "paper", "spark", "targets")  # modules that not every program needs
-_NAMES_WHEN_ASKED = {"Reranker": "reranker", "calibrate_batch": "batch"}  # the same, names of modules
+_MODULES_WHEN_ASKED = ("baselines", "datasets", "metrics", "models", "paper", "ray", "spark", "tables", "targets")
+_NAMES_WHEN_ASKED = {"Reranker": "tables", "calibrate_batch": "_batch"}
+"""What not every program needs: modules, and names with the modules that have them."""
 
 
 def __getattr__(name: str) -> typing.Any:
-    if name in _WHEN_ASKED:
+    if name in _MODULES_WHEN_ASKED:
         return importlib.import_module(f"excalibr.{name}")
     if name in _NAMES_WHEN_ASKED:
         return getattr(importlib.import_module(f"excalibr.{_NAMES_WHEN_ASKED[name]}"), name)

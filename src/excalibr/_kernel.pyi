@@ -41,7 +41,7 @@ def marginal_order(
     """Select ``slots`` candidates in turn, by gain − λ·(largest overlap with one chosen before)."""
 
 class Questions:
-    """The questions of many users, as a tuple of arrays and numbers; `excalibr.solver.questions` makes it."""
+    """The questions of many users, as a tuple of arrays and numbers; `excalibr._solver.questions` makes it."""
 
     def __init__(self, arrays: tuple[Any, ...]) -> None: ...
     def __len__(self) -> int: ...

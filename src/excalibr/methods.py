@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import Any
 
 from excalibr._messages import Message, Option
+from excalibr._policy import Policy
+from excalibr._problem import Limits, Problem
 from excalibr.errors import InputError, explain, unknown_name
-from excalibr.policy import Policy
-from excalibr.problem import Limits, Problem
 
 __all__ = ["METHODS", "Method", "apply"]
 
@@ -39,7 +39,7 @@ def _loaded(module: str, function: str) -> Any:
 
 
 METHODS = {
-    "excalibr": Method("excalibr.solver", "solve", takes_limits=True),
+    "excalibr": Method("excalibr._solver", "solve", takes_limits=True),
     "lp": Method("excalibr.paper", "lp"),
     "lp-full": Method("excalibr.paper", "lp_full"),
     "greedy": Method("excalibr.baselines", "greedy"),

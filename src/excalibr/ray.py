@@ -9,9 +9,9 @@ import dataclasses
 from collections.abc import Hashable
 from typing import Any
 
-from excalibr.reranker import Reranker
-from excalibr.settings import read_settings
+from excalibr._options import read_settings
 from excalibr.tables import Tables, read_items, review_items, warn_all
+from excalibr.tables._reranker import Reranker
 
 __all__ = ["RerankBatch"]
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from excalibr.frames import read_frame
-from excalibr.reranker import Reranker
-from excalibr.results import REPORT_COLUMNS
-from excalibr.settings import read_settings
+from excalibr._options import read_settings
 from excalibr.tables import Tables, read_items, review_items, warn_all
-from excalibr.tables.users import UserStream
+from excalibr.tables._frames import read_frame
+from excalibr.tables._reranker import Reranker
+from excalibr.tables._results import REPORT_COLUMNS
+from excalibr.tables._users import UserStream
 
 __all__ = ["lotteries", "report", "rerank"]
 

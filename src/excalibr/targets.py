@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 
 from excalibr._arrays import numbers
 from excalibr._messages import Message, Option
+from excalibr._problem import SUM_TOLERANCE
 from excalibr._sparse import SparseRows, build_rows, is_sparse, read_rows
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
-from excalibr.problem import SUM_TOLERANCE
 
 __all__ = ["NEGLIGIBLE", "fixed", "histories", "history", "rating_weights", "recency_weights", "shares_of", "uniform"]
 

@@ -140,9 +140,10 @@ void Engines::generate(const Program& program, const Limits& limits, const Colum
     finish(program, limits, answer);
 }
 
-// Prices in the program's own unit, and the gap that they prove.
+// Prices in the program's own unit, inside its slopes where rounding left them outside, and the gap that they prove.
 void Engines::finish(const Program& program, const Limits& limits, Answer& answer) {
-    for (double& price : answer.prices) price *= scaled_.unit;
+    for (std::size_t category = 0; category < answer.prices.size(); ++category)
+        answer.prices[category] = clamp_price(program.penalties[category], answer.prices[category] * scaled_.unit);
     answer.certificate = certifier_.certify(program, answer.lottery, answer.prices, order_);
     bool proven = answer.gap() <= allowed_gap(program, limits.tolerance, answer.prices);
     if (!proven && is_curved(program)) {

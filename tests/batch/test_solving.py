@@ -10,9 +10,9 @@ import pytest
 from scipy import sparse
 
 from excalibr import calibrate, calibrate_batch
-from excalibr.batch import Batch, Status, measure, solve_users
+from excalibr._batch import Batch, Status, measure, solve_users
+from excalibr._options import Settings
 from excalibr.errors import BatchWarning, ExcalibrWarning, InputError
-from excalibr.settings import Settings
 
 
 def made_up(r: int = 4, users: int = 70, seed: int = 0) -> dict[str, Any]:

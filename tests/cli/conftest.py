@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from excalibr.cli.rerank import job as jobs
-from excalibr.cli.rerank import sources
+from excalibr._cli.rerank import job as jobs
+from excalibr._cli.rerank import sources
 from tests.tables.invented import Invented, invented_tables
 
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from excalibr import Reranker
-from excalibr.cli.application import application
+from excalibr._cli.application import application
 from tests.tables.invented import GENRE_COLUMNS, Invented
 
 GENRES = ["--category", "genres", "--separator", "|"]

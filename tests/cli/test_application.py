@@ -5,11 +5,11 @@ import pytest
 from typer.testing import CliRunner
 
 import excalibr
-from excalibr import cli
-from excalibr.cli import main
-from excalibr.cli.application import application
+from excalibr import _cli as cli
+from excalibr._cli import main
+from excalibr._cli.application import application
 
-WITHOUT = "import sys; sys.modules[{package!r}] = None; from excalibr.cli import main; main()"
+WITHOUT = "import sys; sys.modules[{package!r}] = None; from excalibr._cli import main; main()"
 
 
 def test_the_version_is_the_packages() -> None:

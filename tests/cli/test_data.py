@@ -3,7 +3,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from excalibr.cli.application import application
+from excalibr._cli.application import application
 from tests.datasets.server import serving
 from tests.datasets.sets import csv_files, write_folder, write_zip
 

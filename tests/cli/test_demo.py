@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from typer.testing import CliRunner
 
-from excalibr.cli.application import application
-from excalibr.cli.demo import figure, tables
-from excalibr.cli.demo.comparison import Comparison, compare
+from excalibr._cli.application import application
+from excalibr._cli.demo import figure, tables
+from excalibr._cli.demo.comparison import Comparison, compare
 from excalibr.datasets import make_catalogue
 from excalibr.errors import InputError, MissingExtraError
 

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from excalibr.cli.application import application
+from excalibr._cli.application import application
+from excalibr._experiments import processes
 from excalibr.errors import InputError
-from excalibr.experiments import work
 from tests.cli.reranking import before_call
 from tests.experiments.invented import ITEMS, movielens_folder, own_tables
 
@@ -141,7 +141,7 @@ def test_a_signal_stops_it_and_started_again_it_goes_on(
 ) -> None:
     given = ["--data", movielens_folder(tmp_path), "--out", tmp_path / "out", "--no-figures"]
     with monkeypatch.context() as stopped:
-        before_call(stopped, work, "measure_users", 3, lambda: signal.raise_signal(number))
+        before_call(stopped, processes, "measure_users", 3, lambda: signal.raise_signal(number))
         result = CliRunner().invoke(application, ["experiment", *map(str, given), *SMALL])
     assert result.exit_code == code
     assert "Interrupted. Started again with the same arguments, it goes on where it stopped." in result.output

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from excalibr import Reranker
-from excalibr.cli.rerank import streams
+from excalibr._cli.rerank import streams
 from tests.cli.reranking import ASKED, arguments, expected, run, write
 from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables
 
@@ -152,7 +152,7 @@ def test_what_could_not_be_used_is_summed_up_once(tmp_path: Path, tables: Invent
 
 
 def fails(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, given: list[str]) -> tuple[Any, str]:
-    from excalibr.cli import main
+    from excalibr._cli import main
 
     monkeypatch.setattr(sys, "argv", ["excalibr", *given])
     with pytest.raises(SystemExit) as stopped:

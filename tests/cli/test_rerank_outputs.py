@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from excalibr.cli.rerank import sources
+from excalibr._cli.rerank import sources
 from excalibr.errors import InputError
 from tests.cli.reranking import arguments, expected, names, run, write
 from tests.tables.invented import Invented

@@ -13,9 +13,9 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from excalibr.cli.rerank import job as jobs
-from excalibr.cli.rerank import parts, streams
-from excalibr.cli.rerank.parts import Run
+from excalibr._cli.rerank import job as jobs
+from excalibr._cli.rerank import parts, streams
+from excalibr._cli.rerank.parts import Run
 from excalibr.errors import InputError
 from tests.cli.reranking import arguments, before_call, expected, run, write
 from tests.tables.invented import Invented, invented_tables
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.usefixtures("small_chunks")
 
 PROGRAM = """
 import sys
-from excalibr.cli import main
-from excalibr.cli.rerank import job, sources
+from excalibr._cli import main
+from excalibr._cli.rerank import job, sources
 job.CHUNK_ROWS = sources.BATCH_ROWS = 60
 sys.argv = ["excalibr", *{arguments!r}]
 main()

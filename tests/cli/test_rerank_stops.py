@@ -19,11 +19,11 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from excalibr.cli import signals
-from excalibr.cli.rerank import feed, inputs, lock, parts
-from excalibr.cli.rerank import job as jobs
-from excalibr.cli.rerank.lock import Holder
-from excalibr.cli.rerank.parts import Run
+from excalibr._cli import signals
+from excalibr._cli.rerank import feed, inputs, lock, parts
+from excalibr._cli.rerank import job as jobs
+from excalibr._cli.rerank.lock import Holder
+from excalibr._cli.rerank.parts import Run
 from excalibr.errors import InputError
 from tests.cli.reranking import arguments, before_call, expected, names, run, write
 from tests.tables.invented import Invented
@@ -190,7 +190,7 @@ def test_files_that_may_not_grow_are_told_like_a_full_disk(tmp_path: Path, table
     (tmp_path / "slates.parquet").write_bytes(OLD)
     given = [*write(tmp_path, tables.shuffled(1) if shuffled else tables), "--threads", "1"]
     program = (
-        "import resource, sys; from excalibr.cli import main;"
+        "import resource, sys; from excalibr._cli import main;"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY));"
         f"sys.argv = ['excalibr', *{given!r}]; main()"
     )
@@ -244,8 +244,8 @@ def test_two_runs_do_not_share_an_output(
 
 PAUSED = """
 import sys
-from excalibr.cli import main
-from excalibr.cli.rerank import job, sources
+from excalibr._cli import main
+from excalibr._cli.rerank import job, sources
 job.CHUNK_ROWS = sources.BATCH_ROWS = 60
 keep, kept = job.Run.keep, []
 def paused(*given):

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from excalibr.cli.rerank.sources import Source
+from excalibr._cli.rerank.sources import Source
 
 GROUP_ROWS, GROUPS = 40_000, 40
 

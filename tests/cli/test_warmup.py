@@ -1,6 +1,6 @@
 from typer.testing import CliRunner
 
-from excalibr.cli.application import application
+from excalibr._cli.application import application
 
 
 def test_warmup_is_hidden_and_does_nothing() -> None:

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from excalibr.cli.application import application
-from excalibr.cli.experiment import experiment
-from excalibr.cli.rerank import rerank
-from excalibr.cli.rerank.options import WORDS
-from excalibr.cli.words import words_of
+from excalibr._cli.application import application
+from excalibr._cli.experiment import experiment
+from excalibr._cli.rerank import rerank
+from excalibr._cli.rerank.options import WORDS
+from excalibr._cli.wording import words_of
 from excalibr.errors import ExcalibrError
 from tests.cli.test_rerank_reading import CANDIDATES, HISTORY, ITEMS
 from tests.experiments.invented import movielens_folder, own_tables

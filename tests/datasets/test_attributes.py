@@ -4,8 +4,8 @@ import pytest
 from scipy import sparse
 
 from excalibr import Problem
-from excalibr.datasets import attributes
-from excalibr.datasets.attributes import Attribute, decade, from_column, genre, popularity
+from excalibr.datasets import _attributes as attributes
+from excalibr.datasets._attributes import Attribute, decade, from_column, genre, popularity
 from excalibr.errors import InputError
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from excalibr.datasets import OFFICIAL, download, download_movielens, load_movielens
+from excalibr.datasets import OFFICIAL, download_movielens, load_movielens
+from excalibr.datasets import _download as download
 from excalibr.errors import DownloadError, InputError
 from tests.datasets.server import Served, serving
 from tests.datasets.sets import csv_files, write_zip

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from excalibr.datasets import MovieLens, archives, genre, load_movielens
-from excalibr.datasets.movielens import OFFICIAL, year_of
+from excalibr.datasets import MovieLens, genre, load_movielens
+from excalibr.datasets import _archives as archives
+from excalibr.datasets._movielens import OFFICIAL, year_of
 from excalibr.errors import InputError, MissingExtraError
 from tests.datasets.sets import ITEMS, RATINGS, csv_files, dat_files, write_folder, write_parquet, write_zip
 

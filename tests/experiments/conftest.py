@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from excalibr.experiments import Results, Source, movielens_source, run_experiment
-from excalibr.experiments.study import Study, prepare
+from excalibr._experiments import Results, Source, movielens_source, run_experiment
+from excalibr._experiments.study import Study, prepare
 from tests.experiments.invented import movielens_folder, small_plan
 
 

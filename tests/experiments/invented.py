@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from excalibr.experiments import Plan, Setting
+from excalibr._experiments import Plan, Setting
 from tests.datasets.sets import write_folder
 
 GENRES = ["Comedy", "Drama", "Comedy|Drama", "Action", "(no genres listed)", "Action|Comedy"]

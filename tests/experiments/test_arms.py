@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from excalibr import Policy, baselines
-from excalibr.calibration import calibrate
-from excalibr.experiments.arms import ARMS, MIP_GAP, MIP_NODES, Question, answer
+from excalibr._calibration import calibrate
+from excalibr._experiments.arms import ARMS, MIP_GAP, MIP_NODES, Question, answer
 from excalibr.metrics import kl
 
 

@@ -1,12 +1,12 @@
 import numpy as np
 
-from excalibr.experiments import Plan, Results, Setting
-from excalibr.experiments.claims import check_claims
-from excalibr.experiments.curves import COMPARED, Curve, Curves
-from excalibr.experiments.measures import METRICS
-from excalibr.experiments.plan import PAPER_SETTING
-from excalibr.experiments.runtimes import Call, Runtimes
-from excalibr.experiments.study import Study
+from excalibr._experiments import Plan, Results, Setting
+from excalibr._experiments.claims import check_claims
+from excalibr._experiments.curves import COMPARED, Curve, Curves
+from excalibr._experiments.measures import METRICS
+from excalibr._experiments.plan import PAPER_SETTING
+from excalibr._experiments.runtimes import Call, Runtimes
+from excalibr._experiments.study import Study
 
 ATTRIBUTES = ("genre", "decade", "popularity")
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from excalibr.experiments.comparison import SHARES, margins, rise
-from excalibr.experiments.curves import COMPARED, KL
-from excalibr.experiments.plan import PAPER_SETTING
+from excalibr._experiments.comparison import SHARES, margins, rise
+from excalibr._experiments.curves import COMPARED, KL
+from excalibr._experiments.plan import PAPER_SETTING
 from tests.experiments.test_claims import line
 
 NDCG = COMPARED.index("ndcg")

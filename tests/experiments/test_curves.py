@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from excalibr.experiments import Results, Setting
-from excalibr.experiments.curves import Curves
-from excalibr.experiments.measures import METRICS
-from excalibr.experiments.plan import Part
-from excalibr.experiments.store import Block
+from excalibr._experiments import Results, Setting
+from excalibr._experiments.curves import Curves
+from excalibr._experiments.measures import METRICS
+from excalibr._experiments.plan import Part
+from excalibr._experiments.store import Block
 from excalibr.metrics import summarise
 
 SETTING = Setting(20, 10)

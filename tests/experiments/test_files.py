@@ -4,9 +4,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from excalibr.experiments import Results, Setting, Source, run_experiment, write_files, write_page
-from excalibr.experiments.figures import draw, figures_of
-from excalibr.experiments.tables import tables_of
+from excalibr._experiments import Results, Setting, Source, run_experiment, write_files, write_page
+from excalibr._experiments.figures import draw, figures_of
+from excalibr._experiments.tables import tables_of
 from tests.experiments.invented import small_plan
 
 

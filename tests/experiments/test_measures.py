@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from excalibr import calibrate_path, metrics, seeds
-from excalibr.experiments.measures import METRICS, measure
+from excalibr import _seeds as seeds
+from excalibr import calibrate_path, metrics
+from excalibr._experiments.measures import METRICS, measure
+from excalibr._policy import Policy
 from excalibr.metrics import HeldOut
-from excalibr.policy import Policy
 
 
 def lotteries(k: int) -> list[Policy]:

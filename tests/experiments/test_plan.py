@@ -2,9 +2,9 @@ import json
 
 import pytest
 
+from excalibr._experiments import Plan, Setting
+from excalibr._experiments.arms import ARMS
 from excalibr.errors import InputError
-from excalibr.experiments import Plan, Setting
-from excalibr.experiments.arms import ARMS
 
 
 def test_the_default_plan_has_everything_that_the_paper_has() -> None:

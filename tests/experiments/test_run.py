@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from excalibr._experiments import Results, Source, processes, run_experiment
+from excalibr._experiments.arms import ARMS
+from excalibr._experiments.measures import METRICS
 from excalibr.errors import InputError, SolverError
-from excalibr.experiments import Results, Source, run_experiment, work
-from excalibr.experiments.arms import ARMS
-from excalibr.experiments.measures import METRICS
 from tests.experiments.invented import small_plan
 
 
@@ -75,7 +75,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     assert not (tmp_path / "results.parquet").exists()
     assert not multiprocessing.active_children()
 
-    monkeypatch.setattr("excalibr.experiments.run.prepare", None)  # it must not be needed again
+    monkeypatch.setattr("excalibr._experiments.run.prepare", None)  # it must not be needed again
     run_experiment(source, small_plan(), tmp_path)
     assert all((tmp_path / "parts" / name).stat().st_mtime_ns == time for name, time in before.items())
     expected = files(out)
@@ -117,7 +117,7 @@ def test_progress_ends_at_all_of_it(source: Source, tmp_path: Path) -> None:
 def test_a_worker_that_ends_before_its_time_is_said_so(
     source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "_work", die)
+    monkeypatch.setattr(processes, "_work", die)
     with pytest.raises(SolverError, match="start again with the same arguments"):
         run_experiment(source, small_plan(), tmp_path, threads=2)
 

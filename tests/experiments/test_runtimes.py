@@ -1,14 +1,14 @@
 import pytest
 
-from excalibr.experiments.runtimes import Runtimes, time_methods
-from excalibr.experiments.study import Study
+from excalibr._experiments.runtimes import Runtimes, time_methods
+from excalibr._experiments.study import Study
 from tests.experiments.invented import small_plan
 
 
 @pytest.fixture(scope="module")
 def times(study: Study) -> Runtimes:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("excalibr.experiments.runtimes._solvers", lambda: ("highs", "highs"))
+        patch.setattr("excalibr._experiments.runtimes._solvers", lambda: ("highs", "highs"))
         return time_methods(study, small_plan(timed_users=1), lambda *_: None)
 
 

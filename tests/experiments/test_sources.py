@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from excalibr._experiments import Columns, Source, movielens_source, table_source
 from excalibr.errors import ExcalibrError, InputError
-from excalibr.experiments import Columns, Source, movielens_source, table_source
 from tests.experiments.invented import ITEMS, USERS, movielens_folder, own_tables
 
 COLUMNS = Columns(("mood", "era"), "listener", "track", "stars", ";")

@@ -3,14 +3,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from excalibr._experiments import Setting, Source
+from excalibr._experiments.study import Study, prepare
+from excalibr._problem import Problem
 from excalibr.baselines import top_k
 from excalibr.datasets import split_users
 from excalibr.errors import InputError
-from excalibr.experiments import Setting, Source
-from excalibr.experiments.study import Study, prepare
 from excalibr.metrics import HeldOut, ndcg
 from excalibr.models import EASE
-from excalibr.problem import Problem
 from tests.experiments.invented import small_plan
 
 

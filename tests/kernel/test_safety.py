@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from excalibr import Policy, calibrate, calibrate_batch, calibrate_path, parallel
-from excalibr.batch import Batch, solve_users
+from excalibr import Policy, _parallel, calibrate, calibrate_batch, calibrate_path
+from excalibr._batch import Batch, solve_users
+from excalibr._options import Settings
 from excalibr.errors import BatchWarning, GapWarning
-from excalibr.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
@@ -79,7 +79,7 @@ def test_neither_threads_nor_ranges_change_a_bit(options: dict[str, Any], monkey
     given = made_up(r=5, users=20)
     expected = [bits_of(policy) for policy in calibrate_batch(**given, k=6, threads=1, **options)]
     for size in (1, 7, 64):
-        monkeypatch.setattr(parallel, "RANGE", size)
+        monkeypatch.setattr(_parallel, "RANGE", size)
         for threads in (1, 3):
             policies = calibrate_batch(**given, k=6, threads=threads, **options)
             assert [bits_of(policy) for policy in policies] == expected
@@ -88,7 +88,7 @@ def test_neither_threads_nor_ranges_change_a_bit(options: dict[str, Any], monkey
 def test_the_proximal_method_gives_the_same_bits_too(monkeypatch: pytest.MonkeyPatch) -> None:
     given = made_up(r=20)
     expected = [bits_of(policy) for policy in calibrate_batch(**given, k=10, threads=1)]
-    monkeypatch.setattr(parallel, "RANGE", 7)
+    monkeypatch.setattr(_parallel, "RANGE", 7)
     assert [bits_of(policy) for policy in calibrate_batch(**given, k=10, threads=2)] == expected
 
 
@@ -115,8 +115,8 @@ def test_a_fork_after_a_solve_solves() -> None:
 INTERRUPTED = """
 import sys
 from types import SimpleNamespace
-from excalibr import calibrate_batch, parallel
-from excalibr.batch import solving
+from excalibr import _parallel, calibrate_batch
+from excalibr._batch import solving
 from tests.kernel.test_safety import made_up
 
 kernel = solving.kernel
@@ -124,7 +124,7 @@ def solve_range(*arguments):
     print("begun", flush=True)
     return kernel.solve_range(*arguments)
 solving.kernel = SimpleNamespace(solve_range=solve_range)
-parallel.RANGE = 2_000  # a range takes minutes: the kernel itself has to notice
+_parallel.RANGE = 2_000  # a range takes minutes: the kernel itself has to notice
 calibrate_batch(**made_up(r=60, users=4_000, n=300), k=100, divergence="kl", threads=int(sys.argv[1]))
 print("done")
 """
@@ -173,7 +173,7 @@ import warnings
 from types import SimpleNamespace
 import numpy as np
 from excalibr import calibrate_batch
-from excalibr.batch import solving
+from excalibr._batch import solving
 from tests.kernel.test_safety import bits_of
 
 def batch(n):
@@ -264,7 +264,7 @@ def test_batches_that_take_turns_leave_the_filters_of_warnings_as_they_were(meth
 
 def start(program: str, *arguments: str) -> subprocess.Popen[str]:
     """A process of its own that finds the package where this one does, and these tests."""
-    package = Path(parallel.__file__).parents[1]
+    package = Path(_parallel.__file__).parents[1]
     path = os.pathsep.join([str(package), str(ROOT), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", program, *arguments],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from excalibr import Policy, Problem, errors
 from excalibr.metrics import DIVERGENCES, deviation, deviation_over_ranks, exposure_by_category, kl, l1
-from excalibr.metrics.calibration import prefix_distributions
+from excalibr.metrics._calibration import prefix_distributions
 from tests.metrics.lotteries import random_lottery
 
 SEEDS = st.integers(min_value=0, max_value=2**32 - 1)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from excalibr.errors import InputError, SolverError
-from excalibr.models import EASE, ease, gram_matrix
+from excalibr.models import EASE, gram_matrix
+from excalibr.models import _ease as ease
 
 Precision = Literal["float32", "float64"]
 

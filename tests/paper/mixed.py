@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from excalibr import Problem
+from excalibr._problem import Penalty
 from excalibr._types import Floats
-from excalibr.problem import Penalty
 
 TRADE_OFFS = st.sampled_from([0.0, 1.0, 0.5]) | st.floats(0.01, 0.99)
 

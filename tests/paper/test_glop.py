@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 
 from excalibr import Problem
+from excalibr._problem import Penalty
 from excalibr.errors import MissingExtraError, SolverError
-from excalibr.paper import augment, birkhoff, glop, lp, lp_full, solve_full, solve_reduced
-from excalibr.problem import Penalty
+from excalibr.paper import _glop as glop
+from excalibr.paper import augment, birkhoff, lp, lp_full, solve_full, solve_reduced
 
 from .mixed import banded, problems, unit
 

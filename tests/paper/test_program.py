@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from excalibr import Problem
+from excalibr._problem import Penalty
 from excalibr.errors import InputError, SolverError
 from excalibr.paper import solve_full, solve_reduced
-from excalibr.problem import Penalty
 
 from .mixed import banded, optimum_by_enumeration, problems, unit
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from excalibr import Problem, calibrate, calibrate_path
+from excalibr._solver import solve
 from excalibr.metrics import kl
-from excalibr.solver import solve
 from tests.checks import KL_ALPHA, as_kl, check_kl_certificate, check_lottery, scale
 from tests.problems import SMALL, mixed_problem, movie_like_problem
 from tests.strategies import small_problems

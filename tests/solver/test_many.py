@@ -10,9 +10,9 @@ import pytest
 from excalibr import Problem
 from excalibr._arrays import frozen
 from excalibr._native import kernel
-from excalibr.problem import Limits
-from excalibr.solver import solve
-from excalibr.solver.questions import BY_RELEVANCE, LEFT_OUT, SOLVED, UserArrays, questions_of
+from excalibr._problem import Limits
+from excalibr._solver import solve
+from excalibr._solver.questions import BY_RELEVANCE, LEFT_OUT, SOLVED, UserArrays, questions_of
 from tests.problems import movie_like_problem
 
 

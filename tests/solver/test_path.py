@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import excalibr
-from excalibr.problem import Limits, Problem
-from excalibr.solver import Curve, proven_gap, solve, solve_path
+from excalibr._problem import Limits, Problem
+from excalibr._solver import Curve, proven_gap, solve, solve_path
 from tests.checks import check_agreement, check_certificate, check_lottery, scale
 from tests.problems import movie_like_problem
 from tests.strategies import small_problems

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 import excalibr
+from excalibr._problem import Limits, Problem
+from excalibr._solver import Curve, gap_warning, solve
 from excalibr.errors import GapWarning
-from excalibr.problem import Limits, Problem
-from excalibr.solver import Curve, gap_warning, solve
 from tests.checks import as_kl, check_against_the_lp, check_agreement, check_certificate, check_lottery
 from tests.problems import movie_like_problem
 from tests.strategies import large_problems, small_problems

@@ -4,7 +4,7 @@ import pytest
 
 from excalibr.errors import InputError
 from excalibr.tables import Tables
-from excalibr.tables.columns import OWN_COLUMNS, USUAL, usual_columns
+from excalibr.tables._columns import OWN_COLUMNS, USUAL, usual_columns
 
 
 def names(**options: Any) -> Tables:

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from excalibr.errors import InputTypeError
-from excalibr.tables.ids import codes_in, encode, keys_of, labels_of, matched, read_ids
+from excalibr.tables._ids import codes_in, encode, keys_of, labels_of, matched, read_ids
 
 
 @pytest.mark.parametrize(

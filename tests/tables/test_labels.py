@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from excalibr.tables.labels import guess_separator, marks_in
+from excalibr.tables._labels import guess_separator, marks_in
 
 GENRES = ["Comedy", "Drama", "War", "Comedy{0}Drama", "Comedy{0}War", "Drama{0}War", "Comedy{0}Drama{0}War"]
 

@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from excalibr.tables.users import UserStream
+from excalibr.tables._users import UserStream
 
 USERS = ["a", "a", "b", "b", "b", "c", "d", "d", "e"]
 

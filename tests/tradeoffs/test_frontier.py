@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import excalibr
 from excalibr import calibrate, frontier
+from excalibr._tradeoffs import Frontier
 from excalibr.errors import InfeasibleError, InputError
-from excalibr.tradeoffs import Frontier
 from tests.literal import best_value
 from tests.problems import movie_like_problem
 from tests.variants import any_question

@@ -8,11 +8,11 @@
 ([0, 2], [0.5, 0.5])
 """
 
-from excalibr.paper.algorithm import lottery, lp, lp_full
-from excalibr.paper.augmentation import Augmented, augment
-from excalibr.paper.decomposition import Decomposition, birkhoff
-from excalibr.paper.program import solve_full, solve_reduced
-from excalibr.paper.solution import Solution
+from excalibr.paper._algorithm import lottery, lp, lp_full
+from excalibr.paper._augmentation import Augmented, augment
+from excalibr.paper._decomposition import Decomposition, birkhoff
+from excalibr.paper._program import solve_full, solve_reduced
+from excalibr.paper._solution import Solution
 
 __all__ = [
     "Augmented",

@@ -1,0 +1,195 @@
+"""The answers of a batch: lotteries of a range of users as flat arrays, and all of them with policies on request."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from excalibr import _seeds as seeds
+from excalibr._batch.checked import Batch, OwnProblem, Status
+from excalibr._policy import Policy
+from excalibr._problem import Problem
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputError, explain
+
+__all__ = ["Effort", "Lotteries", "Policies", "choose_rankings", "join", "no_effort", "problem_of"]
+
+
+class Effort(NamedTuple):
+    """(users,) what each solve took: engine and solver status as the kernel's numbers, sorts and steps."""
+
+    engines: Integers
+    sorts: Integers
+    steps: Integers
+    statuses: Integers
+
+
+def no_effort(users: int) -> Effort:
+    """Of users whom the exact method did not solve."""
+    nothing = np.zeros(users, dtype=np.int64)
+    return Effort(nothing, nothing, nothing, nothing)
+
+
+@dataclass(frozen=True, eq=False)
+class Lotteries:
+    """The lotteries of a range of users of a batch.
+
+    Attributes
+    ----------
+    first
+        The range's first user; the arrays of one entry a user begin with it.
+    places
+        The rankings of all users, one after another: candidates, counted from the user's first, slot by slot.
+    weights
+        The probability of each ranking, heaviest first for each user.
+    counts
+        (users,) how many rankings each user has; none where the user could not be ranked.
+    prices, gaps
+        (users, r) and (users,) what proves the optimum; nan where a method proves nothing.
+    statuses
+        (users,) codes of :class:`Status`.
+    trade_offs
+        (users,) the trade-off that each was solved at, which a budget finds by itself.
+    effort
+        What the solves took.
+    reasons
+        What went wrong, in words, for the users (numbers in the batch) whose status is ``FAILED``.
+    policies
+        The policies themselves, by user, where they were made one by one.
+    """
+
+    first: int
+    places: Integers
+    weights: Floats
+    counts: Integers
+    prices: Floats
+    gaps: Floats
+    statuses: Integers
+    trade_offs: Floats
+    effort: Effort
+    reasons: dict[int, str] = field(default_factory=dict)
+    policies: dict[int, Policy] = field(default_factory=dict)
+
+    def chosen(self, keys: Sequence[Hashable], seed: int | None) -> Integers:
+        """(users,) the ranking that each key draws, counted from the user's first, as :meth:`Policy.sample` does.
+
+        −1 where the user has no ranking.
+        """
+        return choose_rankings(self.weights, self.counts, keys, seed)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Policies(Sequence[Policy]):
+    """What :func:`excalibr.calibrate_batch` answers: a :class:`Policy` for each user, built when it is asked for.
+
+    ``statuses`` says what became of each user. ``policies[u]`` of a user who could not be calibrated raises the error
+    that :func:`excalibr.calibrate` raises for the user's numbers.
+    """
+
+    batch: Batch
+    lotteries: Lotteries
+
+    @property
+    def statuses(self) -> Integers:
+        """(users,) codes of :class:`Status`."""
+        return self.lotteries.statuses
+
+    @property
+    def gaps(self) -> Floats:
+        """(users,) each policy's proven gap; nan where there is none."""
+        return self.lotteries.gaps
+
+    def sample(self, seed: int | None, keys: Sequence[Hashable]) -> list[Integers]:
+        """A ranking for each user by (seed, key), the same that ``policies[u].sample(seed, key)`` draws.
+
+        A user who could not be calibrated has an empty one.
+        """
+        if len(keys) != len(self):
+            raise InputError(explain("keys", f"are {len(keys)}", f"be {len(self)}, one for each user"))
+        drawn = self.lotteries.chosen(keys, seed)
+        return [self._rankings(user)[row] if row >= 0 else np.empty(0, np.int64) for user, row in enumerate(drawn)]
+
+    def __len__(self) -> int:
+        return self.batch.users
+
+    def __getitem__(self, user: int) -> Policy:  # type: ignore[override]
+        """The policy of one user."""
+        if not -len(self) <= user < len(self):
+            raise IndexError(f"there are {len(self)} users, and user {user} is not one of them")
+        user = user % len(self)
+        if user in self.lotteries.policies:
+            return self.lotteries.policies[user]
+        if user in self.lotteries.reasons:
+            raise InputError(self.lotteries.reasons[user])
+        return self._policy(user)
+
+    def __iter__(self) -> Iterator[Policy]:
+        return (self[user] for user in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Policies({len(self)} users, {int((self.lotteries.counts > 0).sum())} of them calibrated)"
+
+    @cached_property
+    def _ends(self) -> Integers:
+        return np.cumsum(self.lotteries.counts)
+
+    @cached_property
+    def _place_ends(self) -> Integers:
+        return np.cumsum(self.lotteries.counts * self.batch.slots)
+
+    def _policy(self, user: int) -> Policy:
+        """The policy from the compiled loop's arrays; for a bad user the error of its numbers."""
+        lotteries = self.lotteries
+        problem = problem_of(self.batch.own_problem(user))
+        if not np.isnan(lotteries.trade_offs[user]):
+            problem = problem.with_trade_off(float(lotteries.trade_offs[user]))
+        if not lotteries.counts[user]:
+            raise InputError(f"user {user}: {Status(self.statuses[user]).text}.")
+        weights = lotteries.weights[self._ends[user] - lotteries.counts[user] : self._ends[user]]
+        return Policy(problem, self._rankings(user), weights, float(lotteries.gaps[user]), lotteries.prices[user])
+
+    def _rankings(self, user: int) -> Integers:
+        size = self.lotteries.counts[user] * self.batch.slots[user]
+        end = self._place_ends[user]
+        return self.lotteries.places[end - size : end].reshape(-1, self.batch.slots[user])
+
+
+def choose_rankings(weights: Floats, counts: Integers, keys: Sequence[Hashable], seed: int | None) -> Integers:
+    """For each key the ranking that it draws of its own ``counts[u]`` weights, or −1 where it has none.
+
+    >>> choose_rankings(np.array([1.0, 0.5, 0.5]), np.array([1, 0, 2]), ["ada", "bob", "eve"], seed=1).tolist()
+    [0, -1, 1]
+    """
+    drawn = np.full(len(counts), -1, dtype=np.int64)
+    ends = np.cumsum(counts).tolist()
+    for user, (key, count) in enumerate(zip(keys, counts.tolist(), strict=True)):
+        if count:
+            own = weights[ends[user] - count : ends[user]]
+            drawn[user] = seeds.choose(own, seeds.uniforms(seed, key, 1))[0]
+    return drawn
+
+
+def join(parts: Sequence[Lotteries], r: int) -> Lotteries:
+    """The lotteries of consecutive ranges as those of one."""
+    if not parts:
+        none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
+        return Lotteries(0, none, nothing, none, np.empty((0, r)), nothing, none, nothing, no_effort(0))
+    columns = ("places", "weights", "counts", "prices", "gaps", "statuses", "trade_offs")
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
+    effort = Effort(*(np.concatenate(column) for column in zip(*(part.effort for part in parts), strict=True)))
+    reasons = {user: reason for part in parts for user, reason in part.reasons.items()}
+    policies = {user: policy for part in parts for user, policy in part.policies.items()}
+    return Lotteries(parts[0].first, **joined, effort=effort, reasons=reasons, policies=policies)
+
+
+def problem_of(own: OwnProblem) -> Problem:
+    """One user's problem, checked as :func:`excalibr.calibrate` checks it."""
+    options = {name: value for name, value in own.options.items() if name not in _NOT_OF_A_PROBLEM}
+    return Problem.of(*own.arrays, **options)
+
+
+_NOT_OF_A_PROBLEM = ("method", "draws", "tolerance", "max_sorts", "relevance_loss", "max_deviation")

@@ -1,0 +1,364 @@
+"""``calibrate``, ``calibrate_path`` and ``frontier``: the functions that users of arrays meet."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from inspect import signature
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from numpy.typing import ArrayLike
+
+from excalibr import methods
+from excalibr._policy import Policy
+from excalibr._problem import Band, ByCategory, CategoriesLike, Limits, Problem, Shown, Wishes
+from excalibr.errors import InputError, InputTypeError, TruncationWarning, explain, unknown_name
+
+if TYPE_CHECKING:
+    from excalibr._tradeoffs import Frontier
+
+__all__ = ["calibrate", "calibrate_path", "frontier"]
+
+DEFAULT_TRADE_OFF = 0.5
+DRAWS = ("lottery", "single", "even")
+
+Categories: TypeAlias = "CategoriesLike | Mapping[str, CategoriesLike]"
+Target: TypeAlias = "ArrayLike | Band | Mapping[str, ArrayLike | Band]"
+
+
+def calibrate(
+    scores: ArrayLike,
+    categories: Categories,
+    target: Target,
+    *,
+    k: int | None = None,
+    trade_off: float | None = None,
+    relevance_loss: float | None = None,
+    max_deviation: float | None = None,
+    position_weights: str | ArrayLike = "log",
+    divergence: str = "l1",
+    attribute_weights: Mapping[str, float] | None = None,
+    category_weights: ByCategory | None = None,
+    relative: bool = False,
+    floors: ByCategory | None = None,
+    caps: ByCategory | None = None,
+    max_per_category: int | ByCategory | None = None,
+    pinned: Mapping[int, int] | None = None,
+    shown: Shown | None = None,
+    normalise: str | None = None,
+    method: str = "excalibr",
+    draws: str = "lottery",
+    tolerance: float = 1e-9,
+    max_sorts: int | None = None,
+) -> Policy:
+    r"""Re-rank one user's candidates so that what is seen matches a target balance of categories.
+
+    .. math::
+
+        \max_{x}\; (1-\lambda)\, s^\top x \;-\; \lambda \sum_j \bigl|(A^\top x)_j - q_j\bigr|
+
+    over the expected exposures :math:`x` of all lotteries over rankings. The default method returns the exact optimum
+    as a lottery of at most r + 1 rankings, with a proof of how far from the optimum it can be (``policy.gap``). At
+    λ = 0 it is, of the most relevant lotteries, the best calibrated; at λ = 1, of the best calibrated, the most
+    relevant.
+
+    Parameters
+    ----------
+    scores
+        s, (n,): relevance, finite, of any sign and scale. Their scale sets what ``trade_off`` means: with scores of
+        0 to 1000, 0.5 is almost pure relevance.
+    categories
+        A, (n, r): the share of each category in each candidate, an array or ``scipy.sparse`` matrix; rows sum to 1.
+        For several attributes at once a mapping from names to such arrays.
+    target
+        q, (r,): the wanted share of each category; sums to 1. Or a :class:`Band`, within which deviation costs
+        nothing; or a mapping as for ``categories``.
+    k
+        Number of slots; None is n. With k = n there is little to gain: give the re-ranker more candidates than slots.
+    trade_off
+        λ: 0 is relevance only, 1 is calibration only. 0.5 when nothing is given.
+    relevance_loss
+        Instead of ``trade_off``: give up at most this part of the relevance that plain sorting has (0.02 for 2 %), and
+        be as calibrated as possible. Where relevance can be zero or negative, the part is of the spread between the
+        best and the worst relevance that any ranking has.
+    max_deviation
+        Instead of ``trade_off``: deviate at most this much, in the divergence and weights asked for, and be as relevant
+        as possible.
+    position_weights
+        How much attention each slot gets: "log", "sqrt", "reciprocal", "uniform" or k numbers (normalised to sum 1).
+    divergence
+        "l1", the paper's Σ|p − q|, or "kl", the divergence KL(q ‖ p̃) in natural logarithms, with Steck's smoothing
+        p̃ = (1 − α)·p + α·q, α = 0.01. Both are solved exactly.
+    attribute_weights
+        By name, how much an attribute's deviation counts; 1 each by default.
+    category_weights
+        (r,), or a mapping from category indices (by attribute, a mapping to either): what each category's deviation
+        counts; 1 each by default. A KL term is then weighed as q·log(q/p̃) − q + p̃, which is never negative.
+    relative
+        Count a category's deviation relative to its target, |p_j − q_j| / q_j; to the middle of a band. A category
+        with a target of 0 counts as much as the one with the smallest positive target.
+    floors, caps
+        Hard limits of the categories' expected shares on this page, as for ``category_weights``. When no policy can
+        keep them, :class:`excalibr.errors.InfeasibleError` says which conflict.
+    max_per_category
+        At most so many of the k slots for a category, in every ranking: a number for all, or as for
+        ``category_weights``. For categories of which an item has one only.
+    pinned
+        ``{slot: candidate}``, slots counted from 0: the candidate keeps the slot in every ranking, and counts.
+    shown
+        What was seen before, :class:`Shown`: it counts toward the target and is not shown again. What this page should
+        then show, ``policy.problem.target``, may lie outside [0, 1].
+    normalise
+        "range" maps the scores to [0, 1] first, so that one ``trade_off`` means the same for everyone.
+    method
+        A name of :data:`excalibr.methods.METHODS`.
+    draws
+        "lottery": the policy may mix rankings. "single": one ranking, the best that a local search finds by its own
+        deviation, with the proven gap to the best possible. "even": a lottery with the expectation of the optimal one,
+        whose rankings are each as close to the target as can be found.
+    tolerance
+        Stop at this proven gap, relative to (1 − λ)·(max s − min s), as far as rounding beside the
+        slopes allows.
+    max_sorts
+        Stop after so many sorts of the candidates, for a request in flight, with the gap that was proven by then.
+
+    Returns
+    -------
+    Policy
+
+    Examples
+    --------
+    Two dramas score best, but half of what is seen should be comedy:
+
+    >>> import excalibr
+    >>> policy = excalibr.calibrate(
+    ...     [0.9, 0.8, 0.5, 0.4], [[1, 0], [1, 0], [0, 1], [0, 1]], [0.5, 0.5], k=2, position_weights="uniform"
+    ... )
+    >>> sorted(policy.rankings[0].tolist()), policy.weights.tolist()
+    ([0, 2], [1.0])
+    >>> policy.distribution.tolist(), round(policy.relevance, 6)
+    ([0.5, 0.5], 0.7)
+    """
+    if draws not in DRAWS:
+        raise unknown_name("draws", draws, DRAWS)
+    wishes = Wishes(
+        divergence, attribute_weights, category_weights, relative, floors, caps, max_per_category, pinned, shown
+    )
+    aim = _one_aim(trade_off, relevance_loss, max_deviation)
+    problem = Problem.read(scores, categories, target, k, aim, position_weights, normalise, wishes)
+    _warn_of_truncation(problem, stacklevel=3)
+    limits = Limits(tolerance, max_sorts)
+    _require_excalibr(method, draws, relevance_loss, max_deviation)
+    if method != "excalibr":
+        return methods.apply(method, problem, limits)
+    policy = _solve(problem, limits, draws, relevance_loss, max_deviation)
+    _warn_of_gap(policy, limits, stacklevel=3)
+    return policy
+
+
+def calibrate_path(
+    scores: ArrayLike,
+    categories: Categories,
+    target: Target,
+    *,
+    trade_offs: Iterable[float],
+    tolerance: float = 1e-9,
+    max_sorts: int | None = None,
+    draws: str = "lottery",
+    **asked: Any,
+) -> list[Policy]:
+    """The exact policies for several trade-offs, each solve started from the one before.
+
+    ``trade_offs`` may come in any order; the policies come back in the same one, each equal to
+    :func:`calibrate` at its trade-off within ``tolerance``. The other parameters are those of :func:`calibrate` but for
+    the budgets and ``method``; ``max_sorts`` is for each trade-off.
+
+    Examples
+    --------
+    >>> import excalibr
+    >>> path = excalibr.calibrate_path(
+    ...     [0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=1, trade_offs=[0.0, 0.9]
+    ... )
+    >>> [round(policy.deviation, 6) for policy in path]
+    [1.0, 0.0]
+    """
+    _leave_out(asked, _NOT_FOR_PATHS)
+    problem, limits = _asked(
+        scores, categories, target, trade_off=0.0, draws=draws, tolerance=tolerance, max_sorts=max_sorts, **asked
+    )
+    problems = [problem.with_trade_off(trade_off) for trade_off in _listed(trade_offs)]
+    from excalibr._solver import Aim, solve, solve_path
+
+    if draws == "lottery":
+        policies = solve_path(problems, limits)
+    else:
+        policies = [solve(each, limits, Aim(draws=draws)) for each in problems]
+    for policy in policies:
+        _warn_of_gap(policy, limits, stacklevel=3)
+    return policies
+
+
+def frontier(
+    scores: ArrayLike,
+    categories: Categories,
+    target: Target,
+    *,
+    tolerance: float = 1e-4,
+    max_vertices: int | None = None,
+    **asked: Any,
+) -> Frontier:
+    """The exact trade-off between relevance and deviation, from pure relevance to the least deviation there is.
+
+    Parameters
+    ----------
+    scores, categories, target
+        As in :func:`calibrate`.
+    tolerance
+        The polyline is certified to be within this of the true curve everywhere, with deviation as it is and relevance
+        in units of the spread of the scores. 0 finds every vertex; there can be thousands, at a solve or two each.
+    max_vertices
+        Stop at so many vertices; ``error`` of the result then says how near the curve is.
+    **asked
+        The other parameters of :func:`calibrate` but for the trade-off, budgets, ``method``, ``draws``, ``tolerance``
+        and ``max_sorts``.
+
+    Returns
+    -------
+    Frontier
+        With ``relevance``, ``deviation``, ``trade_offs``, ``at(trade_off)``, ``within(relevance_loss=…)``, ``plot()``.
+
+    Examples
+    --------
+    One slot, a drama worth 1 and a comedy worth 0.8, half of each wanted: every mix in between is on the curve.
+
+    >>> import excalibr
+    >>> curve = excalibr.frontier([1.0, 0.8], [[1, 0], [0, 1]], [0.5, 0.5], k=1, tolerance=0)
+    >>> curve.relevance.round(6).tolist(), curve.deviation.round(6).tolist()
+    ([1.0, 0.9], [1.0, 0.0])
+    >>> curve.trade_offs.round(6).tolist()
+    [0.0, 0.090909]
+    """
+    if asked.get("draws") == "lottery":
+        del asked["draws"]
+    _leave_out(asked, _NOT_FOR_FRONTIERS)
+    problem, limits = _asked(scores, categories, target, trade_off=0.0, **asked)
+    from excalibr._solver import Curve
+    from excalibr._tradeoffs import trace
+
+    return trace(Curve(problem, limits), tolerance, max_vertices)
+
+
+def _asked(
+    scores: ArrayLike,
+    categories: Any,
+    target: Any,
+    *,
+    draws: str = "lottery",
+    tolerance: float = 1e-9,
+    max_sorts: int | None = None,
+    **asked: Any,
+) -> tuple[Problem, Limits]:
+    if draws not in DRAWS:
+        raise unknown_name("draws", draws, DRAWS)
+    problem = Problem.of(scores, categories, target, **asked)
+    _warn_of_truncation(problem, stacklevel=4)
+    return problem, Limits(tolerance=tolerance, max_sorts=max_sorts)
+
+
+def _warn_of_truncation(problem: Problem, stacklevel: int) -> None:
+    if problem.k == problem.n > 1:
+        warnings.warn(
+            f"k = n = {problem.n}: with no candidates to spare, re-ranking can only change the order. "
+            "Pass more candidates than slots.",
+            TruncationWarning,
+            stacklevel=stacklevel,
+        )
+
+
+_NOT_FOR_PATHS = {
+    "trade_off": "the trade-offs are those of trade_offs",
+    "relevance_loss": "a budget takes the place of the trade-offs; calibrate and frontier(…).within(…) take one",
+    "max_deviation": "a budget takes the place of the trade-offs; calibrate and frontier(…).within(…) take one",
+    "method": "a path is solved by the exact method",
+}
+_NOT_FOR_FRONTIERS = {
+    "trade_offs": "the frontier has every trade-off; calibrate_path takes a list of them",
+    "trade_off": "the frontier has every trade-off; frontier(…).at(trade_off) is one policy of it",
+    "relevance_loss": "the frontier has every budget; frontier(…).within(relevance_loss=…) is one policy of it",
+    "max_deviation": "the frontier has every budget; frontier(…).within(max_deviation=…) is one policy of it",
+    "method": "a frontier is traced by the exact method",
+    "draws": "the frontier is that of lotteries",
+    "max_sorts": "a frontier is certified, and every solve of it goes to its end",
+}
+
+
+def _leave_out(asked: dict[str, Any], reasons: Mapping[str, str]) -> None:
+    """Refuse what a path or a frontier has no use for, and what nobody knows."""
+    for name, reason in reasons.items():
+        if asked.pop(name, None) is not None:
+            raise InputError(explain(name, "is given", f"be left out: {reason}"))
+    known = [name for name in signature(calibrate).parameters if name not in reasons]
+    for name in asked:
+        if name not in known:
+            raise unknown_name("argument", name, known)
+
+
+def _one_aim(trade_off: float | None, relevance_loss: float | None, max_deviation: float | None) -> float:
+    """The trade-off, and that no more than one of the three was given."""
+    if relevance_loss is None and max_deviation is None:
+        return DEFAULT_TRADE_OFF if trade_off is None else trade_off
+    given = {"trade_off": trade_off, "relevance_loss": relevance_loss, "max_deviation": max_deviation}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise InputError(explain(" and ".join(named), "are both given", "not go together", "keep one of them."))
+    return DEFAULT_TRADE_OFF
+
+
+def _require_excalibr(method: str, draws: str, relevance_loss: float | None, max_deviation: float | None) -> None:
+    """Budgets and other draws are of the exact method; the others have one answer of their own."""
+    if method == "excalibr":
+        return
+    given = {
+        "draws": draws != "lottery",
+        "relevance_loss": relevance_loss is not None,
+        "max_deviation": max_deviation is not None,
+    }
+    for name, is_given in given.items():
+        if is_given:
+            hint = f"leave out {name}, or the method."
+            raise InputError(explain("method", f"is {method!r}", f"be 'excalibr' where {name} is given", hint))
+
+
+def _solve(
+    problem: Problem, limits: Limits, draws: str, relevance_loss: float | None, max_deviation: float | None
+) -> Policy:
+    from excalibr._solver import Aim, solve
+
+    if relevance_loss is None and max_deviation is None:
+        return solve(problem, limits) if draws == "lottery" else solve(problem, limits, Aim(draws=draws))
+    from excalibr._tradeoffs import most_relevant_within, nearest_within
+
+    if relevance_loss is not None:
+        return nearest_within(problem, relevance_loss, limits, draws)
+    return most_relevant_within(problem, max_deviation, limits, draws)
+
+
+def _warn_of_gap(policy: Policy, limits: Limits, stacklevel: int) -> None:
+    """Say that a policy's gap is not what was asked, if so, at the caller's line."""
+    if policy.info is None or policy.gap <= policy.info.allowed_gap:
+        return
+    from excalibr._solver import gap_warning
+
+    warning = gap_warning(policy, limits)
+    if warning is not None:
+        warnings.warn(warning, stacklevel=stacklevel)
+
+
+def _listed(trade_offs: Iterable[float]) -> list[float]:
+    try:
+        return list(trade_offs)
+    except TypeError:
+        found = f"is {trade_offs!r}"
+    raise InputTypeError(
+        explain("trade_offs", found, "be a list of numbers from 0 to 1", "calibrate takes a single one.")
+    )

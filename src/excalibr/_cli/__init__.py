@@ -1,0 +1,32 @@
+"""The command ``excalibr``, one command a module; it needs the extra ``cli``."""
+
+from __future__ import annotations
+
+import sys
+
+from excalibr.errors import ExcalibrError, missing_extra
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; an error of ours is one line on standard error and exit code 2, an interrupt 130."""
+    try:
+        _run()
+    except KeyboardInterrupt:  # before a command has begun
+        print("excalibr: interrupted.", file=sys.stderr)
+        raise SystemExit(130) from None
+    except ExcalibrError as error:
+        print(f"excalibr: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+def _run() -> None:
+    try:
+        from excalibr._cli.application import application
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in ("rich", "typer"):
+            raise
+        raise missing_extra(package, "cli") from None
+    application()

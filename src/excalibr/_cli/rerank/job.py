@@ -1,0 +1,298 @@
+"""One run of the command: users streamed from the files through a ``Reranker``, what comes out stored part by part."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import typer
+
+from excalibr import __version__
+from excalibr._cli.rerank.feed import Block, Feed, Pace
+from excalibr._cli.rerank.inputs import Inputs, check_apart
+from excalibr._cli.rerank.lock import locked
+from excalibr._cli.rerank.notices import said_of_users, tell_understood, tell_warnings
+from excalibr._cli.rerank.options import PATHS, WORDS
+from excalibr._cli.rerank.parts import Part, Run, fingerprint
+from excalibr._cli.rerank.sources import Source, format_of
+from excalibr._cli.rerank.streams import Scan, in_user_order, scan
+from excalibr._cli.signals import Stop
+from excalibr._options import BY_CATEGORY, read_settings
+from excalibr._parallel import Advance, progress_bar
+from excalibr.errors import InputError
+from excalibr.tables import Items, Tables, read_items
+from excalibr.tables._reranker import Reranker
+from excalibr.tables._results import Tally
+from excalibr.tables._users import UserStream
+
+__all__ = ["Job", "read_job", "run_job"]
+
+CHUNK_ROWS = 250_000
+"""Rows of candidates that are read before they are re-ranked; memory grows with it, and not with the tables."""
+
+PART_SECONDS = 20.0
+STEP_SECONDS = 2.0
+"""A part ends with its rows or after so much time, at most a step later: that is the work that a kill can lose."""
+
+
+ALWAYS_BY_USER = ("history", "users", "pinned", "shown")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What was asked.
+
+    Attributes
+    ----------
+    reranker
+        How to rank.
+    options
+        Column names and numbers, as :class:`Tables` takes them.
+    candidates, items
+        The tables that there must be.
+    by_user
+        Tables with a column of users, which are read along with the candidates.
+    for_all
+        Tables that hold for all users.
+    outputs
+        What to write where.
+    day
+        What names the draw besides the user.
+    stop
+        Whether a signal came.
+    """
+
+    reranker: Reranker
+    options: dict[str, Any]
+    candidates: Source
+    items: Source
+    by_user: dict[str, Source]
+    for_all: dict[str, Source]
+    outputs: dict[str, Path]
+    day: str | None
+
+    stop: Stop = dataclasses.field(default_factory=Stop)
+
+    @cached_property
+    def names(self) -> Tables:
+        """The options that say how columns are called and read."""
+        return read_settings(Tables, {"targets": {}, **self.options})
+
+    @property
+    def sources(self) -> list[Source]:
+        """Every table that is read."""
+        return [self.candidates, self.items, *self.by_user.values(), *self.for_all.values()]
+
+    def user_id(self, source: Source) -> str:
+        """The column of users of a table."""
+        return self.names.column("user_id", source.name, source.schema.names)
+
+    def stamp(self, inputs: Inputs) -> str:
+        """A digest of all that the outputs depend on; the number of threads is not part of it."""
+        ranking = {each.name: getattr(self.reranker, each.name) for each in dataclasses.fields(self.reranker)}
+        ranking.pop("threads")
+        asked = {"version": __version__, "ranking": ranking, "options": self.options, "day": self.day}
+        outputs = {name: path.name for name, path in self.outputs.items()}
+        return fingerprint({**asked, "files": inputs.stamp(), "outputs": outputs})
+
+
+def read_job(
+    candidates: Path,
+    items: Path,
+    outputs: Mapping[str, Path],
+    day: str | None,
+    options: Mapping[str, Any],
+    stop: Stop | None = None,
+) -> Job:
+    """The job that the command line asks for, checked as far as that can be done before any table is read."""
+    for name, path in outputs.items():
+        format_of(path, "out" if name == "slates" else name)
+    stop = stop or Stop()
+    needed = Source("candidates", candidates, stop.check), Source("items", items, stop.check)
+    beside = {name: Source(name, options[name], stop.check) for name in PATHS if options[name] is not None}
+    check_apart(outputs, [*needed, *beside.values()])
+    names = {each.name for each in dataclasses.fields(Reranker)}
+    others = {name: value for name, value in options.items() if name not in names and name not in PATHS}
+    others["category"] = _columns(others["category"])
+    by_attribute = not isinstance(others["category"], str)
+    names_of_columns = read_settings(Tables, {**others, **beside})
+    by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, names_of_columns)}
+    return Job(
+        read_settings(Reranker, {name: _numbers(name, options[name], by_attribute) for name in names}),
+        others,
+        *needed,
+        by_user,
+        {name: source for name, source in beside.items() if name not in by_user},
+        dict(outputs),
+        day,
+        stop,
+    )
+
+
+def _columns(category: str) -> str | list[str] | dict[str, str]:
+    """``genre`` as it is, ``genre,decade`` as a list, ``topic=genre,age=decade`` by attribute."""
+    pairs = [part.partition("=") for part in category.split(",")]
+    if all(given for _, given, _ in pairs):
+        return {name.strip(): column.strip() for name, _, column in pairs}
+    return [name.strip() for name, _, _ in pairs] if len(pairs) > 1 else category
+
+
+def _numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
+    """``1,2`` as a list, and for options by category also ``drama=1,epic=2`` by name and ``2`` for all.
+
+    With several attributes, ``genre:drama=1`` for a category and ``genre=2`` for all of an attribute.
+    """
+    if not isinstance(value, str) or name not in (*BY_CATEGORY, "attribute_weights", "position_weights"):
+        return value
+    pairs = [part.rpartition("=") for part in value.split(",")]
+    try:
+        numbers = [float(number) if "." in number else int(number) for _, _, number in pairs]
+    except ValueError:
+        return value
+    if not all(given for _, given, _ in pairs):
+        return numbers if len(numbers) > 1 else numbers[0]
+    named = {label.strip(): number for (label, _, _), number in zip(pairs, numbers, strict=True)}
+    return _nested(named) if by_attribute and name in BY_CATEGORY else named
+
+
+def _nested(named: dict[str, Any]) -> dict[str, Any]:
+    """``{"genre:drama": 1}`` as ``{"genre": {"drama": 1}}``."""
+    nested: dict[str, Any] = {}
+    for label, number in named.items():
+        attribute, given, category = label.partition(":")
+        if given:
+            nested.setdefault(attribute, {})[category] = number
+        else:
+            nested[attribute] = number
+    return nested
+
+
+def run_job(job: Job, *, resume: bool) -> str:
+    """Do it, or what is left of it, and say in a line what was done."""
+    with locked(job.outputs.values()):
+        inputs = Inputs.of(job.sources)
+        run = Run(job.outputs, job.stamp(inputs), inputs)
+        if resume and run.is_finished():
+            run.clear()
+            return "The outputs are complete: nothing is left to do."
+        tally, count = Tally(), 0
+        for part in _parts(job, run, run.begin(resume=resume), tally):
+            tally.add(part.tally)
+            count += 1
+        run.finish(count, job.stop.check)
+    return _told(job, tally)
+
+
+def _told(job: Job, tally: Tally) -> str:
+    """What was done, in a line; an error where nobody has a slate."""
+    ranked, all_users = tally.ranked(job.reranker.fallback), f"{tally.users:,} users"
+    those = all_users if ranked == tally.users else f"{ranked:,} of {all_users}"
+    told = f"{those} re-ranked into {job.outputs['slates']}. {tally.text(job.reranker.fallback)}".rstrip()
+    if tally.users and not ranked:
+        raise InputError(told)
+    return told
+
+
+def _is_by_user(name: str, source: Source, names: Tables) -> bool:
+    there = name == "targets" and names.find("user_id", name, source.schema.names) is not None
+    return name in ALWAYS_BY_USER or there
+
+
+def _parts(job: Job, run: Run, done: list[Part], tally: Tally) -> Iterator[Part]:
+    """The parts that were done before, and then those that are made now."""
+    for_all = {name: source.read() for name, source in job.for_all.items()}
+    asked = job.options | for_all
+    items = read_items(job.items.read(), job.names)
+    scanned = _scan(job.candidates, job.user_id(job.candidates))
+    tally.left_out += Counter({"without a user": scanned.without_user})
+    tell_understood(items, said_of_users(scanned, job.reranker.k), job.sources, job.names)
+    tell_warnings(items, job.reranker, "users" in job.by_user, WORDS)
+    feed = _feed(job, run, scanned)
+    with progress_bar("Re-ranking", scanned.users if scanned.is_sorted else None) as show:
+        for part in done:
+            feed.skip(part.rows)
+            show(part.tally.users)
+            yield part
+        pace, number = Pace(STEP_SECONDS), len(done)
+        advance = _stoppable(show, job.stop)
+        while (made := _make_part(job, run, number, feed, items, asked, pace, advance)) is not None:
+            yield made
+            number += 1
+
+
+def _make_part(
+    job: Job, run: Run, number: int, feed: Feed, items: Items, asked: dict[str, Any], pace: Pace, advance: Advance
+) -> Part | None:
+    """Solve and keep users until there are enough rows or it took long enough; None where no user is left."""
+    solved: list[dict[str, Any]] = []
+    rows, tally, began = 0, Tally(), time.monotonic()
+    while not solved or (rows < CHUNK_ROWS and time.monotonic() - began < PART_SECONDS):
+        block = feed.take(pace.users)
+        if block is None:
+            break
+        start = time.monotonic()
+        tables, told = _solve(job, block, items, asked, advance)
+        pace.learn(block.users, time.monotonic() - start)
+        solved.append(tables)
+        tally.add(told)
+        rows += len(block.candidates)
+    if not solved:
+        return None
+    made = {
+        name: pa.concat_tables([tables[name].cast(solved[0][name].schema) for tables in solved]) for name in solved[0]
+    }
+    run.keep(number, Part(rows, tally), made)
+    return Part(rows, tally)
+
+
+def _solve(
+    job: Job, block: Block, items: Items, asked: dict[str, Any], advance: Advance
+) -> tuple[dict[str, Any], Tally]:
+    keep, measured = "lotteries" in job.outputs, "report" in job.outputs
+    asked = asked | block.others
+    results = job.reranker.solve(
+        block.candidates, items, day=job.day, keep=keep, measured=measured, advance=advance, **asked
+    )
+    made = {"slates": results.slates()}
+    if measured:
+        made["report"] = results.report(WORDS)
+    if keep:
+        made["lotteries"] = results.lotteries()
+    return made, results.tally
+
+
+def _stoppable(advance: Advance, stop: Stop) -> Advance:
+    def checked(users: int) -> None:
+        stop.check()
+        advance(users)
+
+    return checked
+
+
+def _feed(job: Job, run: Run, scanned: Scan) -> Feed:
+    candidates = _stream(job, job.candidates, scanned, run)
+    others = {
+        name: _stream(job, source, _scan(source, job.user_id(source)), run) for name, source in job.by_user.items()
+    }
+    return Feed(candidates, others, job.user_id(job.candidates), CHUNK_ROWS, job.stop.check)
+
+
+def _scan(source: Source, user_id: str) -> Scan:
+    scanned = scan(source, user_id)
+    if not scanned.is_sorted:
+        typer.echo(
+            f"excalibr: {source.name} are not in the order of {user_id!r}: sorting {scanned.rows:,} rows on disk.",
+            err=True,
+        )
+    return scanned
+
+
+def _stream(job: Job, source: Source, scanned: Scan, run: Run) -> UserStream:
+    return in_user_order(source, job.user_id(source), scanned, run.folder / f"sorting-{source.name}")

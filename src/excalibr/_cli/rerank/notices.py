@@ -1,0 +1,67 @@
+"""What the command says before it begins: a line on what was understood of the tables, and what looks wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import typer
+
+from excalibr._cli.rerank.sources import Source
+from excalibr._cli.rerank.streams import Scan
+from excalibr._messages import CommandWords, message_of
+from excalibr.tables import NO_ROOM, Items, Note, Tables, items_text, review_items
+from excalibr.tables._reranker import Reranker
+
+__all__ = ["said_of_users", "tell_understood", "tell_warnings"]
+
+ROLES = {
+    "candidates": ("user_id", "item_id", "score"),
+    "items": ("item_id",),
+    "history": ("user_id", "item_id"),
+    "users": ("user_id",),
+    "pinned": ("user_id", "item_id"),
+    "shown": ("user_id", "item_id"),
+}
+"""The columns that a table must have, by table."""
+
+
+def tell_understood(items: Items, users: str, sources: Iterable[Source], options: Tables) -> None:
+    """One line on standard error: categories, users, and what nobody named; an error where a column is not there."""
+    dialects = []
+    for source in sources:
+        dialects += source.dialects
+        _find_columns(source, items, options)
+    said = "; ".join([items_text(items.columns), users, *options.recognised_text(), *dialects])
+    typer.echo(f"excalibr: {said}.", err=True)
+
+
+def _find_columns(source: Source, items: Items, options: Tables) -> None:
+    columns = source.schema.names
+    for role in ROLES.get(source.name, ()):
+        options.column(role, source.name, columns)
+    if source.name == "history" and options.half_life is not None:
+        options.column("timestamp", "history", columns)
+    if source.name == "targets":
+        options.find("user_id", "targets", columns)
+    if source.name in ("targets", "prior") and not {items.columns[0].name, "category"} & set(columns):
+        options.find("category", source.name, columns)
+
+
+def tell_warnings(items: Items, reranker: Reranker, own_slots: bool, words: CommandWords) -> None:
+    """A line for each thing that looks wrong."""
+    named = reranker.k is not None or own_slots or not isinstance(reranker.position_weights, str)
+    notes: list[Note] = [*review_items(items), *([] if named else [NO_ROOM])]
+    for note in notes:
+        typer.echo(f"excalibr: warning: {message_of(note.message, words)}", err=True)
+
+
+def said_of_users(scanned: Scan, k: int | None) -> str:
+    """How many users and candidates there are, as far as one pass over the users tells."""
+    rows = scanned.rows - scanned.without_user
+    if not scanned.is_sorted or not scanned.users:
+        return f"{rows:,} candidates" + (f" for {k:,} slots a user" if k else "")
+    candidates = rows / scanned.users
+    whole = candidates == round(candidates)
+    about = f"{candidates:,.0f}" if whole else f"about {candidates:,.{0 if candidates > 10 else 1}f}"
+    slots = f"{min(k, round(candidates)):,} slots of {about} candidates" if k else f"{about} candidates and slots"
+    return f"{scanned.users:,} users; {slots}"

@@ -1,0 +1,254 @@
+"""A run's work, kept beside its output: finished parts, what they were made of, and the outputs made of them.
+
+A part is done when its tally is there, which is written last. Every file is written under another name and renamed. The
+folder has a file that says whose it is; a folder without one is somebody else's, and is neither used nor removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from excalibr._cli.rerank.inputs import Inputs, parts_folder
+from excalibr._cli.rerank.sources import format_of
+from excalibr._writing import beside, put_in_place, remove_leftovers, sync_file, temporary
+from excalibr.errors import InputError
+from excalibr.tables._results import Tally
+
+__all__ = ["Part", "Run", "fingerprint"]
+
+STAMP = b"excalibr.run"
+MARKER = "run.json"
+MADE_BY = "excalibr rerank"
+GROUP_ROWS = 250_000
+"""Rows that are written to an output together, whatever the parts have: where those end does not show in the bytes."""
+
+_OURS = re.compile(r"part-\d{6,}\.(json|\w+\.arrow)|sorting-\w+|\.(part-\d+(\.\w+)?|run)\.[0-9a-f]{12}\.tmp\.\w+")
+
+
+def fingerprint(facts: Mapping[str, Any]) -> str:
+    """A digest of everything that the outputs depend on."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A finished part: how many rows of the candidates it took, and what became of their users."""
+
+    rows: int
+    tally: Tally
+
+
+class Run:
+    """The folder of one run, ``<output>.parts``, and the outputs that it ends in.
+
+    Parameters
+    ----------
+    outputs
+        What is written, by name ("slates", "report", "lotteries"); the first one names the folder.
+    stamp
+        The digest of inputs and options.
+    inputs
+        The files that are read; nothing is kept, nor put in place, after one of them changed.
+    """
+
+    def __init__(self, outputs: Mapping[str, Path], stamp: str, inputs: Inputs) -> None:
+        self.outputs = dict(outputs)
+        self.stamp = stamp
+        self.inputs = inputs
+        self.folder = parts_folder(next(iter(self.outputs.values())))
+
+    def begin(self, *, resume: bool) -> list[Part]:
+        """Make the folder ready, with what is there already or empty; returns the parts that are done."""
+        for output in self.outputs.values():
+            remove_leftovers(output)
+        kept = self._marker()
+        if resume and kept is not None:
+            self._check_same(kept)
+            return self._parts_done()
+        self.clear()
+        facts = {"made_by": MADE_BY, "output": self.folder.name.removesuffix(".parts"), "stamp": self.stamp}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with beside(self.folder / MARKER) as path:
+            path.write_text(json.dumps(facts | {"inputs": self.inputs.stamp()}), encoding="utf-8")
+        return []
+
+    def is_finished(self) -> bool:
+        """Whether every output is there and says that it is of this very run; CSV files cannot say so."""
+        return all(path.exists() and _stamp_of(path) == self.stamp for path in self.outputs.values())
+
+    def keep(self, number: int, part: Part, tables: Mapping[str, Any]) -> None:
+        """Store a part, if it was made of the inputs as they were when the run began."""
+        self.inputs.check()
+        for name, table in tables.items():
+            with temporary(self._part(number, name)) as path:
+                with pa.ipc.new_file(path, table.schema) as writer:
+                    writer.write_table(table)
+                sync_file(path)
+                path.replace(self._part(number, name))
+        with beside(self._tally(number)) as path:
+            path.write_text(json.dumps({"rows": part.rows, "tally": vars(part.tally)}), encoding="utf-8")
+
+    def finish(self, count: int, check: Callable[[], None] = lambda: None) -> None:
+        """Put the outputs together from the parts and in place, all of them or none, and remove the folder.
+
+        ``check`` is called while that can still be stopped.
+        """
+        with ExitStack() as unfinished:
+            made = {}
+            for name, output in self.outputs.items():
+                made[output] = unfinished.enter_context(temporary(output))
+                self._assemble(name, count, made[output], format_of(output, "out"), check)
+                sync_file(made[output])
+            self.inputs.check(thoroughly=True)
+            check()
+            for output, path in made.items():
+                put_in_place(path, output)
+        with suppress(OSError):  # the outputs are there; what is left of the folder goes with the next run
+            self.clear()
+
+    def clear(self) -> None:
+        """Remove what the run has in the folder, and the folder if that was all; the marker last, and only then."""
+        if self._marker() is None and not self.folder.exists():
+            return
+        for path in self.folder.iterdir():
+            if _OURS.fullmatch(path.name):
+                _remove(path)
+        if all(path.name == MARKER for path in self.folder.iterdir()):
+            (self.folder / MARKER).unlink(missing_ok=True)
+            self.folder.rmdir()
+
+    def _marker(self) -> dict[str, Any] | None:
+        """What the folder says of its run, None without a folder or in an empty one; another's folder is an error."""
+        if not self.folder.exists() and not self.folder.is_symlink():
+            return None
+        if self.folder.is_symlink() or not self.folder.is_dir():
+            raise self._not_ours("is a link" if self.folder.is_symlink() else "is a file")
+        try:
+            said = json.loads((self.folder / MARKER).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            if any(not _OURS.fullmatch(path.name) for path in self.folder.iterdir()):
+                raise self._not_ours(f"has no {MARKER}") from None
+            return None  # of a run that was killed as it began or ended
+        except ValueError:
+            raise self._not_ours(f"has another's {MARKER}") from None
+        if not isinstance(said, dict) or said.get("made_by") != MADE_BY:
+            raise self._not_ours(f"has another's {MARKER}")
+        return said
+
+    def _not_ours(self, found: str) -> InputError:
+        return InputError(
+            f"{self.folder}: {found}, must be a folder that excalibr rerank made, or not be there. "
+            "Hint: move it away, or name another output."
+        )
+
+    def _check_same(self, said: Mapping[str, Any]) -> None:
+        if said.get("stamp") == self.stamp:
+            return
+        before, now = said.get("inputs", {}), json.loads(json.dumps(self.inputs.stamp()))
+        others = [name for name in now if name in before and before[name] != now[name]]
+        what = f"{' and '.join(others)} changed since" if others else "other inputs or options"
+        raise InputError(
+            f"{self.folder}: is of a run with other inputs or options ({what}), must be of the same. "
+            "Hint: leave --resume out to start again."
+        )
+
+    def _parts_done(self) -> list[Part]:
+        """The parts up to the first that is not done; what is there of later ones is removed."""
+        done: list[Part] = []
+        while (part := self._part_done(len(done))) is not None:
+            done.append(part)
+        for path in self.folder.glob("part-*"):
+            if int(path.name[5:].partition(".")[0]) >= len(done):
+                path.unlink()
+        return done
+
+    def _part_done(self, number: int) -> Part | None:
+        """A folder that was being removed may lack any of its files."""
+        try:
+            stored = json.loads(self._tally(number).read_text(encoding="utf-8"))
+            for name in self.outputs:
+                with pa.OSFile(str(self._part(number, name))) as file:
+                    pa.ipc.open_file(file)
+        except (OSError, ValueError):
+            return None
+        tally = Tally()
+        for name, value in stored["tally"].items():
+            setattr(tally, name, Counter(value) if isinstance(value, dict) else value)
+        return Part(stored["rows"], tally)
+
+    def _assemble(self, name: str, count: int, path: Path, kind: str, check: Callable[[], None]) -> None:
+        parts = (_read(self._part(number, name)) for number in range(count))
+        with pa.OSFile(str(self._part(0, name))) as file:
+            schema = pa.ipc.open_file(file).schema
+        with _writer(kind, path, schema.with_metadata({STAMP: self.stamp})) as writer:
+            for table in _regrouped(part.cast(schema) for part in parts):
+                check()
+                writer.write_table(table)
+
+    def _part(self, number: int, name: str) -> Path:
+        return self.folder / f"part-{number:06d}.{name}.arrow"
+
+    def _tally(self, number: int) -> Path:
+        return self.folder / f"part-{number:06d}.json"
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _read(path: Path) -> Any:
+    with pa.OSFile(str(path)) as file:
+        return pa.ipc.open_file(file).read_all()
+
+
+def _regrouped(tables: Iterable[Any]) -> Iterator[Any]:
+    """The same rows in tables of 250,000, the last one smaller; at least one table."""
+    waiting: list[Any] = []
+    for table in tables:
+        waiting.append(table)
+        while sum(map(len, waiting)) > GROUP_ROWS:
+            held = pa.concat_tables(waiting)
+            yield held[:GROUP_ROWS].combine_chunks()
+            waiting = [held[GROUP_ROWS:]]
+    yield pa.concat_tables(waiting).combine_chunks()
+
+
+def _writer(kind: str, path: Path, schema: Any) -> Any:
+    match kind:
+        case "parquet":
+            return pa.parquet.ParquetWriter(path, schema)
+        case "csv":
+            return pa.csv.CSVWriter(path, schema)
+        case _:
+            return pa.ipc.new_file(path, schema)
+
+
+def _stamp_of(path: Path) -> str | None:
+    try:
+        match format_of(path, "out"):
+            case "parquet":
+                metadata = pa.parquet.read_schema(path).metadata
+            case "csv":
+                return None
+            case _:
+                with pa.OSFile(str(path)) as file:
+                    metadata = pa.ipc.open_file(file).schema.metadata
+    except (OSError, pa.ArrowInvalid):
+        return None
+    return (metadata or {}).get(STAMP, b"").decode() or None

@@ -1,0 +1,22 @@
+"""The paper's experiment, from ratings to figures and tables, on MovieLens or on data of one's own.
+
+``run_experiment`` does the work, ``write_files`` shows it; the command ``excalibr experiment`` adds options and a bar.
+"""
+
+from excalibr._experiments.files import write_files, write_page
+from excalibr._experiments.plan import Plan, Setting
+from excalibr._experiments.run import Results, run_experiment
+from excalibr._experiments.sources import Columns, Source, movielens_source, table_source
+
+__all__ = [
+    "Columns",
+    "Plan",
+    "Results",
+    "Setting",
+    "Source",
+    "movielens_source",
+    "run_experiment",
+    "table_source",
+    "write_files",
+    "write_page",
+]

@@ -1,0 +1,82 @@
+"""What a user's policies are worth, all trade-offs at once: the numbers of :mod:`excalibr.metrics`, for many policies.
+
+Each function stacks the rankings of all policies and measures them together, which is what makes it quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from excalibr._policy import Policy
+from excalibr._types import Floats, Integers
+from excalibr.metrics import HeldOut, kl, l1, mrr_of_draws, ndcg_of_draws
+
+__all__ = ["METRICS", "measure"]
+
+METRICS = (
+    "ndcg",
+    "mrr",
+    "kl_of_expectation",
+    "l1_of_expectation",
+    "kl_of_draw_mean",
+    "l1_of_draw_mean",
+    "kl_of_draw_worst",
+    "l1_of_draw_worst",
+    "ndcg_of_one_draw",
+    "mrr_of_one_draw",
+    "kl_of_one_draw",
+    "l1_of_one_draw",
+    "rankings",
+    "gap",
+)
+"""What is measured. ``ndcg`` and ``mrr`` are expectations over the lottery. ``…_of_expectation`` is of the expected
+distribution; ``…_of_draw_mean`` and ``…_of_draw_worst`` are over the lottery's rankings by themselves;
+``…_of_one_draw`` is of the ranking that the user is shown, drawn once; ``rankings`` is the lottery's size; ``gap`` is
+what was proven, nan where a method proves nothing."""
+
+
+def measure(policies: Sequence[Policy], held_out: HeldOut, draw: float) -> Floats:
+    """(policies, metrics) for policies of one user that differ in their trade-off only.
+
+    Parameters
+    ----------
+    policies
+        With the same candidates, target and position weights.
+    held_out
+        What the user went on to like.
+    draw
+        In [0, 1): which slice of each lottery is shown, as :meth:`excalibr.Policy.sample` has it.
+    """
+    sizes = np.array([len(policy.weights) for policy in policies])
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    weights = np.concatenate([policy.weights for policy in policies])
+    every = Policy(policies[0].problem, np.concatenate([policy.rankings for policy in policies]), weights)
+    distributions = _distributions(every)
+    target = every.problem.target
+    expected = np.add.reduceat(weights[:, None] * distributions, starts, axis=0)
+
+    ndcg, mrr = ndcg_of_draws(every, held_out), mrr_of_draws(every, held_out)
+    by_kl, by_l1 = kl(distributions, target), l1(distributions, target)
+    shown = starts + np.array([_shown(policy.weights, draw) for policy in policies])
+    means = [np.add.reduceat(weights * values, starts) for values in (ndcg, mrr, by_kl, by_l1)]
+    worst = [np.maximum.reduceat(values, starts) for values in (by_kl, by_l1)]
+    drawn = [values[shown] for values in (ndcg, mrr, by_kl, by_l1)]
+    of_expectation = [kl(expected, target), l1(expected, target)]
+    gaps = np.array([policy.gap for policy in policies])
+    return np.stack([*means[:2], *of_expectation, *means[2:], *worst, *drawn, sizes, gaps], axis=1)
+
+
+def _distributions(policy: Policy) -> Floats:
+    """(L, r): as ``policy.draw_distributions``, for all rankings in one product."""
+    problem, rankings = policy.problem, policy.rankings
+    exposures = np.zeros((len(rankings), problem.n))
+    np.put_along_axis(exposures, rankings, np.broadcast_to(problem.position_weights, rankings.shape), axis=1)
+    return np.asarray(exposures @ problem.memberships.dense())
+
+
+def _shown(weights: Floats, draw: float) -> Integers:
+    """The row whose slice of [0, 1) the draw falls in, as in :meth:`excalibr.Policy.sample`."""
+    edges = np.cumsum(weights)
+    return np.asarray(min(int(np.searchsorted(edges, draw * edges[-1], side="right")), len(edges) - 1))

@@ -1,0 +1,118 @@
+"""The page of the documentation: what was found, written by the command and by nobody else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from excalibr._experiments.figures import figures_of, write_figures
+from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING
+from excalibr._experiments.run import Results
+from excalibr._experiments.sentences import READING, caption, expectation_and_draw, introduction
+from excalibr._experiments.tables import Table, tables_of
+from excalibr._text import markdown_text
+from excalibr._writing import beside
+
+__all__ = ["PAGE_FIGURES", "write_page"]
+
+PAGE_FIGURES = (
+    *("figure-1", "figure-1-with-ours", "figure-2", "figure-3", "figure-4", "figure-n200", "figure-k10-with-ours"),
+    "figure-list",
+)
+"""Those that the page shows; the report has all."""
+
+_OWN_DATA = """\
+## On data of your own
+
+The same command takes a table of ratings and a table of items, [CSV, Parquet or Arrow](tables.md#the-command); every
+category column becomes an attribute, and popularity comes with them:
+
+```console
+$ excalibr experiment --ratings plays.parquet --items catalogue.csv --category-column genre \\
+    --user-column listener --item-column track --rating-column stars --above 3.5 --out results
+```
+
+| option | what it says |
+|---|---|
+| `--ratings`, `--items` | the two tables |
+| `--category-column` | a column of the items table; again for each further one |
+| `--separator` | what stands between several labels; otherwise [as they show](tables.md#separators); or `none` |
+| `--user-column`, `--item-column` | how your columns are called, if not [as usual](tables.md#column-names) |
+| `--items-item-column` | the item's column in the items table, where it differs |
+| `--rating-column` | the same (`rating`); an empty one takes every row for a positive |
+| `--above`, `--minimum` | a rating above 3.5 is a positive; users with fewer than 5 positives are left out |
+| `--settings` | candidates/slots, again for each: `--settings 50/10` for a small catalogue |
+| `--attributes`, `--weightings`, `--methods`, `--trade-offs` | less of everything, for a first look |
+| `--users`, `--sample`, `--mip-users`, `--timed-users` | how many users, in all and for the slow methods |
+
+Interrupted, it goes on where it stopped when it is started again with the same arguments. In the folder are then
+`report.html`, which stands alone, `results.parquet` with a row for each user, method and trade-off,
+`summary.parquet` with means and standard errors, and the folders `figures` and `tables`.
+"""
+
+
+def write_page(results: Results, folder: Path, command: str) -> Path:
+    """Write ``experiment.md`` and its figures, in ``experiment/`` beside it, into a folder."""
+    write_figures(results.curves, folder / "experiment", only=PAGE_FIGURES, svg=False)
+    with beside(folder / "experiment.md") as path:
+        path.write_text("\n".join(_lines(results, tables_of(results), command)), encoding="utf-8")
+    return folder / "experiment.md"
+
+
+def _lines(results: Results, tables: Sequence[Table], command: str) -> Iterator[str]:
+    by_name = {table.name: table for table in tables}
+    yield from (
+        f"# The paper's experiment on {markdown_text(results.study.name)}",
+        "",
+        "This page is written by the command itself:",
+        "",
+    )
+    yield from (*_fenced(f"$ {command}"), "")
+    for paragraph in introduction(results):
+        yield from (markdown_text(paragraph), "")
+    yield from ("## What the paper claims, and what is found here", "")
+    yield from _table(by_name["claims"])
+    yield from ("## Figures", "", READING, "")
+    for figure in figures_of(results.curves):
+        if figure.name in PAGE_FIGURES:
+            words = markdown_text(caption(figure, results))
+            yield from (f"![{markdown_text(figure.caption)}](experiment/{figure.name}.png)", "", words, "")
+    yield from ("## NDCG at equal KL", "")
+    yield from _table(_only(by_name["equal-kl"], "log", (str(PAPER_SETTING), str(SLATE_SETTING))))
+    if by_name["further"].rows:
+        yield from (f"## {by_name['further'].title}", "")
+        yield from _table(by_name["further"])
+    if by_name["lists"].rows:
+        yield from (f"## {by_name['lists'].title}", "")
+        yield from _table(by_name["lists"])
+    yield from ("## How far expectation and draw are from each other", "")
+    yield from (*(f"- {markdown_text(line)}" for line in expectation_and_draw(results)), "")
+    yield from _table(_only(by_name["draws"], "log", (str(PAPER_SETTING), str(SLATE_SETTING)), "ExCalibR"))
+    if "runtimes" in by_name:
+        yield from ("## Runtimes", "")
+        for name in ("runtimes", "runtimes-split", "runtimes-drop"):
+            yield from (f"**{by_name[name].title}**", "")
+            yield from _table(by_name[name], note=name == "runtimes")
+    yield from ("## The data", "")
+    yield from (*_table(by_name["data"]), *_table(by_name["tuning"]))
+    yield _OWN_DATA
+
+
+def _table(table: Table, *, note: bool = True) -> Iterator[str]:
+    yield table.markdown()
+    if table.note and note:
+        yield from (markdown_text(table.note), "")
+
+
+def _fenced(command: str) -> tuple[str, str, str]:
+    """A block of console text, between more backticks than stand together in it."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", command)), default=0))
+    return f"{fence}console", " ".join(command.split()), fence
+
+
+def _only(table: Table, weighting: str, settings: Sequence[str], method: str = "") -> Table:
+    """Some of a table's rows: those of a weighting, of settings, and of methods whose name starts so."""
+    rows = [row for row in table.rows if row[1] == weighting and row[2] in settings and row[3].startswith(method)]
+    return replace(table, rows=rows)

@@ -1,0 +1,150 @@
+"""What an experiment runs: attributes, weightings, settings, arms, trade-offs and how many users; all in one record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from excalibr._experiments.arms import ARMS
+from excalibr.errors import InputError, explain, unknown_name
+from excalibr.positions import NAMES
+
+__all__ = ["PAPER_SETTING", "SLATE_SETTING", "Part", "Plan", "Setting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How many candidates are re-ranked into how many slots.
+
+    >>> Setting.parse("150/100")
+    Setting(candidates=150, slots=100)
+    """
+
+    candidates: int
+    slots: int
+
+    @classmethod
+    def parse(cls, text: str) -> Setting:
+        """From words like ``150/100``."""
+        numbers = [int(part) if part.strip().isdigit() else 0 for part in text.split("/")]
+        if len(numbers) != 2 or not 1 <= numbers[1] <= numbers[0]:
+            must = "be candidates/slots with at least as many candidates as slots"
+            raise InputError(explain("setting", f"is {text!r}", must, "150/100 ranks the best 150 into 100 slots."))
+        return cls(*numbers)
+
+    def __str__(self) -> str:
+        return f"{self.candidates}/{self.slots}"
+
+
+PAPER_SETTING = Setting(150, 100)
+SLATE_SETTING = Setting(150, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The unit of work that is finished, stored and taken up again: an attribute in a setting by one arm.
+
+    All weightings belong to one part, because the set that MIP greedy chooses, its dear step, is the same for them.
+    """
+
+    attribute: str
+    setting: Setting
+    arm: str
+
+    @property
+    def file(self) -> str:
+        """What its file is called: a digest, because two attributes may differ in what no file name can have."""
+        named = json.dumps([self.attribute, self.setting.candidates, self.setting.slots, self.arm])
+        return f"{hashlib.sha256(named.encode()).hexdigest()[:32]}.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that decides on the results but the data; the same plan and data give the same files.
+
+    Attributes
+    ----------
+    users
+        Test users, at most; the paper has 5,000.
+    sample
+        Users for one good ranking in more than 50 slots, which is too slow for all of them.
+    mip_users
+        Users for MIP greedy, which is slower still.
+    timed_users
+        Users of the runtime tables, one at a time; 0 leaves the tables out.
+    trade_offs
+        The sweep, each between 0 and 1.
+    attributes
+        Names of the data's attributes; empty is all of them.
+    weightings, settings, arms
+        Position weights, candidates and slots, and names of :data:`excalibr._experiments.arms.ARMS`.
+    regularisations
+        Of EASE; the best by NDCG of the validation users is taken.
+    seed
+        Splits the users, draws the samples, and draws a ranking from every lottery.
+    """
+
+    users: int = 500
+    sample: int = 100
+    mip_users: int = 30
+    timed_users: int = 4
+    trade_offs: tuple[float, ...] = (
+        *(0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1),  # where the scores of EASE give way, close together
+        *(0.15, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99),
+    )
+    attributes: tuple[str, ...] = ()
+    weightings: tuple[str, ...] = ("log", "sqrt", "reciprocal")
+    settings: tuple[Setting, ...] = (PAPER_SETTING, Setting(100, 100), Setting(200, 100), SLATE_SETTING)
+    arms: tuple[str, ...] = tuple(ARMS)
+    regularisations: tuple[float, ...] = (100.0, 200.0, 500.0, 1000.0, 2000.0)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_names("weightings", self.weightings, NAMES)
+        _check_names("arms", self.arms, ARMS)
+        for name, least in (("users", 1), ("sample", 1), ("mip_users", 1), ("timed_users", 0)):
+            if getattr(self, name) < least:
+                raise InputError(explain(name, f"is {getattr(self, name)}", f"be at least {least}"))
+        for name in ("trade_offs", "settings", "regularisations"):
+            given = getattr(self, name)
+            if not given or len(set(given)) < len(given):
+                raise InputError(explain(name, f"are {list(map(str, given))}", "be at least one, each once"))
+        if not all(0.0 < trade_off < 1.0 for trade_off in self.trade_offs):
+            hint = "relevance only, trade-off 0, is an arm of its own."
+            raise InputError(explain("trade_offs", f"are {list(self.trade_offs)}", "lie between 0 and 1", hint))
+
+    def parts(self, attributes: Iterable[str]) -> Iterator[Part]:
+        """The work, in order; an arm that does not apply to a setting has no part there."""
+        for attribute in attributes:
+            for setting in self.settings:
+                for name in dict.fromkeys(("relevance", *self.arms)):  # what every other arm is compared with
+                    if setting.candidates > setting.slots or not ARMS[name].needs_choice:
+                        yield Part(attribute, setting, name)
+
+    def chosen(self, attributes: Iterable[str]) -> list[str]:
+        """Those of the data's attributes that are run."""
+        known = list(attributes)
+        _check_names("attributes", self.attributes or known, known)
+        return [name for name in known if name in (self.attributes or known)]
+
+    def as_record(self) -> dict[str, Any]:
+        """As JSON has it, for the manifest."""
+        record = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {
+            name: [str(each) if isinstance(each, Setting) else each for each in value]
+            if isinstance(value, tuple)
+            else value
+            for name, value in record.items()
+        }
+
+
+def _check_names(argument: str, names: Iterable[str], known: Iterable[str]) -> None:
+    given = list(names)
+    if not given:
+        raise InputError(explain(argument, "are empty", "name at least one"))
+    for name in given:
+        if name not in known:
+            raise unknown_name(argument, name, known)

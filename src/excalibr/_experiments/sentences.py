@@ -1,0 +1,79 @@
+"""The sentences of the report and of the page, with their numbers taken from the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from excalibr._experiments.arms import ARMS, MIP_GAP, MIP_NODES
+from excalibr._experiments.figures import Figure
+from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
+from excalibr._experiments.run import Results
+
+__all__ = ["READING", "caption", "expectation_and_draw", "introduction"]
+
+
+def introduction(results: Results) -> Iterator[str]:
+    """What was run and how to read it, a paragraph at a time."""
+    study, plan = results.study, results.plan
+    yield (
+        f"{len(study)} test users of {study.name}, {len(plan.trade_offs)} trade-offs λ from {min(plan.trade_offs):g} "
+        f"to {max(plan.trade_offs):g}, seed {plan.seed}. Candidates are the best by EASE (regularisation "
+        f"{study.regularisation:g}, chosen on validation users) outside the user's history; the target is the "
+        "history's own distribution; NDCG and MRR are of the held-out fifth of the user's positives, in expectation "
+        "over the lottery."
+    )
+    yield (
+        "KL is KL(q ‖ p) in nats with Steck's smoothing, α = 0.01. Of the expectation is the divergence of the "
+        "expected distribution, what is seen over many visits; of a draw is that of a single ranking, what is seen on "
+        "one. Error bars are standard errors over users."
+    )
+    sampled = sorted({(curve.arm, curve.users) for curve in results.curves if curve.users < len(study)})
+    if sampled:
+        listed = ", ".join(f"{ARMS[arm].label} ({users})" for arm, users in sampled)
+        yield (
+            f"On a random sample of the users, for their time: {listed}; one ranking is sampled in more than 50 slots "
+            "only. Their points are relevance only's over all users times their ratio to it on the sample, so that "
+            "they can be compared with the other methods'."
+        )
+    if "mip-greedy" in plan.arms:
+        yield (
+            f"MIP greedy's branch and bound stops at a gap of {MIP_GAP:.1%}, or after {MIP_NODES} nodes, with its best "
+            "set."
+        )
+
+
+READING = (
+    "Up and to the left is better: every line starts at relevance only, the star, and goes to the left as the weight "
+    "on calibration grows."
+)
+
+
+def caption(figure: Figure, results: Results) -> str:
+    """What a figure shows."""
+    present = [curve for curve in results.curves if curve.setting == figure.setting and curve.arm in figure.arms]
+    sampled = any(curve.users < len(results.study) for curve in present)
+    note = " Methods that ran on a sample have its size in the legend." if sampled else ""
+    return f"{figure.caption}.{note}"
+
+
+def expectation_and_draw(results: Results) -> Iterator[str]:
+    """How far expectation and draw are from each other, an item of a list for each setting and method."""
+    for setting in (PAPER_SETTING, SLATE_SETTING):
+        for arm in ("excalibr", "excalibr-kl"):
+            texts = [
+                text for attribute in results.curves.attributes if (text := _apart(results, attribute, setting, arm))
+            ]
+            if texts:
+                yield f"{ARMS[arm].label}, n/k = {setting}, log weights, λ = 0.1: " + "; ".join(texts) + "."
+
+
+def _apart(results: Results, attribute: str, setting: Setting, arm: str) -> str:
+    curve = results.curves.get(attribute, "log", setting, arm)
+    if curve is None:
+        return ""
+    expected, drawn = (curve.at_trade_off(0.1, f"kl_of_{what}") for what in ("expectation", "draw_mean"))
+    l1_expected, l1_drawn = (curve.at_trade_off(0.1, f"l1_of_{what}") for what in ("expectation", "draw_mean"))
+    return (
+        f"{attribute} KL {expected:.4f} of the expectation and {drawn:.4f} of a draw, "
+        f"L1 {l1_expected:.4f} and {l1_drawn:.4f}"
+    )

@@ -1,0 +1,135 @@
+"""The folder of an experiment: a manifest that guards it, finished parts, and every file written beside and renamed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from excalibr._experiments.measures import METRICS
+from excalibr._experiments.plan import Part
+from excalibr._types import Floats
+from excalibr._writing import beside
+from excalibr.errors import InputError, explain, missing_extra
+
+__all__ = ["Block", "Store"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """What a part found: ``values`` of shape (weightings, users, trade-offs, metrics), and what its axes are."""
+
+    part: Part
+    weightings: tuple[str, ...]
+    user_ids: NDArray[Any]
+    trade_offs: tuple[float, ...]
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where an experiment keeps its files."""
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: Path, manifest: dict[str, Any]) -> Store:
+        """Make the folder, or go on in one with the same manifest; another experiment's folder is refused."""
+        store = cls(folder)
+        (folder / "parts").mkdir(parents=True, exist_ok=True)
+        path = folder / "manifest.json"
+        if path.is_file():
+            _check_same(folder, json.loads(path.read_text(encoding="utf-8")), json.loads(json.dumps(manifest)))
+        else:
+            store.write_text("manifest.json", json.dumps(manifest, indent=2) + "\n")
+        return store
+
+    @property
+    def study(self) -> Path:
+        """The prepared data."""
+        return self.folder / "prepared.npz"
+
+    def path(self, part: Part) -> Path:
+        """The file of a part, there or not."""
+        return self.folder / "parts" / part.file
+
+    def write_text(self, name: str, text: str) -> Path:
+        """Write a text file."""
+        with beside(self.folder / name) as path:
+            path.write_text(text, encoding="utf-8")
+        return self.folder / name
+
+    def write_part(self, block: Block) -> None:
+        """Store what a part found, a row for each weighting, user and trade-off."""
+        self.write_table(Path("parts", block.part.file), _columns(block))
+
+    def read_part(self, part: Part) -> Block:
+        """Read what :meth:`write_part` stored."""
+        table = _arrow("parquet").read_table(self.path(part))
+        weightings, users, trade_offs = (
+            list(dict.fromkeys(table.column(name).to_pylist())) for name in ("weighting", "user_id", "trade_off")
+        )
+        shape = (len(weightings), len(users), len(trade_offs))
+        values = np.stack([table.column(name).to_numpy().reshape(shape) for name in METRICS], axis=-1)
+        return Block(part, tuple(weightings), np.asarray(users), tuple(trade_offs), values)
+
+    def write_table(self, name: str | Path, columns: dict[str, Any]) -> Path:
+        """Write columns as a Parquet file."""
+        arrow, parquet = _arrow(), _arrow("parquet")
+        with beside(self.folder / name) as path:
+            parquet.write_table(arrow.table(columns), path, compression="zstd")
+        return self.folder / name
+
+    def read_table(self, name: str) -> dict[str, list[Any]]:
+        """Read what :meth:`write_table` wrote."""
+        columns: dict[str, list[Any]] = _arrow("parquet").read_table(self.folder / name).to_pydict()
+        return columns
+
+    def gather(self, parts: Sequence[Part]) -> Path:
+        """All parts as one tidy table, ``results.parquet``; one part at a time is in memory."""
+        parquet = _arrow("parquet")
+        schema = parquet.read_schema(self.path(parts[0]))
+        whole = self.folder / "results.parquet"
+        with beside(whole) as path, parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            for part in parts:
+                writer.write_table(parquet.read_table(self.path(part)))
+        return whole
+
+
+def _columns(block: Block) -> dict[str, Any]:
+    """A row for each weighting, user and trade-off, the last of them changing first."""
+    part, (weightings, users, sweep, _) = block.part, block.values.shape
+    same = {
+        "attribute": part.attribute,
+        "candidates": part.setting.candidates,
+        "slots": part.setting.slots,
+        "method": part.arm,
+    }
+    rows = {name: np.repeat(np.array([value]), weightings * users * sweep) for name, value in same.items()}
+    rows["weighting"] = np.repeat(np.array(block.weightings), users * sweep)
+    rows["user_id"] = np.tile(np.repeat(block.user_ids, sweep), weightings)
+    rows["trade_off"] = np.tile(np.array(block.trade_offs), weightings * users)
+    ordered = ("attribute", "weighting", "candidates", "slots", "method", "user_id", "trade_off")
+    measured = {name: block.values[..., number].ravel() for number, name in enumerate(METRICS)}
+    return {name: rows[name] for name in ordered} | measured
+
+
+def _check_same(folder: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
+    for name in sorted(stored.keys() | asked.keys()):
+        if stored.get(name) != asked.get(name):
+            found = f"has an experiment with {name} {stored.get(name)}, and {asked.get(name)} is asked for"
+            hint = "go on with the same arguments, or pass another --out."
+            raise InputError(explain(str(folder), found, "hold one experiment", hint))
+
+
+def _arrow(module: str = "") -> Any:
+    try:
+        return import_module(f"pyarrow.{module}" if module else "pyarrow")
+    except ModuleNotFoundError:
+        raise missing_extra("pyarrow", "data") from None

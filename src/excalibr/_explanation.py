@@ -1,0 +1,395 @@
+"""Why a slate is as it is: what each item and each category has to do with it, before and after, as numbers and tables.
+
+Items are sorted by score less what their categories cost at the policy's prices, so the prices are the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from excalibr._arrays import frozen
+from excalibr._problem import Problem, relevance_order
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputError, InputTypeError, explain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from excalibr._policy import Policy
+
+__all__ = ["CategoryShares", "Explanation", "SlateItems", "explain_policy"]
+
+MOST_ROWS = 20
+"""How many rows of a table are written out."""
+
+LONGEST_LABEL = 40
+
+
+class _Columns:
+    """Arrays of one length with names."""
+
+    def columns(self) -> dict[str, Any]:
+        """The arrays by name, as a data frame takes them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class SlateItems(_Columns):
+    """The candidates that some ranking of the policy shows, the most seen first.
+
+    Attributes
+    ----------
+    candidate
+        (m,) their indices.
+    label
+        (m,) what the caller calls them; the indices as text where nothing was given.
+    score
+        (m,) s, normalised where that was asked.
+    adjusted_score
+        (m,) (1 − λ)·s − A·y: what the optimal rankings sort by. nan where the policy has no prices.
+    old_rank
+        (m,) the rank in the relevance order, from 1; beyond k, how it goes on.
+    new_rank
+        (m,) the expected rank, given that it is shown; for a policy of one ranking its rank.
+    probability
+        (m,) of being shown.
+    """
+
+    candidate: Integers
+    label: NDArray[np.object_]
+    score: Floats
+    adjusted_score: Floats
+    old_rank: Integers
+    new_rank: Floats
+    probability: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryShares(_Columns):
+    """The categories, those of all attributes one after the other.
+
+    Attributes
+    ----------
+    attribute
+        (r,) the attribute's name; empty text where there is one only.
+    label
+        (r,) what the caller calls the category; its index as text where nothing was given.
+    target_low, target_high
+        (r,) the band that costs nothing, the same number twice where the target is no band. After earlier pages it is
+        what is left for this one to show.
+    before, after
+        (r,) the share in the relevance order, and the policy's expected share.
+    price
+        (r,) y, what a unit of exposure costs in adjusted scores: the dearer of two categories of an attribute is the
+        one that scores alone would show too much of. The policy's own prices, but that KL's are counted from 0 at the
+        target: ``policy.prices`` + λ·(1 − α)·weight. nan where the policy has none.
+    """
+
+    attribute: NDArray[np.object_]
+    label: NDArray[np.object_]
+    target_low: Floats
+    target_high: Floats
+    before: Floats
+    after: Floats
+    price: Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """What a policy did to the relevance order, and why; printed, a table that a person can read.
+
+    Attributes
+    ----------
+    policy
+        What is explained.
+    before
+        The relevance order as a policy: plain sorting of what may be shown.
+    items
+        The slate: :class:`SlateItems`.
+    categories
+        The balance: :class:`CategoryShares`.
+
+    Examples
+    --------
+    Two dramas score best; 40 % of what is seen should be comedy, so the best comedy comes up from the third place:
+
+    >>> import excalibr
+    >>> policy = excalibr.calibrate(
+    ...     [0.9, 0.8, 0.5, 0.4], [[1, 0], [1, 0], [0, 1], [0, 1]], [0.6, 0.4], k=2, position_weights=[0.6, 0.4]
+    ... )
+    >>> why = policy.explain(items=["Harbour", "Orchard", "Wedding", "Lodger"], categories=["drama", "comedy"])
+    >>> why.items.label.tolist(), why.items.old_rank.tolist(), why.items.new_rank.tolist()
+    (['Harbour', 'Wedding'], [1, 3], [1.0, 2.0])
+    >>> why.categories.before.tolist(), why.categories.after.tolist()
+    ([1.0, 0.0], [0.6, 0.4])
+    >>> round(why.before.relevance, 6), round(policy.relevance, 6), round(why.relevance_kept, 3)
+    (0.86, 0.74, 0.86)
+    """
+
+    policy: Policy
+    before: Policy
+    items: SlateItems
+    categories: CategoryShares
+
+    @property
+    def relevance_kept(self) -> float:
+        """The part of the relevance order's relevance that is kept: 1 − the loss that ``relevance_loss`` limits.
+
+        Where relevance can be zero or negative, the loss is a part of the spread between the best and worst rankings.
+        """
+        problem, best = self.policy.problem, self.before.relevance
+        order = relevance_order(problem, -problem.scores)[: problem.k]
+        worst = float(problem.scores[order] @ problem.position_weights)
+        whole = best if worst > 0.0 else best - worst
+        return 1.0 - (best - self.policy.relevance) / whole if whole > 0.0 else 1.0
+
+    @property
+    def deviation_removed(self) -> float:
+        """The part of the relevance order's ``cost`` that is gone; nan where it had none."""
+        cost = self.before.cost
+        return 1.0 - self.policy.cost / cost if cost > 0.0 else float("nan")
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """The columns of ``items`` and ``categories``, by name."""
+        return {"items": self.items.columns(), "categories": self.categories.columns()}
+
+    def __repr__(self) -> str:
+        return "\n\n".join([self._headline(), *(grid.text() for grid in self._grids())])
+
+    def __rich__(self) -> Any:
+        from rich.console import Group
+        from rich.text import Text
+
+        parts: list[Any] = [Text(self._headline())]
+        for grid in self._grids():
+            parts += [Text(), grid.rich()]
+        return Group(*parts)
+
+    def _headline(self) -> str:
+        problem, method = self.policy.problem, self.policy.method
+        return f"{problem.k} of {problem.n} candidates, method {method}, trade-off {problem.trade_off:.4g}"
+
+    def _grids(self) -> list[_Grid]:
+        return [_items_grid(self.items), _categories_grid(self.categories), _balance_grid(self)]
+
+
+def explain_policy(policy: Policy, items: Sequence[object] | None = None, categories: Any = None) -> Explanation:
+    """What :meth:`excalibr.Policy.explain` returns."""
+    problem, prices = policy.problem, _charged_prices(policy)
+    before = policy.before
+    item_labels, category_labels = _item_labels(items, problem), _category_labels(categories, problem)
+    return Explanation(
+        policy, before, _slate(policy, prices, item_labels), _balance(policy, before, prices, category_labels)
+    )
+
+
+def _charged_prices(policy: Policy) -> Floats:
+    """(r,) the prices as the sort charges them: from 0 on, not as KL's are reported."""
+    if policy.category_prices is None:
+        return np.full(policy.problem.r, np.nan)
+    return np.asarray(policy.category_prices + policy.problem.penalty.price_offset)
+
+
+def _slate(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> SlateItems:
+    problem = policy.problem
+    chances = policy.matrix()
+    probability = chances.sum(axis=1)
+    shown = np.flatnonzero(probability > 0.0)
+    ranks = (chances @ np.arange(1.0, problem.k + 1.0))[shown] / probability[shown]
+    # of equally exposed items the one that stands higher; a single ranking is told slot by slot
+    exposure = policy.exposure[shown].round(12) if len(policy.weights) > 1 else np.zeros(len(shown))
+    order = np.lexsort((shown, ranks.round(9), -exposure))
+    shown, ranks = shown[order], ranks[order]
+    old_rank = np.zeros(problem.n, dtype=np.int64)
+    by_relevance = relevance_order(problem)
+    old_rank[by_relevance] = np.arange(1, len(by_relevance) + 1)
+    adjusted = problem.gains - problem.memberships.costs(prices)
+    if policy.category_prices is None:
+        adjusted = np.full(problem.n, np.nan)
+    return SlateItems(
+        candidate=frozen(shown),
+        label=frozen(labels[shown]),
+        score=frozen(problem.scores[shown]),
+        adjusted_score=frozen(adjusted[shown]),
+        old_rank=frozen(old_rank[shown]),
+        new_rank=frozen(ranks),
+        probability=frozen(np.minimum(probability[shown], 1.0)),
+    )
+
+
+def _balance(policy: Policy, before: Policy, prices: Floats, labels: NDArray[np.object_]) -> CategoryShares:
+    problem = policy.problem
+    names = np.full(problem.r, "", dtype=object)
+    for attribute in problem.attributes:
+        names[attribute.columns] = str(attribute.name)
+    return CategoryShares(
+        attribute=frozen(names),
+        label=frozen(labels),
+        target_low=problem.target,
+        target_high=problem.target if problem.terms is None else problem.terms.high,
+        before=before.shares,
+        after=policy.shares,
+        price=frozen(prices),
+    )
+
+
+def _item_labels(items: Sequence[object] | None, problem: Problem) -> NDArray[np.object_]:
+    return _labels("items", range(problem.n) if items is None else items, problem.n, "a label for each candidate")
+
+
+def _category_labels(categories: Any, problem: Problem) -> NDArray[np.object_]:
+    attributes = problem.attributes
+    if not attributes or categories is None:
+        if categories is None and attributes:
+            return np.concatenate([_labels("", range(each.stop - each.start), None, "") for each in attributes])
+        given = range(problem.r) if categories is None else categories
+        if isinstance(given, Mapping):
+            raise InputTypeError(explain("categories", "is a mapping", "be a list of r labels: there is one attribute"))
+        return _labels("categories", given, problem.r, "a label for each category")
+    if not isinstance(categories, Mapping) or set(categories) != {each.name for each in attributes}:
+        names = [each.name for each in attributes]
+        raise InputTypeError(explain("categories", "are not by attribute", f"be a mapping from {names} to labels"))
+    return np.concatenate(
+        [
+            _labels(f"categories[{each.name!r}]", categories[each.name], each.stop - each.start, "one a category")
+            for each in attributes
+        ]
+    )
+
+
+def _labels(argument: str, given: Any, count: int | None, what: str) -> NDArray[np.object_]:
+    if isinstance(given, str):
+        raise InputTypeError(explain(argument, f"is {given!r}", "be a list of labels"))
+    labels = [str(label) for label in given]
+    if count is not None and len(labels) != count:
+        raise InputError(explain(argument, f"have {len(labels)} labels", f"have {count}, {what}"))
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
+
+
+class _Grid(NamedTuple):
+    """A table of texts: numbers to the right, the columns named in ``words`` to the left."""
+
+    headings: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    words: tuple[str, ...]
+    more: int = 0
+
+    def text(self) -> str:
+        """Plain lines in which the columns line up."""
+        widths = [max(map(len, column)) for column in zip(self.headings, *self.rows, strict=True)]
+        lines = [self._line(cells, widths) for cells in (self.headings, *self.rows)]
+        return "\n".join([*lines, *self._rest()])
+
+    def rich(self) -> Any:
+        """The same for a terminal with colours."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+        for heading in self.headings:
+            table.add_column(heading, justify="left" if heading in self.words else "right", no_wrap=True)
+        for cells in self.rows:
+            table.add_row(*map(Text, cells))
+        table.caption = "".join(self._rest()) or None
+        table.caption_justify = "left"
+        return table
+
+    def _line(self, cells: tuple[str, ...], widths: list[int]) -> str:
+        aligned = (
+            cell.ljust(width) if heading in self.words else cell.rjust(width)
+            for cell, width, heading in zip(cells, widths, self.headings, strict=True)
+        )
+        return "  ".join(aligned).rstrip()
+
+    def _rest(self) -> list[str]:
+        return [f"… and {self.more} more"] if self.more else []
+
+
+def _items_grid(items: SlateItems) -> _Grid:
+    count = min(len(items.label), MOST_ROWS)
+    shown = [_number(rank, 1) if rank % 1 else str(int(rank)) for rank in items.new_rank[:count].round(3)]
+    columns = {
+        "rank": shown,
+        "was": [str(rank) for rank in items.old_rank[:count]],
+        "shown": [_percent(chance) for chance in items.probability[:count]],
+        "score": _numbers(items.score[:count]),
+        "adjusted": _numbers(items.adjusted_score[:count]),
+        "item": [_short(label) for label in items.label[:count]],
+    }
+    return _grid(columns, ("item",), len(items.label) - count, without_nan="adjusted")
+
+
+def _categories_grid(categories: CategoryShares) -> _Grid:
+    """The categories with the largest shares, in their own order."""
+    low, high = categories.target_low, categories.target_high
+    largest = np.max([np.abs(low), np.abs(high), categories.before, categories.after], axis=0)
+    kept = np.sort(np.argsort(-largest, kind="stable")[:MOST_ROWS])
+    columns = {
+        "attribute": [_short(name) for name in categories.attribute[kept]],
+        "category": [_short(label) for label in categories.label[kept]],
+        "target": [_band(low[at], high[at]) for at in kept],
+        "before": [_number(share) for share in categories.before[kept]],
+        "after": [_number(share) for share in categories.after[kept]],
+        "price": _numbers(categories.price[kept]),
+    }
+    if not any(columns["attribute"]):
+        del columns["attribute"]
+    return _grid(columns, ("attribute", "category"), len(low) - len(kept), without_nan="price")
+
+
+def _balance_grid(why: Explanation) -> _Grid:
+    before, after = why.before, why.policy
+    deviations = {"deviation": (before.deviation, after.deviation)}
+    if before.problem.attributes:
+        deviations = {
+            f"deviation of {_short(str(name))}": (was, after.deviation[name]) for name, was in before.deviation.items()
+        }
+    if before.problem.terms is not None:
+        deviations["cost"] = (before.cost, after.cost)
+    changes = [f"{_percent(why.relevance_kept)} kept"]
+    changes += [f"{_percent(1.0 - now / was)} removed" if was > 0.0 else "" for was, now in deviations.values()]
+    pairs = [_numbers(np.array(pair)) for pair in ((before.relevance, after.relevance), *deviations.values())]
+    columns = {
+        "": ["relevance", *deviations],
+        "before": [pair[0] for pair in pairs],
+        "after": [pair[1] for pair in pairs],
+        "change": changes,
+    }
+    return _grid(columns, ("", "change"), 0)
+
+
+def _grid(columns: dict[str, list[str]], words: tuple[str, ...], more: int, without_nan: str | None = None) -> _Grid:
+    """The columns as rows; one that has nothing but nan is left out."""
+    kept = {name: cells for name, cells in columns.items() if name != without_nan or set(cells) != {"nan"}}
+    return _Grid(tuple(kept), list(zip(*kept.values(), strict=True)), words, more)
+
+
+def _numbers(values: Floats) -> list[str]:
+    """With as many decimals as tell them apart: three at least, fewer for large numbers."""
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    decimals = 3 if largest == 0.0 else int(np.clip(2 - np.floor(np.log10(largest)), 0, 6))
+    return [_number(value, max(decimals, 3) if largest < 10.0 else decimals) for value in values]
+
+
+def _number(value: float, decimals: int = 3) -> str:
+    return f"{value:.{decimals}f}" if round(float(value), decimals) else f"{0:.{decimals}f}"  # no minus before a zero
+
+
+def _band(low: float, high: float) -> str:
+    return _number(low) if low == high else f"{_number(low)} to {_number(high)}"
+
+
+def _percent(part: float) -> str:
+    if 0.0 < part < 0.0005:
+        return "< 0.1 %"
+    return "100 %" if abs(part - 1.0) < 1e-9 else f"{_number(100.0 * part, 1)} %"
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"

@@ -1,0 +1,292 @@
+"""Policy: a lottery over rankings, what it does in expectation and in a single draw, and how to draw from it.
+
+Everything a policy reports is computed from its rankings and weights when it is asked for; only the prices, and the gap
+that they prove, come from the method that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from excalibr import _seeds as seeds
+from excalibr._arrays import frozen
+from excalibr._native import kernel
+from excalibr._problem import Problem, relevance_order
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputError, explain
+
+if TYPE_CHECKING:
+    from excalibr._explanation import Explanation
+
+__all__ = ["Policy", "SolveInfo"]
+
+
+@dataclass(frozen=True, slots=True)
+class SolveInfo:
+    """What a solve by the exact method took.
+
+    Attributes
+    ----------
+    engine
+        Which engine found the answer: "simplex" (column generation), "proximal" (Newton steps in exposure space),
+        "interior" (column generation with an interior-point master), or "none" where nothing was left to decide.
+    sorts
+        How often the candidates were sorted, in all engines together.
+    steps
+        Pivots, Newton steps and interior-point steps, in all engines together.
+    status
+        "converged": the tolerance is proven; "sorts spent": ``max_sorts`` was reached first; "stalled": rounding left
+        no room for more. The gap is proven in every case.
+    seconds
+        Time in the kernel.
+    allowed_gap
+        The gap that was asked: ``tolerance`` · (1 − λ)·(max s − min s), as far as rounding beside the slopes allows;
+        infinite for single and even draws, which have a gap to the best lottery by their nature.
+    """
+
+    engine: str
+    sorts: int
+    steps: int
+    status: str
+    seconds: float
+    allowed_gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    r"""A lottery: ranking :math:`Q_t` is shown with probability :math:`\theta_t`.
+
+    Attributes
+    ----------
+    problem
+        What was asked.
+    rankings
+        (L, k) candidate indices, slot by slot; every row has k distinct candidates.
+    weights
+        (L,) probabilities, all positive, largest first, sum 1.
+    gap
+        Proven upper bound − objective, at least 0: how far from the optimum this can be at most; nan where the method
+        proves nothing.
+    category_prices
+        (r,) the category prices y that prove the gap, unshifted: :math:`|y_j| \le \lambda`; with KL
+        :math:`y = -\lambda(1-\alpha)\, q / \tilde p`; None where there are none.
+    method
+        The name of the method that made the policy.
+    info
+        What the solve took, :class:`SolveInfo`; None where another method made the policy, and in batches, whose
+        reports have it.
+
+    Examples
+    --------
+    Two items of one kind, one of the other, 60 % and 40 % of them wanted, one slot: toss a loaded coin.
+
+    >>> import excalibr
+    >>> policy = excalibr.calibrate([3.0, 2.0, 2.9], [[1, 0], [1, 0], [0, 1]], [0.6, 0.4], k=1)
+    >>> policy.rankings.ravel().tolist(), policy.weights.round(6).tolist()
+    ([0, 2], [0.6, 0.4])
+    >>> policy.distribution.round(6).tolist()
+    [0.6, 0.4]
+    """
+
+    problem: Problem
+    rankings: Integers
+    weights: Floats
+    gap: float = nan
+    category_prices: Floats | None = None
+    method: str = "excalibr"
+    info: SolveInfo | None = None
+
+    def __post_init__(self) -> None:
+        # Read-only views: what is derived from the arrays is kept, and the caller's own arrays stay as they were.
+        for name in ("rankings", "weights", "category_prices"):
+            array = getattr(self, name)
+            if array is not None:
+                object.__setattr__(self, name, frozen(array.view()))
+
+    @cached_property
+    def exposure(self) -> Floats:
+        """x, (n,): the expected position weight that each candidate gets."""
+        rankings = np.ascontiguousarray(self.rankings, dtype=np.int64)
+        weights = np.ascontiguousarray(self.weights, dtype=np.float64)
+        return frozen(kernel.exposure_of(rankings, weights, self.problem.position_weights, self.problem.n))
+
+    @cached_property
+    def shares(self) -> Floats:
+        """p, (r,): the expected share of exposure of each category, of all attributes one after the other."""
+        return frozen(self.problem.memberships.shares(self.exposure))
+
+    @property
+    def distribution(self) -> Any:
+        """p, (r,): the expected share of exposure that each category gets; by attribute where there are several."""
+        return self._by_attribute(self.shares)
+
+    @property
+    def prices(self) -> Any:
+        """y, (r,): what a unit of exposure of each category costs a candidate; by attribute where there are several."""
+        return None if self.category_prices is None else self._by_attribute(self.category_prices)
+
+    @property
+    def relevance(self) -> float:
+        """s·x, the expected score of what is seen."""
+        return float(self.problem.scores @ self.exposure)
+
+    @property
+    def deviation(self) -> Any:
+        """Σ|p − q| *of the expectation*; a single draw may be further off (:attr:`draw_deviations`).
+
+        By attribute where there are several; from the nearer edge where the target is a band. The weights, and the
+        divergence, that were asked for are in :attr:`cost`.
+        """
+        return self._by_attribute(self.problem.distances(self.shares), lambda distances: float(distances.sum()))
+
+    @property
+    def cost(self) -> float:
+        """The deviation that the objective counts, of the expectation: by the divergence and weights asked for."""
+        return float(self.problem.divergence.costs(self.shares).sum())
+
+    @cached_property
+    def draw_shares(self) -> Floats:
+        """(L, r): the category distribution of each ranking by itself, of all attributes one after the other."""
+        return frozen(np.array([self.problem.memberships.shares(self._exposure_of(row)) for row in self.rankings]))
+
+    @property
+    def draw_distributions(self) -> Any:
+        """(L, r): the category distribution of each ranking by itself; by attribute where there are several."""
+        return self._by_attribute(self.draw_shares)
+
+    @property
+    def draw_deviations(self) -> Any:
+        """(L,): Σ|p(Q) − q| of each ranking by itself; by attribute where there are several."""
+        return self._by_attribute(self.problem.distances(self.draw_shares), lambda distances: distances.sum(axis=-1))
+
+    @property
+    def draw_costs(self) -> Floats:
+        """(L,): the deviation that the objective counts, of each ranking by itself."""
+        return np.asarray(self.problem.divergence.costs(self.draw_shares).sum(axis=1))
+
+    @property
+    def draw_relevances(self) -> Floats:
+        """(L,): the position-weighted score of each ranking by itself."""
+        return np.asarray(self.problem.scores[self.rankings] @ self.problem.position_weights)
+
+    @property
+    def objective(self) -> float:
+        """(1 − λ)·relevance − λ·cost, the value of the program that was asked."""
+        trade_off = self.problem.trade_off
+        return (1.0 - trade_off) * self.relevance - trade_off * self.cost
+
+    @property
+    def bound(self) -> float:
+        """What no policy can exceed, as far as was proven: objective + gap."""
+        return self.objective + self.gap
+
+    def matrix(self) -> Floats:
+        """(n, k): the probability that candidate i stands in slot j. Columns sum to 1."""
+        matrix = np.zeros((self.problem.n, self.problem.k))
+        slots = np.arange(self.problem.k)
+        for ranking, weight in zip(self.rankings, self.weights, strict=True):
+            matrix[ranking, slots] += weight
+        return matrix
+
+    def sample(self, seed: int | None = None, key: Hashable = None, size: int | None = None) -> Integers:
+        """Draw a ranking (k,), or ``size`` of them (size, k).
+
+        The same ``(seed, key)`` gives the same ranking in any process and on any machine: ``key=("ada", "2030-01-31")``
+        keeps a user's slate for a day. Different keys are independent. Without a seed and a key every call draws anew.
+
+        Examples
+        --------
+        >>> import excalibr
+        >>> policy = excalibr.calibrate([1.0, 1.0, 0.5], [[1, 0], [0, 1], [1, 0]], [0.5, 0.5], k=1)
+        >>> bool((policy.sample(seed=1, key="ada") == policy.sample(seed=1, key="ada")).all())
+        True
+        """
+        draws = seeds.uniforms(seed, key, 1 if size is None else _checked_size(size))
+        chosen = self.rankings[seeds.choose(self.weights, draws)]
+        return chosen[0] if size is None else chosen
+
+    def best(self) -> Integers:
+        """The ranking of the lottery with the best objective of its own, (k,); the heavier one in a tie."""
+        trade_off = self.problem.trade_off
+        values = (1.0 - trade_off) * self.draw_relevances - trade_off * self.draw_costs
+        best: Integers = self.rankings[int(np.argmax(values))]
+        return best
+
+    @cached_property
+    def before(self) -> Policy:
+        """Plain sorting: the relevance order of what may be shown, with pinned items in their slots."""
+        ranking = relevance_order(self.problem)[: self.problem.k]
+        return Policy(self.problem, ranking[None], np.ones(1), method="relevance order")
+
+    def explain(self, items: Sequence[object] | None = None, categories: Any = None) -> Explanation:
+        """Why the slate is as it is: each item's score less what its categories cost, old and new ranks, the balance.
+
+        Parameters
+        ----------
+        items
+            n labels, one for each candidate.
+        categories
+            r labels; by attribute, a mapping to such lists, where there are several.
+
+        Returns
+        -------
+        Explanation
+            With ``items``, ``categories``, ``before``, ``relevance_kept``, ``deviation_removed``; printed, a table.
+
+        Examples
+        --------
+        One place is left after Harbour: drama is dearer by 0.05, half the difference in score, which makes Orchard and
+        Wedding equal, and a lottery between them fair.
+
+        >>> import excalibr
+        >>> policy = excalibr.calibrate(
+        ...     [0.9, 0.6, 0.5], [[1, 0], [1, 0], [0, 1]], [0.75, 0.25], k=2, position_weights="uniform"
+        ... )
+        >>> why = policy.explain(["Harbour", "Orchard", "Wedding"], ["drama", "comedy"])
+        >>> drama, comedy = why.categories.price.tolist()
+        >>> round(drama - comedy, 6)
+        0.05
+        >>> sorted(zip(why.items.label.tolist(), why.items.probability.round(6).tolist()))
+        [('Harbour', 1.0), ('Orchard', 0.5), ('Wedding', 0.5)]
+        """
+        from excalibr._explanation import explain_policy  # only who asks why needs it
+
+        return explain_policy(self, items, categories)
+
+    def __repr__(self) -> str:
+        problem, count = self.problem, len(self.weights)
+        rankings = "1 ranking" if count == 1 else f"{count} rankings"
+        proven = "nothing proven" if np.isnan(self.gap) else f"gap {self.gap:.1e}"
+        return (
+            f"Policy({self.method}: {rankings} of {problem.k} from {problem.n} candidates, "
+            f"trade_off {problem.trade_off:g}, relevance {self.relevance:.6g}, deviation {self._deviation_text()}, "
+            f"{proven})"
+        )
+
+    def _deviation_text(self) -> str:
+        if not self.problem.attributes:
+            return f"{self.deviation:.6g}"
+        return ", ".join(f"{name} {value:.6g}" for name, value in self.deviation.items())
+
+    def _by_attribute(self, values: Floats, summary: Callable[[Floats], Any] = lambda values: values) -> Any:
+        """The values themselves, or a mapping from attribute to its part of the last axis; each summed up."""
+        if not self.problem.attributes:
+            return summary(values)
+        return {each.name: summary(values[..., each.columns]) for each in self.problem.attributes}
+
+    def _exposure_of(self, ranking: Integers) -> Floats:
+        exposure = np.zeros(self.problem.n)
+        exposure[ranking] = self.problem.position_weights
+        return exposure
+
+
+def _checked_size(size: object) -> int:
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+        raise InputError(explain("size", f"is {size!r}", "be a whole number of at least 0, or None for one ranking"))
+    return int(size)

@@ -1,0 +1,165 @@
+"""The exact solver: a problem in, the optimal lottery with its certificate out. The work is the compiled kernel's.
+
+``solve`` takes one problem, at its trade-off or within a budget; ``Curve`` solves one problem at several trade-offs,
+each from what the ones before found; ``proven_gap`` certifies any lottery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from excalibr._native import kernel
+from excalibr._policy import Policy, SolveInfo
+from excalibr._problem import Limits, Problem
+from excalibr._solver.failures import Failure, error_of
+from excalibr._solver.questions import TRADE_OFF, Aim, question_of
+from excalibr._types import Floats, Integers
+from excalibr.errors import GapWarning
+
+__all__ = ["ENGINES", "STATUSES", "Aim", "Curve", "Point", "gap_warning", "proven_gap", "solve", "solve_path"]
+
+ENGINES = ("none", "simplex", "proximal", "interior")
+STATUSES = ("converged", "sorts spent", "stalled")
+"""What the kernel's numbers mean, see :class:`excalibr._policy.SolveInfo`."""
+
+
+def solve(problem: Problem, limits: Limits | None = None, aim: Aim = TRADE_OFF) -> Policy:
+    """The optimal lottery of at most r + 1 rankings, with the gap that its rankings and prices prove.
+
+    At λ = 0 and 1, where many lotteries are optimal, the best of them by the other aim.
+    """
+    limits = limits or Limits()
+    return _policy(problem, limits, aim, kernel.solve_user(question_of(problem, limits, aim), 0))
+
+
+def solve_path(problems: Sequence[Problem], limits: Limits | None = None) -> list[Policy]:
+    """The policies of one user's problem at several trade-offs, in the order given.
+
+    They are solved from the smallest trade-off up, so that each starts near its optimum.
+    """
+    if not problems:
+        return []
+    curve = Curve(problems[0], limits or Limits())
+    order = sorted(range(len(problems)), key=lambda place: problems[place].trade_off)
+    policies = {place: curve.at(problems[place].trade_off).policy for place in order}
+    return [policies[place] for place in range(len(problems))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """What an optimal policy reaches, and the λ that it is optimal for; relevance counts from the best score."""
+
+    relevance: float
+    cost: float
+    trade_off: float
+    policy: Policy
+
+    def value(self, trade_off: float) -> float:
+        """Its objective at any λ, less (1 − λ) times the best score."""
+        return (1.0 - trade_off) * self.relevance - trade_off * self.cost
+
+
+class Curve:
+    """The optimal points of a problem at any trade-offs, each solved from what the ones before found.
+
+    Neighbouring trade-offs in a row cost least, but any order is allowed. Each policy is optimal by its own
+    certificate, and the same calls in the same order give the same bits.
+
+    Parameters
+    ----------
+    problem
+        What is asked, at any trade-off.
+    limits
+        How exactly each point is solved.
+
+    Examples
+    --------
+    >>> problem = Problem.of([0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=1)
+    >>> curve = Curve(problem, Limits())
+    >>> [round(curve.at(trade_off).policy.deviation, 6) for trade_off in (0.0, 0.9)]
+    [1.0, 0.0]
+    """
+
+    def __init__(self, problem: Problem, limits: Limits) -> None:
+        self.problem = problem
+        self.limits = limits
+        self.solves = 0
+        self._curve = kernel.Curve(question_of(problem, limits), 0)
+
+    def at(self, trade_off: float, tolerance: float | None = None, prices: Floats | None = None) -> Point:
+        """The optimum at λ, to another tolerance than the curve's if one is given; ``prices`` (r,) are near its own."""
+        self.solves += 1
+        problem, limits = self.problem.with_trade_off(trade_off), self.limits
+        sorts = -1 if limits.max_sorts is None else int(limits.max_sorts)
+        wanted = limits.tolerance if tolerance is None else tolerance
+        found, relevance, cost = self._curve.solve(problem.trade_off, wanted, sorts, prices)
+        return Point(relevance, cost, problem.trade_off, _policy(problem, limits, TRADE_OFF, found))
+
+    def gap_at(self, trade_off: float, policy: Policy, prices: Floats) -> float:
+        """How far below any policy a policy can be at λ, by the bound that these prices prove."""
+        gap: float = self._curve.gap_at(trade_off, *_arrays(policy.rankings, policy.weights), prices)
+        return gap
+
+    def relevance_floor(self, relevance_loss: float) -> float:
+        """The least relevance that a loss of this part allows.
+
+        The loss is a part of the best relevance, unless relevance can be zero or negative: then it is a part of the
+        spread between the best and the worst relevance that any ranking has.
+        """
+        floor: float = self._curve.relevance_floor(relevance_loss)
+        return floor
+
+
+def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Floats) -> float:
+    """Upper bound at ``prices`` − objective of the lottery, at least 0.
+
+    Parameters
+    ----------
+    problem
+        What was asked.
+    rankings, weights
+        The lottery, (L, k) candidates in slot order and (L,) probabilities.
+    prices
+        (r,) category prices; those outside the penalty's slopes are brought inside, which keeps the bound valid.
+    """
+    curve = kernel.Curve(question_of(problem, Limits()), 0)
+    gap: float = curve.gap_at(problem.trade_off, *_arrays(rankings, weights), _array(prices))
+    return gap
+
+
+def gap_warning(policy: Policy, limits: Limits) -> GapWarning | None:
+    """What to say of a policy whose gap is not what was asked; None where it is."""
+    if policy.info is None or policy.gap <= policy.info.allowed_gap:
+        return None
+    reason = (
+        "max_sorts was reached" if limits.max_sorts is not None else "the tolerance is finer than rounding allows here"
+    )
+    return GapWarning(
+        f"proved a gap of {policy.gap:.2g}, not the {policy.info.allowed_gap:.2g} that was asked: {reason}. "
+        "The lottery is valid."
+    )
+
+
+def _policy(problem: Problem, limits: Limits, aim: Aim, found: tuple[Any, ...]) -> Policy:
+    """What the kernel found for one user as a policy, or the error that says why it found nothing."""
+    (rankings, weights, prices, gap, allowed, trade_off, status, engine, sorts, steps, failure, *details) = found
+    if failure:
+        terms = problem.terms
+        floors, caps = (None, None) if terms is None else (terms.floors, terms.caps)
+        raise error_of(Failure(failure, *details[:4]), problem.attributes, floors, caps, aim.budget, limits.max_sorts)
+    if aim.kind != "trade_off":
+        problem = problem.with_trade_off(trade_off)
+    info = SolveInfo(ENGINES[engine], sorts, steps, STATUSES[status], details[4], allowed)
+    return Policy(problem, rankings, weights, gap, prices, info=info)
+
+
+def _arrays(rankings: Integers, weights: Floats) -> tuple[Integers, Floats]:
+    return np.ascontiguousarray(rankings, dtype=np.int64), _array(weights)
+
+
+def _array(values: Floats) -> Floats:
+    return np.ascontiguousarray(values, dtype=np.float64)

@@ -1,0 +1,108 @@
+"""Why the kernel has no answer, as errors: which limits conflict, and how far one can get."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from excalibr._messages import Message, Option
+from excalibr._problem import Attribute
+from excalibr._types import Floats
+from excalibr.errors import ExcalibrError, InfeasibleError, InputError, SolverError, explain
+
+__all__ = ["Failure", "error_of"]
+
+(
+    FLOOR_OUT_OF_REACH,
+    CAP_OUT_OF_REACH,
+    LIMITS_CONFLICT,
+    LIMITS_NEED_SORTS,
+    PINNED_BREAK_LIMITS,
+    RELEVANCE_OUT_OF_REACH,
+    DEVIATION_OUT_OF_REACH,
+    DEVIATION_NEEDS_SORTS,
+    NO_SINGLE_RANKING,
+    SINGLE_NOT_FOUND,
+    OUT_OF_MEMORY,
+    TOO_FEW_CANDIDATES,
+) = range(1, 13)
+
+_MISSED = {1: "floors and caps", 2: "relevance_loss", 4: "max_deviation"}
+
+
+class Failure(NamedTuple):
+    """What the kernel says of a user without an answer; ``limit_prices`` (r,) tell which limits conflict."""
+
+    kind: int
+    category: int
+    wanted: float
+    reached: float
+    limit_prices: Floats | None
+
+
+def error_of(
+    failure: Failure,
+    attributes: Sequence[Attribute],
+    floors: Floats | None,
+    caps: Floats | None,
+    budget: float,
+    max_sorts: int | None,
+) -> ExcalibrError:
+    """The error that says what a failure means."""
+    wanted, reached, name = failure.wanted, failure.reached, _name(attributes, failure.category)
+    texts = {
+        FLOOR_OUT_OF_REACH: f"floors: category {name} cannot reach {wanted:g}; "
+        f"the most that any policy shows of it is {reached:.6g}.",
+        CAP_OUT_OF_REACH: f"caps: category {name} cannot stay within {wanted:g}; "
+        f"the least that any policy shows of it is {reached:.6g}.",
+        LIMITS_NEED_SORTS: f"floors and caps: no policy that keeps them was found within max_sorts={max_sorts}, "
+        "and there is one. Hint: allow more sorts.",
+        PINNED_BREAK_LIMITS: "floors and caps: every slot is pinned, and the pinned items do not keep them.",
+        RELEVANCE_OUT_OF_REACH: f"relevance_loss: is {budget:g}, and the other limits alone cost more: the relevance "
+        f"within them is at most {reached:.6g}, and {wanted:.6g} was asked.",
+        DEVIATION_OUT_OF_REACH: f"max_deviation: is {wanted:g}, and no policy comes nearer than {reached:.6g}.",
+        DEVIATION_NEEDS_SORTS: f"max_deviation: is {wanted:g}, and the nearest policy that was found within max_sorts "
+        f"is at {reached:.6g}. Hint: allow more sorts.",
+    }
+    if failure.kind in texts:
+        return InfeasibleError(texts[failure.kind])
+    if failure.kind == LIMITS_CONFLICT:
+        return _conflict(failure, attributes, floors, caps)
+    if failure.kind in (NO_SINGLE_RANKING, SINGLE_NOT_FOUND):
+        return _no_single(failure)
+    if failure.kind == TOO_FEW_CANDIDATES:
+        hint = "pass more candidates, a smaller k, or wider limits."
+        found = f"is {wanted:.0f}, and only {reached:.0f} of the candidates may be shown together"
+        return InputError(explain("k", found, f"be at most {reached:.0f}", hint))
+    return SolverError("the solver ran out of memory. Hint: fewer candidates, slots or categories need less.")
+
+
+def _conflict(failure: Failure, attributes: Sequence[Attribute], floors: Any, caps: Any) -> InfeasibleError:
+    """The limits that stand against one another: those with a price when nothing but the limits counts."""
+    prices = np.zeros(0) if failure.limit_prices is None else failure.limit_prices
+    priced = [
+        f"{'floor' if prices[category] < 0 else 'cap'} "
+        f"{(floors if prices[category] < 0 else caps)[category]:g} of category {_name(attributes, category)}"
+        for category in np.flatnonzero(np.abs(prices) > 1e-6).tolist()
+    ]
+    return InfeasibleError(
+        f"floors and caps: no policy keeps all of them; these conflict: {', '.join(priced)}. "
+        f"Together they miss by at least {failure.reached:.6g}."
+    )
+
+
+def _no_single(failure: Failure) -> InfeasibleError:
+    missed = " and ".join(text for part, text in _MISSED.items() if int(failure.wanted) & part)
+    proven = failure.kind == NO_SINGLE_RANKING
+    found = "no single ranking keeps it" if proven else "no single ranking that keeps it was found"
+    said = f"{missed}: {found}; a lottery does, in expectation. Hint: "
+    return InfeasibleError(Message(said, Option("draws", "lottery"), " or wider limits."))
+
+
+def _name(attributes: Sequence[Attribute], category: int) -> str:
+    for attribute in attributes:
+        if attribute.start <= category < attribute.stop:
+            return f"{category - attribute.start} of {attribute.name!r}"
+    return str(category)

@@ -1,5 +1,0 @@
-"""``excalibr rerank``: tables in files to slates in a file, streamed, and resumed after any interruption."""
-
-from excalibr.cli.rerank.command import rerank
-
-__all__ = ["rerank"]

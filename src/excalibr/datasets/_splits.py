@@ -1,0 +1,142 @@
+"""The protocol: users split at random into train, validation and test, with a fifth of a held-out user's items hidden.
+
+All of it depends on the seed and the users' ids alone, never on the order of rows: a user's own split is drawn by
+(seed, user id).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from excalibr import _seeds as seeds
+from excalibr._types import Booleans
+from excalibr.datasets._interactions import Interactions
+from excalibr.errors import InputError, InputTypeError, explain
+
+__all__ = ["HeldOutUsers", "Split", "hold_out", "split_users"]
+
+_PAPER_SIZE = 5000  # users to validate and to test on, of MovieLens 20M's 136,000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOutUsers:
+    """Users that no model was trained on: what is known of them, and what is to be found.
+
+    Attributes
+    ----------
+    history
+        What a model may see.
+    held_out
+        What it is judged by; the same users in the same order.
+    """
+
+    history: Interactions
+    held_out: Interactions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Users to train on, users to choose hyper-parameters on, and users to report on; none in two of them.
+
+    The regularisation and the trade-off are chosen on ``validation``, and never on ``test``.
+    """
+
+    train: Interactions
+    validation: HeldOutUsers
+    test: HeldOutUsers
+    seed: int
+
+
+def split_users(
+    interactions: Interactions,
+    *,
+    validation: int | float | None = None,
+    test: int | float | None = None,
+    held_out: float = 0.2,
+    seed: int = 0,
+) -> Split:
+    """Split users at random.
+
+    Parameters
+    ----------
+    interactions
+        From :func:`excalibr.datasets.positives`.
+    validation, test
+        How many users: a whole number, or a share below 1. None is the paper's 5,000, or a tenth of the users where
+        that is fewer.
+    held_out
+        The share of a validation or test user's positives that is hidden.
+    seed
+        The same seed gives the same split on any machine.
+
+    Examples
+    --------
+    >>> from excalibr.datasets import positives
+    >>> users = [user for user in range(20) for _ in range(5)]
+    >>> split = split_users(positives(users, list(range(5)) * 20, [5] * 100), validation=0.1, test=4)
+    >>> split.train
+    Interactions(14 users, 5 items, 70 entries)
+    """
+    users = len(interactions.user_ids)
+    sizes = [_size("validation", validation, users), _size("test", test, users)]
+    if sum(sizes) >= users:
+        found = f"and test take {sum(sizes)} users"
+        raise InputError(explain("validation", found, f"leave at least one of the {users} to train on"))
+    order = np.argsort(seeds.uniforms(_seed(seed), "users", users), kind="stable")
+    first, second = np.sort(order[: sizes[0]]), np.sort(order[sizes[0] : sum(sizes)])
+    return Split(
+        train=interactions.of_users(np.sort(order[sum(sizes) :])),
+        validation=hold_out(interactions.of_users(first), share=held_out, seed=seed),
+        test=hold_out(interactions.of_users(second), share=held_out, seed=seed),
+        seed=seed,
+    )
+
+
+def hold_out(interactions: Interactions, *, share: float = 0.2, seed: int = 0) -> HeldOutUsers:
+    """Hide a random share of each user's positives: rounded down, at least one, and never all.
+
+    >>> from excalibr.datasets import positives
+    >>> users = hold_out(positives([1] * 10, range(10), [5] * 10))
+    >>> len(users.history), len(users.held_out)
+    (8, 2)
+    """
+    if not 0.0 < share < 1.0:
+        raise InputError(explain("share", f"is {share}", "be between 0 and 1", "0.2 hides a fifth."))
+    sizes = np.diff(interactions.indptr)
+    if sizes.min(initial=2) < 2:
+        user = interactions.user_ids[int(np.argmin(sizes))]
+        hint = "drop users with few positives: positives(…, minimum=5)."
+        raise InputError(explain("interactions", f"have {sizes.min()} of user {user}", "have at least 2 a user", hint))
+    pairs = zip(interactions.user_ids.tolist(), sizes.tolist(), strict=True)
+    masks = [_hidden(_seed(seed), user, size, share) for user, size in pairs]
+    hidden = np.concatenate(masks) if masks else np.zeros(0, dtype=np.bool_)
+    return HeldOutUsers(interactions.where(~hidden), interactions.where(hidden))
+
+
+def _hidden(seed: int, user: Any, size: int, share: float) -> Booleans:
+    """(size,) True for the items with the smallest draws, in the order of the items' ids."""
+    count = min(max(int(size * share + 1e-9), 1), size - 1)  # 0.29 * 100 is a little below 29
+    mask = np.zeros(size, dtype=np.bool_)
+    mask[np.argsort(seeds.uniforms(seed, ("held out", user), size), kind="stable")[:count]] = True
+    return mask
+
+
+def _size(argument: str, size: int | float | None, users: int) -> int:
+    if size is None:
+        return max(1, min(_PAPER_SIZE, users // 10))
+    if isinstance(size, bool) or not isinstance(size, (int, float, np.integer, np.floating)):
+        raise InputTypeError(explain(argument, f"is {size!r}", "be a number of users, a share of them, or None"))
+    count = round(size * users) if isinstance(size, (float, np.floating)) and size < 1 else size
+    if count != int(count) or count < 1:
+        found = f"is {size}" if count == size else f"is {size}, which is {count} of {users} users"
+        raise InputError(explain(argument, found, "be at least one user: a whole number, or a share below 1"))
+    return int(count)
+
+
+def _seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        raise InputTypeError(explain("seed", f"is {seed!r}", "be a whole number"))
+    return int(seed)

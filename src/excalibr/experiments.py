@@ -1,0 +1,14 @@
+"""Deprecated, and gone with the next version: the paper's experiment is the command ``excalibr experiment``."""
+
+import typing
+import warnings
+
+from excalibr import _experiments
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name not in _experiments.__all__:
+        raise AttributeError(f"module 'excalibr.experiments' has no attribute {name!r}")
+    said = "excalibr.experiments goes with the next version. Hint: run the command `excalibr experiment`."
+    warnings.warn(said, DeprecationWarning, stacklevel=2)
+    return getattr(_experiments, name)

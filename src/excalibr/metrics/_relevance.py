@@ -1,0 +1,188 @@
+"""Did the rankings show what the user went on to like: NDCG, MRR and recall, against held-out items.
+
+A policy's value is the expectation over its rankings; ``…_of_draws`` gives each ranking's own. Ranks are slot numbers.
+A user with nothing held out has no value (nan), which :func:`excalibr.metrics.summarise` leaves out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from excalibr._policy import Policy
+from excalibr._types import Booleans, Floats
+from excalibr.errors import InputError, InputTypeError, explain
+
+__all__ = ["HeldOut", "mrr", "mrr_of_draws", "ndcg", "ndcg_of_draws", "recall", "recall_of_draws"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """What the user went on to like: which of the candidates, and how many items in all.
+
+    Attributes
+    ----------
+    relevant
+        (n,) True for the candidates that were held out.
+    total
+        How many items were held out, whether or not they are among the candidates; recall and the ideal of NDCG need
+        it.
+
+    Examples
+    --------
+    Three items were held out; two of them are candidates, numbers 0 and 2 of four:
+
+    >>> HeldOut.of([0, 2], n=4, total=3)
+    HeldOut(relevant=array([ True, False,  True, False]), total=3)
+    """
+
+    relevant: Booleans
+    total: int
+
+    def __post_init__(self) -> None:
+        found = int(np.count_nonzero(self.relevant))
+        if self.total < found:
+            raise InputError(explain("total", f"is {self.total}", f"be at least {found}, the held-out candidates"))
+
+    @classmethod
+    def of(cls, candidates: ArrayLike, n: int, total: int | None = None) -> HeldOut:
+        """From indices among ``n`` candidates, or n booleans; without ``total`` nothing else was held out."""
+        relevant = _flags(np.asarray(candidates), n)
+        return cls(relevant, int(np.count_nonzero(relevant)) if total is None else int(total))
+
+
+def ndcg(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
+    r"""Expected normalised discounted cumulative gain of the first k slots (all of them when k is None).
+
+    .. math::
+
+        \mathrm{NDCG@}k = \sum_t \theta_t\,
+        \frac{\sum_{i=1}^{k} \mathbb 1[Q_{t,i} \text{ held out}] / \log_2 (i+1)}
+        {\sum_{i=1}^{\min(k, h)} 1 / \log_2 (i+1)}
+
+    where ranking :math:`Q_t` is drawn with probability :math:`\theta_t` and h is the number of held-out items, so the
+    ideal is over min(k, h) as in Liang et al. (2018). The discount is this one whatever the position weights of the
+    problem.
+
+    Examples
+    --------
+    One item was held out, and is shown first, second, or not at all:
+
+    >>> from excalibr import Problem
+    >>> from excalibr.baselines import top_k
+    >>> policy = top_k(Problem.of([3.0, 2.0, 1.0], [[1], [1], [1]], [1.0], k=2))
+    >>> [round(ndcg(policy, HeldOut.of([item], n=3)), 3) for item in (0, 1, 2)]
+    [1.0, 0.631, 0.0]
+    """
+    return _expected(policy, ndcg_of_draws(policy, held_out, k))
+
+
+def mrr(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
+    r"""Expected reciprocal rank of the first held-out item within the first k slots, 0 where there is none.
+
+    .. math::
+
+        \mathrm{RR@}k = \sum_t \theta_t \frac{1}{\min \{ i \le k : Q_{t,i} \text{ held out} \}}
+
+    Its mean over users is the MRR.
+
+    Examples
+    --------
+    >>> from excalibr import Problem
+    >>> from excalibr.baselines import top_k
+    >>> policy = top_k(Problem.of([3.0, 2.0, 1.0], [[1], [1], [1]], [1.0], k=2))
+    >>> [mrr(policy, HeldOut.of([item], n=3)) for item in (0, 1, 2)]
+    [1.0, 0.5, 0.0]
+    """
+    return _expected(policy, mrr_of_draws(policy, held_out, k))
+
+
+def recall(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
+    r"""Expected share of the held-out items that the first k slots show, of as many as could be shown.
+
+    .. math::
+
+        \mathrm{Recall@}k = \sum_t \theta_t \frac{1}{\min(k, h)} \sum_{i=1}^{k} \mathbb 1[Q_{t,i} \text{ held out}]
+
+    with h held-out items. The denominator is that of Liang et al. (2018), so that a perfect list has 1 also where h >
+    k.
+
+    Examples
+    --------
+    Of three held-out items the two slots could show two, and show one:
+
+    >>> from excalibr import Problem
+    >>> from excalibr.baselines import top_k
+    >>> policy = top_k(Problem.of([3.0, 2.0, 1.0], [[1], [1], [1]], [1.0], k=2))
+    >>> recall(policy, HeldOut.of([0, 2], n=3, total=3))
+    0.5
+    """
+    return _expected(policy, recall_of_draws(policy, held_out, k))
+
+
+def ndcg_of_draws(policy: Policy, held_out: HeldOut, k: int | None = None) -> Floats:
+    """(L,): :func:`ndcg` of each ranking by itself."""
+    hits = _hits(policy, held_out, k)
+    slots = hits.shape[1]
+    discounts = _discounts(slots)
+    return _over(hits @ discounts, float(discounts[: min(slots, held_out.total)].sum()))
+
+
+def mrr_of_draws(policy: Policy, held_out: HeldOut, k: int | None = None) -> Floats:
+    """(L,): :func:`mrr` of each ranking by itself."""
+    hits = _hits(policy, held_out, k)
+    first = hits.argmax(axis=1)  # 0 also where there is no hit
+    return _over(np.where(hits.any(axis=1), 1.0 / (first + 1.0), 0.0), float(held_out.total > 0))
+
+
+def recall_of_draws(policy: Policy, held_out: HeldOut, k: int | None = None) -> Floats:
+    """(L,): :func:`recall` of each ranking by itself."""
+    hits = _hits(policy, held_out, k)
+    return _over(hits.sum(axis=1), float(min(hits.shape[1], held_out.total)))
+
+
+def _flags(candidates: NDArray[Any], n: int) -> Booleans:
+    """(n,) True at the given indices, or the given flags themselves."""
+    if candidates.dtype == np.bool_:
+        if candidates.shape != (n,):
+            raise InputError(explain("candidates", f"have shape {candidates.shape}", f"have shape ({n},)"))
+        return candidates
+    if candidates.size and not np.issubdtype(candidates.dtype, np.integer):
+        raise InputTypeError(explain("candidates", f"are of type {candidates.dtype}", "be indices or booleans"))
+    outside = (candidates < 0) | (candidates >= n)
+    if outside.any():
+        raise InputError(explain("candidates", f"contain {candidates[outside][0]}", f"be indices from 0 to {n - 1}"))
+    relevant = np.zeros(n, dtype=np.bool_)
+    relevant[candidates.astype(np.int64)] = True
+    return relevant
+
+
+def _hits(policy: Policy, held_out: HeldOut, k: int | None) -> Booleans:
+    """(L, k): whether each slot of each ranking shows a held-out item."""
+    if len(held_out.relevant) != policy.problem.n:
+        found, must = f"is of {len(held_out.relevant)} candidates", f"be of the policy's {policy.problem.n}"
+        raise InputError(explain("held_out", found, must))
+    if k is not None and not (isinstance(k, (int, np.integer)) and 1 <= k <= policy.problem.k):
+        must = f"be a whole number from 1 to the policy's number of slots ({policy.problem.k})"
+        raise InputError(explain("k", f"is {k!r}", must))
+    return held_out.relevant[policy.rankings[:, :k]]
+
+
+@lru_cache(maxsize=64)
+def _discounts(slots: int) -> Floats:
+    discounts = np.asarray(1.0 / np.log2(np.arange(2.0, slots + 2.0)))
+    discounts.setflags(write=False)
+    return discounts
+
+
+def _over(values: Floats, ideal: float) -> Floats:
+    """Values as a share of the ideal; nan where there is nothing to find."""
+    return np.asarray(values / ideal) if ideal else np.full(len(values), np.nan)
+
+
+def _expected(policy: Policy, values: Floats) -> float:
+    return float(policy.weights @ values)

@@ -1,0 +1,126 @@
+"""Candidates: rows of a table put in the order of user and item, with what cannot be used left out and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from excalibr._types import Booleans, Floats, Integers
+from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._ids import codes_in, encode, keys_of, matched, valid
+from excalibr.tables._items import Items, numbers_of
+from excalibr.tables._options import Tables
+
+__all__ = ["Candidates", "read_candidates"]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The candidates that can be ranked, by user and then by item, so that ties go to the lower item id.
+
+    Attributes
+    ----------
+    frame
+        The table that they came from.
+    users
+        (users,) Arrow array: every user of the table, in order.
+    first_rows
+        (users,) a row of the table for each user.
+    starts
+        (users + 1,) where each user's candidates begin.
+    rows, items, scores
+        (N,) each candidate's row in the table, item and score.
+    left_out
+        How many rows were left out, by reason.
+    """
+
+    frame: Frame
+    users: Any
+    first_rows: Integers
+    starts: Integers
+    rows: Integers
+    items: Integers
+    scores: Floats
+    left_out: dict[str, int]
+
+    def keys(self) -> list[Hashable]:
+        """The users as Python values, by which their rankings are drawn."""
+        return keys_of(self.users)
+
+    def without(self, owners: Integers, items: Integers) -> Candidates:
+        """The same without these pairs of user and item."""
+        most = int(max(self.items.max(initial=0), items.max(initial=0))) + 1
+        own = np.repeat(np.arange(len(self.users)), np.diff(self.starts))
+        kept = ~np.isin(own * most + self.items, owners * most + items)
+        starts = np.searchsorted(own[kept], np.arange(len(self.users) + 1)).astype(np.int64)
+        rows, kept_items, scores = self.rows[kept], self.items[kept], self.scores[kept]
+        return replace(self, starts=starts, rows=rows, items=kept_items, scores=scores)
+
+
+def read_candidates(table: Any, items: Items, options: Tables) -> Candidates:
+    """The candidates of a table with columns for user, item and score, in any order."""
+    frame = read_frame(table, "candidates")
+    users, owners = encode(options.read_ids(frame, "user_id"))
+    item_ids = options.read_ids(frame, "item_id")
+    places = codes_in(*matched(item_ids, items.ids, "item_id", ("candidates", "items")))
+    score = options.column("score", "candidates", frame.columns)
+    scores = numbers_of(frame.column(score, "score"), score, "candidates")
+    reasons = {
+        "without a user": owners < 0,
+        "without an item": ~valid(item_ids),
+        "without a finite score": ~np.isfinite(scores),
+        "of items that are not in the items table": places < 0,
+    }
+    usable = ~np.logical_or.reduce(list(reasons.values()))
+    rows = _in_order(np.flatnonzero(usable), owners, places, scores)
+    repeated = _repeated(owners[rows], places[rows])
+    kept = rows[~repeated]
+    starts = np.searchsorted(owners[kept], np.arange(len(users) + 1))
+    left_out = _counted(reasons) | {"that repeat a user and an item": int(repeated.sum())}
+    return Candidates(
+        frame,
+        users,
+        _first_rows(owners, len(users)),
+        starts.astype(np.int64),
+        kept,
+        places[kept],
+        scores[kept],
+        {reason: count for reason, count in left_out.items() if count},
+    )
+
+
+def _in_order(rows: Integers, owners: Integers, places: Integers, scores: Floats) -> Integers:
+    """The rows by user and item; of those that repeat both, the best score first."""
+    keys = owners[rows] * (int(places.max(initial=0)) + 1) + places[rows]
+    if (keys[1:] > keys[:-1]).all():
+        return rows
+    order = np.argsort(keys)
+    sorted_keys = keys[order]
+    if (sorted_keys[1:] == sorted_keys[:-1]).any():
+        order = np.lexsort((-scores[rows], keys))
+    return rows[order]
+
+
+def _repeated(owners: Integers, places: Integers) -> Booleans:
+    repeated = np.zeros(len(owners), dtype=bool)
+    repeated[1:] = (owners[1:] == owners[:-1]) & (places[1:] == places[:-1])
+    return repeated
+
+
+def _first_rows(owners: Integers, users: int) -> Integers:
+    first = np.zeros(users, dtype=np.int64)
+    rows = np.flatnonzero(owners >= 0)
+    first[owners[rows[::-1]]] = rows[::-1]
+    return first
+
+
+def _counted(reasons: dict[str, Booleans]) -> dict[str, int]:
+    """Each row under the first reason that it was left out for."""
+    counts, before = {}, np.zeros(len(next(iter(reasons.values()))), dtype=bool)
+    for reason, marked in reasons.items():
+        counts[reason] = int((marked & ~before).sum())
+        before |= marked
+    return counts

@@ -1,0 +1,164 @@
+"""Which column of a table is which: by the name that was given for the table, for all tables, or by a usual name."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from excalibr._messages import Message, Option
+from excalibr._options import option
+from excalibr.errors import InputError
+from excalibr.tables._frames import Frame, missing_column
+from excalibr.tables._ids import read_ids
+
+__all__ = ["OWN_COLUMNS", "USUAL", "ColumnNames", "usual_columns"]
+
+USUAL = {
+    "user_id": ("userid", "user", "uid", "customerid", "visitorid"),
+    "item_id": ("itemid", "item", "iid", "movieid", "productid", "articleid", "bookid", "songid", "trackid", "videoid"),
+    "score": ("score", "scores", "prediction", "predicted", "pred", "rating", "relevance"),
+    "category": ("category", "categories", "genre", "genres", "topic", "topics"),
+    "timestamp": ("timestamp", "ts", "time", "datetime", "date"),
+    "rating": ("rating", "ratings", "stars"),
+}
+"""Names that are taken for a column without being asked; capitals, spaces, ``_`` and ``-`` do not count."""
+
+PRIMARY = {"user_id": "candidates", "item_id": "candidates", "score": "candidates", "category": "items"}
+"""The table that an option for all tables is first of all about: a name that was given must be there."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ColumnNames:
+    """How the columns are called, in all tables or in one of them."""
+
+    user_id: str = option("user_id", "Column with the user.")
+    item_id: str = option("item_id", "Column with the item.")
+    score: str = option("score", "Column with the score.")
+    category: str | Sequence[str] | Mapping[str, str] = option(
+        "category", "Column with the category, a list of them, or a text with separators; several for attributes."
+    )
+    attribute: str = option("attribute", "Column with the attribute, in targets and prior, where there are several.")
+    weight: str = option("weight", "Column with weights.")
+    low: str = option("low", "Column with the least share wanted, in targets that are bands.")
+    high: str = option("high", "Column with the largest share wanted, in targets that are bands.")
+    timestamp: str = option("timestamp", "Column with the moment, in the history.")
+    rank: str = option("rank", "Column with the rank: written to slates, read in pinned and shown.")
+    ranking: str = option("ranking", "Column to write the number of a ranking to, in lotteries.")
+    probability: str = option("probability", "Column to write the probability of a ranking to, in lotteries.")
+    items_item_id: str | None = option(None, "Column with the item, in the items table.")
+    items_weight: str | None = option(None, "Column with weights, in the items table.")
+    history_user_id: str | None = option(None, "Column with the user, in the history.")
+    history_item_id: str | None = option(None, "Column with the item, in the history.")
+    history_weight: str | None = option(None, "Column with weights, in the history.")
+    targets_user_id: str | None = option(None, "Column with the user, in targets.")
+    targets_category: str | None = option(None, "Column with the category, in targets.")
+    targets_weight: str | None = option(None, "Column with weights, in targets.")
+    prior_category: str | None = option(None, "Column with the category, in the prior.")
+    prior_weight: str | None = option(None, "Column with weights, in the prior.")
+    users_user_id: str | None = option(None, "Column with the user, in users.")
+    pinned_user_id: str | None = option(None, "Column with the user, in pinned.")
+    pinned_item_id: str | None = option(None, "Column with the item, in pinned.")
+    pinned_rank: str | None = option(None, "Column with the rank, in pinned.")
+    shown_user_id: str | None = option(None, "Column with the user, in shown.")
+    shown_item_id: str | None = option(None, "Column with the item, in shown.")
+    shown_weight: str | None = option(None, "Column with weights, in shown.")
+    shown_rank: str | None = option(None, "Column with the rank, in shown.")
+
+    def find(self, role: str, table: str, columns: Sequence[str]) -> str | None:
+        """The column that has a role (``user_id``, ``weight``, …) in a table; None where there is none.
+
+        It is the one that was named for this table; or the one that was named for all tables; or else, of the columns
+        that a table cannot do without, the only one with a usual name.
+        """
+        own = getattr(self, _own_option(role, table), None)
+        if own is not None:
+            if own not in columns:
+                raise InputError(missing_column(own, table, columns, _own_option(role, table), role))
+            return str(own)
+        asked = getattr(self, role)
+        named = isinstance(asked, str) and asked != _DEFAULTS[role]
+        if asked in columns:
+            return str(asked)
+        if role not in USUAL or (named and PRIMARY.get(role) == table):
+            return None
+        usual = [role] if role in columns else usual_columns(role, columns)
+        if len(usual) > 1:
+            raise InputError(_several(role, table, usual, self.option_for(role, table)))
+        if usual:
+            self.recognised.setdefault(table, {})[role] = usual[0]
+        return usual[0] if usual else None
+
+    def column(self, role: str, table: str, columns: Sequence[str]) -> str:
+        """The same where there must be one; otherwise an error lists the columns that there are."""
+        name = self.find(role, table, columns)
+        if name is None:
+            asked = getattr(self, role)
+            raise InputError(missing_column(str(asked), table, columns, self.option_for(role, table), role))
+        return name
+
+    def read(self, frame: Frame, role: str) -> Any:
+        """The column of a frame that has a role, as an Arrow array."""
+        return frame.column(self.column(role, frame.name, frame.columns), role)
+
+    def read_ids(self, frame: Frame, role: str) -> Any:
+        """The same as ids that can be compared and sorted."""
+        name = self.column(role, frame.name, frame.columns)
+        return read_ids(frame.column(name, role), f"column {name!r} of {frame.name}")
+
+    def option_for(self, role: str, table: str) -> str:
+        """The option that names this column of this table and leaves others as they are."""
+        own = _own_option(role, table)
+        return own if own in _DEFAULTS and PRIMARY.get(role) != table else role
+
+    @cached_property
+    def recognised(self) -> dict[str, dict[str, str]]:
+        """By table and role, the columns that were found so far by their usual names and not by an option."""
+        return {}
+
+    def recognised_text(self) -> list[str]:
+        """The same in words.
+
+        >>> names = ColumnNames()
+        >>> names.find("user_id", "history", ["userId", "item_id"])
+        'userId'
+        >>> names.recognised_text()
+        ['`userId` of history is taken as user_id']
+        """
+        return [
+            f"{', '.join(f'`{name}`' for name in found.values())} of {table} {'is' if len(found) == 1 else 'are'} "
+            f"taken as {', '.join(found)}"
+            for table, found in self.recognised.items()
+        ]
+
+
+_DEFAULTS = {each.name: each.default for each in dataclasses.fields(ColumnNames)}
+
+OWN_COLUMNS = tuple(name for name, default in _DEFAULTS.items() if default is None)
+"""The options that name a column of one table only."""
+
+
+def usual_columns(role: str, columns: Sequence[str]) -> list[str]:
+    """The columns with a usual name for a role.
+
+    >>> usual_columns("user_id", ["User ID", "movieId", "uid"])
+    ['User ID', 'uid']
+    """
+    return [column for column in columns if _plain(column) in USUAL.get(role, ())]
+
+
+def _own_option(role: str, table: str) -> str:
+    return f"{table.partition('[')[0]}_{role}"
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in str(name).lower() if letter not in "_- ")
+
+
+def _several(role: str, table: str, usual: list[str], keyword: str) -> Message:
+    listed = " and ".join(map(repr, usual))
+    return Message(
+        f"column {role!r} not found in {table}, where {listed} could be it. Hint: pass ", Option(keyword, usual[0]), "."
+    )

@@ -1,0 +1,233 @@
+"""Items: their ids and categories in order, and each item's share of each, from any of three table forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from excalibr._arrays import sums_by
+from excalibr._problem import Attribute
+from excalibr._sparse import SparseRows, build_rows
+from excalibr._types import Booleans, Floats, Integers
+from excalibr.errors import InputError, InputTypeError, explain
+from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._ids import encode, labels_of, valid
+from excalibr.tables._labels import guess_separator, marks_in
+from excalibr.tables._options import GUESS, Tables
+
+__all__ = ["NO_CATEGORY", "CategoryColumn", "Items", "numbers_of", "read_items", "weights_in"]
+
+NO_CATEGORY = "(none)"
+"""The category of items that have none."""
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """What was understood of a column of categories.
+
+    Attributes
+    ----------
+    name
+        The column.
+    categories, items, pairs
+        How many there are, ``(none)`` not among the categories, and how many pairs of item and category.
+    without
+        How many items have no category.
+    separator, guessed
+        Where its texts are split, and whether that is a guess.
+    marks
+        Of a column that may have to be split and was not, the share of labels in which each possible separator stands.
+    """
+
+    name: str
+    categories: int
+    items: int
+    pairs: int
+    without: int
+    separator: str | None = None
+    guessed: bool = False
+    marks: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """In words.
+
+        >>> CategoryColumn("genres", 71, 1000, 2100, 20, "|", guessed=True).text
+        '71 categories in `genres`, split at `|` (guessed); 2 % of items without'
+        """
+        split = f", split at `{self.separator}`" + " (guessed)" * self.guessed if self.separator else ""
+        share = 100 * self.without / self.items
+        percent = f"{share:.0f}" if share >= 1 else f"{share:.1g}"
+        without = f"; {percent} % of items without" if self.without else ""
+        plural = "category" if self.categories == 1 else "categories"
+        return f"{self.categories:,} {plural} in `{self.name}`{split}{without}"
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What is known of the items.
+
+    Attributes
+    ----------
+    ids
+        (items,) Arrow array, in order.
+    categories
+        (r,) Arrow array of text, in order; of several attributes one after the other.
+    rows
+        (items, r) sparse, each item's shares; rows sum to 1 for each attribute.
+    attributes
+        The attributes by name; empty where a single column was named.
+    columns
+        What was understood of each column of categories.
+    """
+
+    ids: Any
+    categories: Any
+    rows: SparseRows
+    attributes: tuple[Attribute, ...] = ()
+    columns: tuple[CategoryColumn, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Attribute, ...]:
+        """The attributes, or all categories as one without a name."""
+        return self.attributes or (Attribute("", 0, len(self.categories)),)
+
+
+def read_items(table: Any, options: Tables) -> Items:
+    """Items from a row for each item and category, or a row an item with a list or a text with separators.
+
+    An item of several categories has equal shares of them, or shares in proportion to ``weight``. An item without a
+    category has the category ``(none)``.
+    """
+    frame = read_frame(table, "items")
+    ids, places = encode(options.read_ids(frame, "item_id"))
+    if not len(ids):
+        raise InputError(explain("items", "are empty", "have at least one row with an item"))
+    single = isinstance(options.category, str)
+    named = {"": options.column("category", "items", frame.columns)} if single else options.category_columns
+    found = [_read_attribute(frame, column, ids, places, options) for column in named.values()]
+    told = tuple(column for _, _, column in found)
+    if single:
+        return Items(ids, *found[0][:2], columns=told)
+    ends = np.cumsum([len(categories) for categories, _, _ in found]).tolist()
+    spans = zip(named, [0, *ends], ends, strict=False)
+    return Items(ids, *_side_by_side(found), tuple(Attribute(*span) for span in spans), told)
+
+
+def weights_in(frame: Frame, options: Tables) -> Floats:
+    """The weight of each row: 1 without such a column, nan where it is null; negative ones are refused."""
+    name = options.find("weight", frame.name, frame.columns)
+    if name is None:
+        return np.ones(len(frame))
+    weights = numbers_of(frame.column(name, "weight"), name, frame.name)
+    if (weights < 0).any() or np.isinf(weights).any():
+        at = int(np.argmax((weights < 0) | np.isinf(weights)))
+        raise InputError(explain(f"column {name!r} of {frame.name}", f"row {at} is {weights[at]}", "be at least 0"))
+    return weights
+
+
+def numbers_of(column: Any, name: str, table: str) -> Floats:
+    """A column of numbers, nan where it is null."""
+    import pyarrow as pa
+
+    try:
+        return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        found = f"has the type {column.type}"
+        raise InputTypeError(explain(f"column {name!r} of {table}", found, "have numbers")) from error
+
+
+def _read_attribute(
+    frame: Frame, column: str, ids: Any, places: Integers, options: Tables
+) -> tuple[Any, SparseRows, CategoryColumn]:
+    """The categories of one column, in order, each item's shares of them, and what was understood."""
+    weights = weights_in(frame, options)
+    values = _plain(frame.column(column, "category"))
+    separator = _separator(values, options)
+    rows, labels = _pairs(values, separator, f"column {column!r} of {frame.name}")
+    there = (places[rows] >= 0) & valid(labels) & (weights[rows] > 0)
+    owners = places[rows[there]]
+    without = np.flatnonzero(np.bincount(owners, minlength=len(ids)) == 0)
+    categories, codes = encode(_joined(labels, there, len(without)))
+    owners, shares = np.append(owners, without), np.append(weights[rows[there]], np.ones(len(without)))
+    shape = (len(ids), len(categories))
+    added = options.find("weight", frame.name, frame.columns) is not None
+    made = _shares(owners, codes, shares, shape, added=added)
+    guessed = separator is not None and options.splits_at == GUESS
+    marks = _marks(values, categories, separator, options)
+    sizes = (len(categories) - bool(len(without)), len(ids), made.nnz - len(without), len(without))
+    return categories, made, CategoryColumn(column, *sizes, separator, guessed, marks)
+
+
+def _separator(values: Any, options: Tables) -> str | None:
+    """Where the texts of a column are split."""
+    if not _kind_of_text(values.type) or options.splits_at != GUESS:
+        return options.splits_at if _kind_of_text(values.type) else None
+    return guess_separator(labels_of(values.unique().drop_null()).unique().drop_null())
+
+
+def _marks(values: Any, categories: Any, separator: str | None, options: Tables) -> dict[str, float]:
+    """Possible separators in labels that nobody asked to leave whole, and that are not split by what was asked."""
+    import pyarrow.compute as pc
+
+    if not _kind_of_text(values.type) or options.splits_at is None:
+        return {}
+    if separator is not None and pc.any(pc.match_substring(values, separator)).as_py():
+        return {}
+    return marks_in(categories)
+
+
+def _side_by_side(found: list[tuple[Any, SparseRows, CategoryColumn]]) -> tuple[Any, SparseRows]:
+    import pyarrow as pa
+    from scipy.sparse import hstack
+
+    rows: SparseRows = hstack([rows for _, rows, _ in found], format="csr")
+    return pa.concat_arrays([categories for categories, _, _ in found]), rows
+
+
+def _plain(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _pairs(column: Any, separator: str | None, what: str) -> tuple[Integers, Any]:
+    """The row and the label of each pair of item and category; a row without any has none or a null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = pa.types
+    if separator is not None:
+        column = pc.split_pattern(column, separator)
+    if not (kind.is_list(column.type) or kind.is_large_list(column.type) or kind.is_fixed_size_list(column.type)):
+        return np.arange(len(column)), labels_of(column, what)
+    rows = np.asarray(pc.list_parent_indices(column), dtype=np.int64)
+    return rows, labels_of(pc.list_flatten(column), what)
+
+
+def _kind_of_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _joined(labels: Any, there: Booleans, without: int) -> Any:
+    import pyarrow as pa
+
+    none = pa.array([NO_CATEGORY] * without, pa.large_string())
+    return pa.concat_arrays([labels.filter(pa.array(there)), none])
+
+
+def _shares(owners: Integers, codes: Integers, weights: Floats, shape: tuple[int, int], *, added: bool) -> SparseRows:
+    """Rows that sum to 1. A pair that comes twice counts once, or with its weights added, in an order of their own."""
+    order = np.lexsort((weights, codes, owners))
+    pairs = owners[order] * shape[1] + codes[order]
+    different, numbers = np.unique(pairs, return_inverse=True)
+    amounts = sums_by(numbers, weights[order], len(different)) if added else np.ones(len(different))
+    owner = different // shape[1]
+    totals = sums_by(owner, amounts, shape[0])
+    starts = np.searchsorted(owner, np.arange(shape[0] + 1))
+    return build_rows(amounts / totals[owner], different % shape[1], starts, shape[1])

@@ -1,0 +1,67 @@
+"""What comes beside the candidates: tables, the names of their columns, and how to read them, written once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from excalibr._messages import Message, Option, Wording
+from excalibr._options import option
+from excalibr.errors import InputError, explain
+from excalibr.tables._columns import ColumnNames
+
+__all__ = ["GUESS", "Tables"]
+
+GUESS = "auto"
+"""The separator that stands for the one that the labels show."""
+
+_NOTHING = (None, "", "none")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tables(ColumnNames):
+    """The keywords of :meth:`excalibr.Reranker.rerank` and of the methods beside it."""
+
+    history: Any = option(None, "What users had before (user_id, item_id, optional weight or timestamp).")
+    targets: Any = option(
+        None, "Wanted shares (user_id, category, weight, or low and high); without user_id, one target for all."
+    )
+    users: Any = option(None, "Users with a trade_off or a k of their own (user_id, trade_off, k).")
+    prior: Any = option(None, "Shares for users without history (category, weight).")
+    pinned: Any = option(None, "Items that keep a place in a user's slate (user_id, rank, item_id).")
+    shown: Any = option(None, "Items that users have just seen (user_id, item_id, optional weight or rank).")
+    strength: float = option(0.0, "How many items of a history the prior is worth; 0: it only serves empty histories.")
+    half_life: float | None = option(
+        None, "Weigh the history by age: the weight halves with each; in the timestamps' unit, seconds for dates."
+    )
+    separator: str | None = option(
+        GUESS, "What stands between the categories in one text, such as |; auto: as the labels show; none: nothing."
+    )
+
+    def __post_init__(self) -> None:
+        if self.history is not None and self.targets is not None:
+            raise InputError(explain("targets", "are given with a history", "be given alone", "leave one of them out."))
+        if self.history is None and self.targets is None and self.prior is None:
+            one_for_all = Wording("targets={'drama': 0.6, …}", "--targets with a table of category and weight")
+            must = Message("be given, or ", Option("targets"))
+            raise InputError(explain("history", "is missing", must, Message(one_for_all, " is one for all.")))
+        if not 0 <= self.strength < float("inf") or (self.strength and self.prior is None):
+            found = f"is {self.strength}" + (" without a prior" if self.prior is None else "")
+            raise InputError(explain("strength", found, "be finite and at least 0, and 0 without a prior"))
+        if not self.category_columns:
+            raise InputError(explain("category", "is empty", "name at least one column"))
+
+    @property
+    def category_columns(self) -> dict[str, str]:
+        """The column of each attribute; where a single column is named, of one attribute without a name."""
+        if isinstance(self.category, str):
+            return {"": self.category}
+        if isinstance(self.category, Mapping):
+            return dict(self.category)
+        return {name: name for name in self.category}
+
+    @property
+    def splits_at(self) -> str | None:
+        """The separator; ``GUESS`` where the labels decide, None where nothing is to be split."""
+        return None if self.separator in _NOTHING else self.separator

@@ -1,0 +1,103 @@
+"""What stands on a page whatever its scores, and what was on the pages before: tables of pinned and of shown items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from excalibr._options import Settings
+from excalibr._types import Booleans, Floats, Integers
+from excalibr.positions import raw_weights
+from excalibr.tables._candidates import Candidates
+from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._ids import codes_in, matched
+from excalibr.tables._items import Items, numbers_of, weights_in
+from excalibr.tables._options import Tables
+from excalibr.tables._user_targets import owners_of
+
+__all__ = ["Pinned", "Seen", "read_pinned", "read_shown"]
+
+
+@dataclass(frozen=True, eq=False)
+class Pinned:
+    """By user, slots and the candidates that keep them; and which users also have a pin that cannot be kept."""
+
+    by_user: dict[int, dict[int, int]]
+    bad: Booleans
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What users have seen: user, item and position weight of each row, by user and item."""
+
+    owners: Integers
+    items: Integers
+    weights: Floats
+
+    def by_user(self) -> dict[int, tuple[Integers, Floats]]:
+        """The items and weights of each user who has seen any."""
+        users, starts = np.unique(self.owners, return_index=True)
+        items, weights = np.split(self.items, starts[1:]), np.split(self.weights, starts[1:])
+        return dict(zip(users.tolist(), zip(items, weights, strict=True), strict=True)) if len(users) else {}
+
+
+def read_pinned(given: Candidates, items: Items, options: Tables) -> Pinned:
+    """The pinned items (user, rank, item) as slots and candidates of each user.
+
+    A pin cannot be kept that names no candidate of the user, no rank, or a place or an item that is taken.
+    """
+    frame = read_frame(options.pinned, "pinned")
+    owners, places = owners_of(given.users, frame, options), _items_of(frame, items, options)
+    rank_column = options.column("rank", "pinned", frame.columns)
+    ranks = numbers_of(frame.column(rank_column, "rank"), rank_column, "pinned")
+    pinned: dict[int, dict[int, int]] = {}
+    bad = np.zeros(len(given.users), dtype=bool)
+    for owner, place, rank in zip(owners.tolist(), places.tolist(), ranks.tolist(), strict=True):
+        if owner < 0:
+            continue
+        own = given.items[given.starts[owner] : given.starts[owner + 1]]
+        at = int(np.searchsorted(own, place))
+        slots = pinned.setdefault(owner, {})
+        there = place >= 0 and at < len(own) and own[at] == place
+        if not there or not rank >= 1 or rank % 1 or rank - 1 in slots or at in slots.values():
+            bad[owner] = True
+        else:
+            slots[int(rank) - 1] = at
+    return Pinned(pinned, bad)
+
+
+def read_shown(users: Any, items: Items, options: Tables, settings: Settings) -> Seen:
+    """The items that these users have seen, with the attention that they got.
+
+    That is ``weight``, on the scale of the page's own position weights before they are brought to a sum of 1; where
+    there is none, the weight of the slot ``rank``; where there is none either, 1. Rows of items that are not in the
+    items table are left out.
+    """
+    frame = read_frame(options.shown, "shown")
+    owners, places = owners_of(users, frame, options), _items_of(frame, items, options)
+    weights = _attention(frame, options, settings)
+    kept = np.flatnonzero((owners >= 0) & (places >= 0) & np.isfinite(weights))
+    kept = kept[np.lexsort((weights[kept], places[kept], owners[kept]))]
+    return Seen(owners[kept], places[kept], weights[kept])
+
+
+def _attention(frame: Frame, options: Tables, settings: Settings) -> Floats:
+    rank = options.find("rank", "shown", frame.columns)
+    if rank is None or options.find("weight", "shown", frame.columns) is not None:
+        return weights_in(frame, options)
+    ranks = numbers_of(frame.column(rank, "rank"), rank, "shown")
+    good = (ranks >= 1) & np.isfinite(ranks)
+    last = int(ranks[good].max(initial=1))
+    if isinstance(settings.position_weights, str):
+        slots = raw_weights(settings.position_weights, last)
+    else:
+        given = np.asarray(settings.position_weights, dtype=np.float64)
+        slots = np.append(given, np.zeros(max(0, last - len(given))))
+    return np.where(good, slots[np.where(good, ranks, 1).astype(np.int64) - 1], np.nan)
+
+
+def _items_of(frame: Frame, items: Items, options: Tables) -> Integers:
+    ids = options.read_ids(frame, "item_id")
+    return codes_in(*matched(ids, items.ids, "item_id", (frame.name, "items")))

@@ -1,0 +1,326 @@
+"""What re-ranked tables give back: slates, lotteries and a report, gathered from the caller's own rows; and a tally."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from excalibr._batch import Batch, Effort, Lotteries, Status, choose_rankings, measure
+from excalibr._batch.checked import NEVER_RANKED
+from excalibr._messages import CommandWords, message_of
+from excalibr._solver import ENGINES, STATUSES
+from excalibr._types import Floats, Integers
+from excalibr.errors import ExcalibrError
+from excalibr.tables._candidates import Candidates
+from excalibr.tables._frames import read_frame
+from excalibr.tables._ids import encode, keys_of
+from excalibr.tables._items import Items, numbers_of
+from excalibr.tables._options import Tables
+from excalibr.tables._summary import NO_ROOM, Note, items_text, review_items
+
+__all__ = ["REPORT_COLUMNS", "Finish", "Part", "Results", "Tally", "draw_stored"]
+
+MEASURES = ("relevance_before", "deviation_before", "relevance", "deviation", "draw_deviation", "worst_draw_deviation")
+
+EFFORT = ("engine", "sorts", "steps", "solver_status")
+
+REPORT_COLUMNS = ("candidates", "slots", *MEASURES, "gap", "rankings", *EFFORT, "status")
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is kept of a range of users once it is solved.
+
+    ``shown`` are candidates of the batch, slot by slot and user by user; a user with a ranking has all its slots.
+    """
+
+    shown: Integers
+    counts: Integers
+    gaps: Floats
+    statuses: Integers
+    reasons: dict[int, str]
+    effort: Effort
+    measures: Floats | None
+    lotteries: Lotteries | None
+
+
+@dataclass(frozen=True, eq=False)
+class Finish:
+    """What a thread does with the lotteries of a range: draw, measure, and let go of what nobody asked for."""
+
+    batch: Batch
+    keys: Sequence[Hashable]
+    seed: int
+    day: Hashable
+    keep: bool
+    measured: bool
+
+    def __call__(self, lotteries: Lotteries) -> Part:
+        """The part of one range."""
+        first, last = lotteries.first, lotteries.first + len(lotteries.counts)
+        drawn = lotteries.chosen(_keys(self.keys[first:last], self.day), self.seed)
+        slots = np.where(lotteries.counts > 0, self.batch.slots[first:last], 0)
+        sizes = lotteries.counts * slots
+        begins = np.cumsum(sizes) - sizes + drawn * slots
+        places = lotteries.places[_spans(begins, slots)]
+        return Part(
+            places + np.repeat(self.batch.starts[first:last], slots),
+            lotteries.counts,
+            lotteries.gaps,
+            lotteries.statuses,
+            lotteries.reasons,
+            lotteries.effort,
+            _measured(self.batch, lotteries) if self.measured else None,
+            lotteries if self.keep else None,
+        )
+
+
+def _measured(batch: Batch, lotteries: Lotteries) -> Floats:
+    """What the lotteries of a range do; where that cannot be computed for a user, nan for that user and nobody else."""
+    try:
+        return measure(batch, lotteries)
+    except (ExcalibrError, MemoryError, ArithmeticError):
+        if len(lotteries.counts) == 1:
+            return np.full((1, len(MEASURES)), np.nan)
+        return np.concatenate([_measured(batch, own) for own in _one_by_one(batch, lotteries)])
+
+
+def _one_by_one(batch: Batch, lotteries: Lotteries) -> Iterator[Lotteries]:
+    """Each user's lottery as a range of its own, with what measuring it needs."""
+    slots = batch.slots[lotteries.first : lotteries.first + len(lotteries.counts)]
+    ends, place_ends = np.cumsum(lotteries.counts), np.cumsum(lotteries.counts * slots)
+    for number, count in enumerate(lotteries.counts.tolist()):
+        first = place_ends[number] - count * slots[number]
+        yield replace(
+            lotteries,
+            first=lotteries.first + number,
+            places=lotteries.places[first : place_ends[number]],
+            weights=lotteries.weights[ends[number] - count : ends[number]],
+            counts=lotteries.counts[number : number + 1],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The answers for one table of candidates; what was asked for when it was solved can be had as tables."""
+
+    options: Tables
+    items: Items
+    candidates: Candidates
+    batch: Batch
+    parts: list[Part]
+
+    @property
+    def understood(self) -> str:
+        """One line on what the tables hold, as they were read."""
+        return understood_text(self.options, self.items, self.batch)
+
+    @property
+    def notes(self) -> list[Note]:
+        """What to warn of: categories that look wrong, and slots that leave nothing to choose."""
+        return [*review_items(self.items), *([NO_ROOM] if self._no_room() else [])]
+
+    def slates(self) -> Any:
+        """One ranking a user: user, rank, item, score and the kept columns."""
+        slots = self._slots
+        added = {self.options.rank: _spans(np.ones(len(slots), dtype=np.int64), slots)}
+        return self._gather(_joined([part.shown for part in self.parts]), added, [])
+
+    def lotteries(self) -> Any:
+        """Every ranking with its probability."""
+        slots, counts = self._slots, self._counts
+        shown = [_all_shown(part.lotteries, self.batch) for part in self.parts if part.lotteries is not None]
+        weights = [part.lotteries.weights for part in self.parts if part.lotteries is not None]
+        each = np.repeat(slots, counts)  # the slots of each ranking
+        ranking = _spans(np.ones(len(counts), dtype=np.int64), counts)
+        added = {
+            self.options.ranking: np.repeat(ranking, each),
+            self.options.probability: np.repeat(_joined(weights, float), each),
+            self.options.rank: _spans(np.ones(len(each), dtype=np.int64), each),
+        }
+        return self._gather(_joined(shown), added, [self.options.ranking, self.options.probability])
+
+    def report(self, words: CommandWords | None = None) -> Any:
+        """A row a user, in the order of the users; reasons in Python's words, or in those of a command."""
+        measures = [part.measures for part in self.parts if part.measures is not None]
+        table = np.concatenate([np.empty((0, len(MEASURES))), *measures])
+        table[self._statuses >= Status.NO_CANDIDATES, 1::2] = np.nan  # no target to deviate from
+        table[self._statuses >= Status.NO_CANDIDATES, 4] = np.nan
+        gaps = _joined([part.gaps for part in self.parts], float)
+        statuses = [Status(code).text for code in self._statuses.tolist()]
+        for number, reason in (each for part in self.parts for each in part.reasons.items()):
+            statuses[number] = f"{statuses[number]}: {message_of(reason, words)}"
+        before = (np.diff(self.batch.starts), self._slots)
+        values = (*before, *(column.copy() for column in table.T), gaps, self._counts, *self._effort(), statuses)
+        added = dict(zip(REPORT_COLUMNS, values, strict=True))
+        user = self._named("user_id")
+        return self.candidates.frame.take(self.candidates.first_rows, [user, *added], added)
+
+    def _effort(self) -> tuple[Any, ...]:
+        """Engine, sorts, steps and solver status of each user; of who was not solved, "none" and zeros."""
+        engines, sorts, steps, statuses = (
+            _joined([getattr(part.effort, name) for part in self.parts]) for name in Effort._fields
+        )
+        ended = [STATUSES[code] if engine else "none" for engine, code in zip(engines.tolist(), statuses, strict=True)]
+        return [ENGINES[code] for code in engines.tolist()], sorts, steps, ended
+
+    @cached_property
+    def tally(self) -> Tally:
+        """How many users and rows were not used as they came, and why."""
+        tally = Tally(users=self.batch.users, left_out=Counter(self.candidates.left_out))
+        for code in self._statuses[self._statuses != Status.OK].tolist():
+            tally.statuses[Status(code).text] += 1
+        if self.batch.settings.k is not None:
+            tally.tight = int(((self.batch.slots == np.diff(self.batch.starts)) & (self.batch.slots > 1)).sum())
+        return tally
+
+    @cached_property
+    def _counts(self) -> Any:
+        return _joined([part.counts for part in self.parts])
+
+    @cached_property
+    def _statuses(self) -> Any:
+        return _joined([part.statuses for part in self.parts])
+
+    @cached_property
+    def _slots(self) -> Integers:
+        """(users,) how many slots are filled."""
+        return np.where(self._counts > 0, self.batch.slots, 0)
+
+    def _no_room(self) -> bool:
+        """Whether nobody named a number of slots, so that every user has as many as candidates."""
+        sizes = np.diff(self.batch.starts)
+        several = sizes > 1
+        return self.batch.settings.k is None and bool(several.any() and (self.batch.slots == sizes)[several].all())
+
+    def _named(self, role: str) -> str:
+        """How the candidates call a column."""
+        return self.options.column(role, "candidates", self.candidates.frame.columns)
+
+    def _gather(self, shown: Integers, added: dict[str, Any], after_user: list[str]) -> Any:
+        options, frame = self.options, self.candidates.frame
+        first = [self._named("user_id"), *after_user, options.rank, self._named("item_id"), self._named("score")]
+        others = [name for name in frame.columns if name not in first]
+        return frame.take(self.candidates.rows[shown], [*first, *others], added)
+
+
+def understood_text(options: Tables, items: Items, batch: Batch) -> str:
+    """What the tables were understood to hold: categories, users, slots, and columns that nobody named."""
+    sizes = np.diff(batch.starts)
+    slots, candidates = (int(np.median(counts)) if len(counts) else 0 for counts in (batch.slots, sizes))
+    varied = " (median)" if len(np.unique(sizes)) > 1 or len(np.unique(batch.slots)) > 1 else ""
+    counted = f"{batch.users:,} users; {slots:,} slots of {candidates:,} candidates{varied}"
+    return "; ".join([items_text(items.columns), counted, *options.recognised_text()])
+
+
+@dataclass
+class Tally:
+    """Counts over one table or many: users by status, rows left out by reason, users without candidates to spare."""
+
+    users: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    tight: int = 0
+
+    def add(self, other: Tally) -> None:
+        """Count another table's as well."""
+        self.users += other.users
+        self.statuses += other.statuses
+        self.left_out += other.left_out
+        self.tight += other.tight
+
+    def text(self, fallback: str) -> str:
+        """One line, empty when all was used as it came.
+
+        >>> Tally(users=9, statuses=Counter({"no target": 2})).text("relevance")
+        '2 of 9 users could not be calibrated and are ranked by relevance (2 no target).'
+        """
+        return " ".join(part for part in (self._users_text(fallback), self._tight_text(), self._rows_text()) if part)
+
+    def _users_text(self, fallback: str) -> str:
+        early = self.statuses[Status.STOPPED_EARLY.text]
+        bad = {status: count for status, count in self.statuses.items() if status != Status.STOPPED_EARLY.text}
+        parts = [f"{early:,} of {self.users:,} users stopped early, with the gap that was proven."] if early else []
+        if bad:
+            parts += [_fate(some, self.users, fate) for fate, some in _by_fate(bad, fallback).items() if some]
+        return " ".join(parts)
+
+    def ranked(self, fallback: str) -> int:
+        """How many users have a slate.
+
+        >>> Tally(users=9, statuses=Counter({"no candidates": 2, "no target": 1})).ranked("relevance")
+        7
+        """
+        early = {Status.STOPPED_EARLY.text: 0}
+        return self.users - sum(_by_fate({**self.statuses, **early}, fallback)[LEFT_OUT].values())
+
+    def _tight_text(self) -> str:
+        return f"{self.tight:,} users have no more candidates than slots: pass more of them." if self.tight else ""
+
+    def _rows_text(self) -> str:
+        listed = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.left_out.items()))
+        return f"Rows left out: {listed}." if listed else ""
+
+
+LEFT_OUT, BY_RELEVANCE = "have no slate", "could not be calibrated and are ranked by relevance"
+
+
+def _by_fate(bad: Mapping[str, int], fallback: str) -> dict[str, dict[str, int]]:
+    """Statuses of users who could not be calibrated, by what the users get."""
+    never = {status.text for status in NEVER_RANKED} if fallback == "relevance" else set(bad)
+    without = {status: count for status, count in bad.items() if status in never}
+    return {BY_RELEVANCE: {status: bad[status] for status in bad if status not in never}, LEFT_OUT: without}
+
+
+def _fate(some: Mapping[str, int], users: int, fate: str) -> str:
+    listed = ", ".join(f"{count:,} {status}" for status, count in sorted(some.items()))
+    return f"{sum(some.values()):,} of {users:,} users {fate} ({listed})."
+
+
+def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
+    """One ranking a user from a table of lotteries, in any order of rows."""
+    frame = read_frame(table, "lotteries")
+    users, owners = encode(options.read_ids(frame, "user_id"))
+    columns = {name: getattr(options, name) for name in ("ranking", "probability", "rank")}
+    ranking, probability, rank = (
+        numbers_of(frame.column(column, name), column, "lotteries") for name, column in columns.items()
+    )
+    order = np.lexsort((rank, ranking, owners))
+    order = order[owners[order] >= 0]
+    owner, number = owners[order], ranking[order]
+    begins = np.flatnonzero(np.append(True, (owner[1:] != owner[:-1]) | (number[1:] != number[:-1]))[: len(order)])
+    counts = np.bincount(owner[begins], minlength=len(users))
+    drawn = choose_rankings(probability[order[begins]], counts, _keys(keys_of(users), day), seed)
+    chosen = begins[np.cumsum(counts) - counts + drawn]
+    lengths = np.diff(np.append(begins, len(order)))[np.searchsorted(begins, chosen)]
+    left = [name for name in frame.columns if name not in (options.ranking, options.probability)]
+    return frame.take(order[_spans(chosen, lengths)], left, {})
+
+
+def _keys(users: Sequence[Hashable], day: Hashable) -> list[Hashable]:
+    return list(users) if day is None else [(user, day) for user in users]
+
+
+def _spans(begins: Integers, lengths: Integers) -> Integers:
+    """begin, begin + 1, … for each begin, one after another.
+
+    >>> _spans(np.array([5, 1]), np.array([2, 3])).tolist()
+    [5, 6, 1, 2, 3]
+    """
+    ends = np.cumsum(lengths)
+    return np.repeat(begins - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
+
+
+def _all_shown(lotteries: Lotteries, batch: Batch) -> Integers:
+    """The candidates of all rankings of a range."""
+    users = np.arange(lotteries.first, lotteries.first + len(lotteries.counts))
+    return lotteries.places + np.repeat(batch.starts[users], lotteries.counts * batch.slots[users])
+
+
+def _joined(arrays: list[Any], kind: type = int) -> Any:
+    return np.concatenate([np.empty(0, dtype=np.int64 if kind is int else np.float64), *arrays])

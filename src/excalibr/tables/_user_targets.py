@@ -1,0 +1,318 @@
+"""What each user wants: a target from a history, from a table of targets or from one for all, and numbers of their own.
+
+Rows are put in the order of their ids before anything is added up: sums of floats depend on the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from excalibr._arrays import sums_by
+from excalibr._batch import Status
+from excalibr._problem import Attribute
+from excalibr._sparse import build_rows
+from excalibr._types import Booleans, Floats, Integers
+from excalibr.errors import InputError, explain
+from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._ids import codes_in, labels_of, matched
+from excalibr.tables._items import Items, numbers_of
+from excalibr.tables._options import Tables
+from excalibr.targets import recency_weights, shares_of
+
+__all__ = ["Wanted", "owners_of", "read_wanted"]
+
+OWN_NUMBERS = ("trade_off", "k")
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """A target, a trade-off and a number of slots for each user.
+
+    Attributes
+    ----------
+    targets
+        (users, r); for each attribute rows that sum to 1, or anything where the status says that there is no target.
+    highs
+        (users, r) the upper edges of targets that are bands; None where none is.
+    statuses
+        (users,) codes of :class:`Status`.
+    trade_offs, slots
+        (users,) or None; nan where a user has none of their own.
+    """
+
+    targets: Floats
+    highs: Floats | None
+    statuses: Integers
+    trade_offs: Floats | None
+    slots: Floats | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What the tables say of one attribute: sums for each user and category, or bands and which users have one."""
+
+    sums: Floats
+    highs: Floats | None = None
+    known: Booleans | None = None
+
+
+def read_wanted(users: Any, items: Items, options: Tables) -> Wanted:
+    """What the tables say of these users (Arrow array, in order)."""
+    given, statuses = _given(users, items, options)
+    priors: list[Floats] | list[None] = [None] * len(given)
+    if options.prior is not None:
+        priors = [
+            _for_all(frame, each, items, options) for each, frame in _frames(options.prior, "prior", items, options)
+        ]
+    settled = [_settle(part, prior, options.strength) for part, prior in zip(given, priors, strict=True)]
+    missing = np.logical_or.reduce([lacking for _, _, lacking in settled])
+    statuses[missing & (statuses == Status.OK)] = Status.NO_TARGET
+    uniform = [np.full(low.shape[1], 1.0 / low.shape[1]) for low, _, _ in settled]
+    good = statuses[:, None] == Status.OK
+    wanted = np.where(good, np.hstack([low for low, _, _ in settled]), np.concatenate(uniform))
+    highs = None
+    if any(part.highs is not None for part in given):
+        highs = np.where(good, np.hstack([high for _, high, _ in settled]), np.concatenate(uniform))
+    return Wanted(wanted, highs, statuses, *_own_numbers(users, options))
+
+
+def _given(users: Any, items: Items, options: Tables) -> tuple[list[_Given], Integers]:
+    """What the history or the targets say of each attribute, and the users whose numbers cannot be."""
+    if options.history is not None:
+        sums, statuses = _history_sums(users, items, options)
+        return [_Given(sums[:, each.columns]) for each in items.parts], statuses
+    statuses = np.zeros(len(users), dtype=np.int64)
+    if options.targets is None:
+        return [_Given(np.zeros((len(users), each.stop - each.start))) for each in items.parts], statuses
+    found = []
+    for each, frame in _frames(options.targets, "targets", items, options):
+        if _is_band(frame, options):
+            found.append(_bands(users, frame, each, items, options))
+        elif options.find("user_id", "targets", frame.columns) is not None:
+            found.append(_Given(_target_sums(users, frame, each, items, options, statuses)))
+        else:
+            found.append(_Given(np.tile(_for_all(frame, each, items, options), (len(users), 1))))
+    return found, statuses
+
+
+def _settle(given: _Given, prior: Floats | None, strength: float) -> tuple[Floats, Floats, Booleans]:
+    """The lower and upper edges of one attribute's targets, and which users have none."""
+    if given.highs is None or given.known is None:
+        sums, known = given.sums, (given.sums > 0).any(axis=1)
+        if prior is not None:
+            pseudo = np.where(known, strength, max(strength, 1.0))
+            sums = sums + pseudo[:, None] * prior
+            known = (sums > 0).any(axis=1)
+        shares = shares_of(sums)
+        return shares, shares, np.asarray(~known)
+    if strength:
+        raise InputError(explain("strength", f"is {strength}", "be 0 where targets are bands"))
+    if prior is None:
+        return given.sums, given.highs, ~given.known
+    known = given.known[:, None]
+    return np.where(known, given.sums, prior), np.where(known, given.highs, prior), np.zeros(len(known), dtype=bool)
+
+
+def _frames(given: Any, name: str, items: Items, options: Tables) -> Iterator[tuple[Attribute, Frame]]:
+    """Each attribute with what targets or prior say of it: a part of a mapping, or the rows that name it."""
+    if not items.attributes:
+        yield items.parts[0], _frame(given, name, options)
+        return
+    names = [each.name for each in items.attributes]
+    if isinstance(given, Mapping):
+        if set(given) != set(names):
+            raise InputError(explain(name, f"have {list(given)}", f"have the attributes {names}"))
+        for each in items.attributes:
+            yield each, _frame(given[each.name], f"{name}[{each.name!r}]", options)
+        return
+    frame = read_frame(given, name)
+    owners = codes_in(labels_of(options.read(frame, "attribute")), _texts(names))
+    for number, each in enumerate(items.attributes):
+        rows = np.flatnonzero(owners == number)
+        yield each, read_frame(frame.take(rows, frame.columns, {}), name)
+
+
+def _frame(given: Any, name: str, options: Tables) -> Frame:
+    """A table, or a mapping from categories to weights or to pairs of low and high."""
+    import pyarrow as pa
+
+    if not isinstance(given, Mapping):
+        return read_frame(given, name)
+    labels, values = list(map(str, given)), list(given.values())
+    table = name.partition("[")[0]
+    column, weight = (getattr(options, f"{table}_{role}") for role in ("category", "weight"))
+    column = column or "category"
+    if values and all(np.shape(value) == (2,) for value in values):
+        edges = np.array(values, dtype=np.float64)
+        return read_frame(pa.table({column: labels, options.low: edges[:, 0], options.high: edges[:, 1]}), name)
+    return read_frame(pa.table({column: labels, weight or options.weight: list(map(float, values))}), name)
+
+
+def _history_sums(users: Any, items: Items, options: Tables) -> tuple[Floats, Integers]:
+    frame = read_frame(options.history, "history")
+    owners = owners_of(users, frame, options)
+    item_ids = options.read_ids(frame, "item_id")
+    places = codes_in(*matched(item_ids, items.ids, "item_id", ("history", "items")))
+    weights = _history_weights(frame, owners, places, options)
+    kept = _in_order(owners, places, weights)
+    starts = np.searchsorted(owners[kept], np.arange(len(users) + 1))
+    counted = build_rows(weights[kept], places[kept], starts, len(items.ids))
+    return np.asarray((counted @ items.rows).toarray()), _statuses(owners, weights, len(users))
+
+
+def _history_weights(frame: Frame, owners: Integers, places: Integers, options: Tables) -> Floats:
+    """Each row's weight: its own, halved with every half-life that it is older than the user's newest that counts."""
+    weights = _weights(frame, options)
+    if options.half_life is None:
+        return weights
+    column = options.column("timestamp", "history", frame.columns)
+    times = _moments(frame.column(column, "timestamp"), column)
+    counts = (owners >= 0) & (places >= 0) & (weights > 0) & np.isfinite(weights) & np.isfinite(times)
+    order = np.argsort(owners, kind="stable")
+    order = order[counts[order]]
+    starts = np.searchsorted(owners[order], np.arange(int(owners.max(initial=-1)) + 2))
+    stamps = build_rows(times[order], np.zeros(len(order), dtype=np.int64), starts, 1)
+    aged = np.where(counts, 0.0, 1.0)  # what does not count keeps its weight, and a negative one its sign
+    aged[~np.isfinite(times)] = 0.0
+    aged[order] = recency_weights(stamps, options.half_life).data
+    return weights * aged
+
+
+def _target_sums(
+    users: Any, frame: Frame, attribute: Attribute, items: Items, options: Tables, statuses: Integers
+) -> Floats:
+    """(users, categories) what a table of targets adds up to; users with a bad weight are marked in ``statuses``."""
+    owners = owners_of(users, frame, options)
+    labels, weights = _labels(frame, attribute, items, options), _required_weights(frame, options)
+    kept = _in_order(owners, labels, weights)
+    shape = (len(users), attribute.stop - attribute.start)
+    np.maximum(statuses, _statuses(owners, weights, len(users)), out=statuses)
+    return sums_by(owners[kept] * shape[1] + labels[kept], weights[kept], shape[0] * shape[1]).reshape(shape)
+
+
+def _bands(users: Any, frame: Frame, attribute: Attribute, items: Items, options: Tables) -> _Given:
+    """Bands for each user, or one for all; what is not said is any share, from 0 to 1."""
+    size = attribute.stop - attribute.start
+    labels = _labels(frame, attribute, items, options)
+    apart = options.find("user_id", "targets", frame.columns) is not None
+    owners = owners_of(users, frame, options) if apart else np.zeros(len(labels), dtype=np.int64)
+    kept = (owners >= 0) & (labels >= 0)
+    low, high = (
+        np.full((len(users) if apart else 1, size), -np.inf),
+        np.full((len(users) if apart else 1, size), np.inf),
+    )
+    for edges, name, tighter in ((low, options.low, np.fmax), (high, options.high, np.fmin)):
+        if name in frame.columns:
+            tighter.at(
+                edges, (owners[kept], labels[kept]), numbers_of(frame.column(name, name), name, frame.name)[kept]
+            )
+    known = np.bincount(owners[kept], minlength=len(low)) > 0
+    low, high = np.where(low == -np.inf, 0.0, low), np.where(high == np.inf, 1.0, high)
+    repeats = 1 if apart else len(users)
+    return _Given(np.repeat(low, repeats, axis=0), np.repeat(high, repeats, axis=0), np.repeat(known, repeats))
+
+
+def _is_band(frame: Frame, options: Tables) -> bool:
+    weighed = options.find("weight", frame.name, frame.columns) is not None
+    return not weighed and bool({options.low, options.high} & set(frame.columns))
+
+
+def _for_all(frame: Frame, attribute: Attribute, items: Items, options: Tables) -> Floats:
+    """(categories,) one distribution from a table; labels that no item has are left out."""
+    labels, weights = _labels(frame, attribute, items, options), _required_weights(frame, options)
+    kept = _in_order(np.zeros(len(labels), dtype=np.int64), labels, weights)
+    sums = sums_by(labels[kept], weights[kept], attribute.stop - attribute.start)
+    if _is_bad(weights).any() or not sums.sum() > 0:
+        found = "have a negative weight" if _is_bad(weights).any() else "have no weight on a category that an item has"
+        hint = f"categories are {items.categories[attribute.columns].to_pylist()[:12]}."
+        raise InputError(explain(frame.name, found, "have weights of at least 0, not all 0", hint))
+    return np.asarray(sums / sums.sum())
+
+
+def _labels(frame: Frame, attribute: Attribute, items: Items, options: Tables) -> Integers:
+    """Each row's category of this attribute, −1 for one that no item has.
+
+    The column has the name that was given for this table, or that the items table has for it, or plainly ``category``.
+    """
+    own = getattr(options, f"{frame.name.partition('[')[0]}_category")
+    known = [column.name for column in items.columns]
+    at = [each.name for each in items.parts].index(attribute.name)
+    names = [own] if own else [name for name in (*known[at : at + 1], "category") if name in frame.columns]
+    keyword = options.option_for("category", frame.name)
+    column = frame.column(names[0], keyword) if names else options.read(frame, "category")
+    return codes_in(labels_of(column, f"categories of {frame.name}"), items.categories[attribute.columns])
+
+
+def _required_weights(frame: Frame, options: Tables) -> Floats:
+    name = options.column("weight", frame.name, frame.columns)
+    return numbers_of(frame.column(name, "weight"), name, frame.name)
+
+
+def _texts(values: list[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values, pa.large_string())
+
+
+def _own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
+    """The columns ``trade_off`` and ``k`` of the users table, nan where a user has none; None without the column."""
+    if options.users is None:
+        return None, None
+    frame = read_frame(options.users, "users")
+    owners = owners_of(users, frame, options)
+    if not set(OWN_NUMBERS) & set(frame.columns):
+        found = f"has the columns {frame.columns}"
+        raise InputError(explain("users", found, "have 'trade_off' or 'k'", "rename yours."))
+    return tuple(_own(frame, name, owners, len(users)) for name in OWN_NUMBERS)
+
+
+def _own(frame: Frame, name: str, owners: Integers, users: int) -> Floats | None:
+    if name not in frame.columns:
+        return None
+    values, numbers = np.full(users, np.nan), numbers_of(frame.column(name, name), name, "users")
+    order = np.argsort(-numbers, kind="stable")  # of rows that repeat a user, the smallest number stays
+    order = order[(owners[order] >= 0) & ~np.isnan(numbers[order])]
+    values[owners[order]] = numbers[order]
+    return values
+
+
+def owners_of(users: Any, frame: Frame, options: Tables) -> Integers:
+    """Each row's user, by number; −1 for one who is not among these."""
+    ids = options.read_ids(frame, "user_id")
+    return codes_in(*matched(ids, users, "user_id", (frame.name, "candidates")))
+
+
+def _weights(frame: Frame, options: Tables) -> Floats:
+    name = options.find("weight", frame.name, frame.columns)
+    return np.ones(len(frame)) if name is None else numbers_of(frame.column(name, "weight"), name, frame.name)
+
+
+def _moments(column: Any, name: str) -> Floats:
+    """Numbers as they are, dates and times in seconds."""
+    import pyarrow as pa
+
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        stamps = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())
+        return numbers_of(stamps, name, "history") / 1e6
+    return numbers_of(column, name, "history")
+
+
+def _in_order(owners: Integers, codes: Integers, weights: Floats) -> Integers:
+    """The rows with a user, a code and a weight that counts, in an order that does not depend on the table's."""
+    kept = np.flatnonzero((owners >= 0) & (codes >= 0) & (weights > 0) & np.isfinite(weights))
+    return kept[np.lexsort((weights[kept], codes[kept], owners[kept]))]
+
+
+def _statuses(owners: Integers, weights: Floats, users: int) -> Integers:
+    """Users with a negative or an infinite weight have no target that can be trusted."""
+    statuses = np.zeros(users, dtype=np.int64)
+    statuses[owners[(owners >= 0) & _is_bad(weights)]] = Status.BAD_TARGET
+    return statuses
+
+
+def _is_bad(weights: Floats) -> Booleans:
+    return np.asarray((weights < 0) | np.isinf(weights))
