@@ -78,6 +78,12 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
         const double here = measured(left), there = measured(right);
         return here > there ? std::clamp((limit - there) / (here - there), 0.0, 1.0) : 1.0;
     };
+    double heaviest = 0.0;
+    for (const double weight : free_.question().weights) heaviest = std::max(heaviest, weight);
+    // where relevance is what is limited, it is the cost that must be exact, however little relevance counts at this λ
+    const auto cost_allowed = [&](double at) {
+        return limit_is_cost ? 0.0 : limits.tolerance * at * std::min(heaviest, 1.0);
+    };
     const bool straight = free_.question().smoothing == 0.0;
     Limits of_points = limits;  // the gap of the mix is that of the point that proves it and what the chord lost
     of_points.tolerance *= tuning::points_of_budget;
@@ -102,12 +108,13 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
         share = left_share(left, right);
         const double lost =
             point.value(trade_off) - share * left.value(trade_off) - (1.0 - share) * right.value(trade_off);
-        const double allowed = allowed_at(point.balance, point.row_prices, limits.tolerance);
+        const double allowed = std::max(allowed_at(point.balance, point.row_prices, limits.tolerance), cost_allowed(trade_off));
         met = lost <= (1.0 - tuning::points_of_budget) * allowed;
     }
     point.effort = effort;
     if (!met) point.effort.status = Status::stalled;
     mix(left, right, share, point, limits.tolerance, answer);
+    answer.allowed_gap = std::max(answer.allowed_gap, cost_allowed(trade_off));
 }
 
 // The lottery that is `left` with probability `share` and `right` otherwise, as a policy for the λ and the prices of `proof`.
@@ -118,7 +125,7 @@ void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double sha
         for (std::size_t at = 0; at < point->lottery.size(); ++at)
             if (chance * point->lottery.weights[at] > 0.0)
                 mixed_.add_or_merge(point->lottery.ranking(at), chance * point->lottery.weights[at]);
-    free_.set_objective(proof.balance, 0.0);
+    free_.set_objective({1.0 / spread(), 0.0}, 0.0);  // relevance counts as much as shares do, whatever the λ
     free_.to_free(mixed_, free_lottery_);
     sweep_begun_ = false;
     engines_.thin(free_.program(), free_lottery_, thinned_);

@@ -18,6 +18,8 @@ inline constexpr double curve_cost = 64.0;  // what a curved penalty can differ 
                                             // and the logarithm of the smallest target there is
 inline constexpr double curve_part = 0.1;   // of the tolerance that straightening may cost
 
+inline constexpr double largest_number = 1e160;  // of a question, beyond what Python lets pass: its squares overflow
+
 // Which engine.
 inline constexpr std::size_t few_categories = 12;         // up to so many the simplex is quicker than the proximal method
 inline constexpr std::size_t few_for_gentle_slopes = 20;  // up to so many where most candidates are shown (n ≤ 2k) …

@@ -198,7 +198,8 @@ def _check_gap(question: Question, program: Program, policy: Told, answer: Answe
     if true_gap < -rounded and true_gap < -rounded - _gained_outside(program, policy, effect):
         failures.append(Failure("better than its bound", f"{true_gap:.6g}, rounding {rounded:.2g}"))
     allowed = _allowed(question, program, policy)
-    if allowed is not None and policy.gap > allowed * (1 + 1e-9) and not answer.warned(errors.GapWarning):
+    told = errors.BatchWarning if question.call == "calibrate_batch" else errors.GapWarning
+    if allowed is not None and policy.gap > allowed * (1 + 1e-9) and not answer.warned(told):
         failures.append(Failure("gap above tolerance", f"{policy.gap:.6g} for {allowed:.6g}"))
     return failures
 
@@ -219,7 +220,8 @@ def _allowed(question: Question, program: Program, policy: Told) -> Any:
     if draws == "single":
         return None
     tolerance = question.options["tolerance"] if question.call == "frontier" else None
-    allowed = allowed_gap(program, policy.trade_off, policy.prices, frontier=tolerance)
+    cost = "relevance_loss" in question.options
+    allowed = allowed_gap(program, policy.trade_off, policy.prices, frontier=tolerance, cost=cost)
     if draws == "lottery":
         return allowed
     steepest = program.steepest * (100 if program.curved else 1)

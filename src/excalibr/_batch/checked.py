@@ -18,7 +18,16 @@ from numpy.typing import ArrayLike
 from excalibr._arrays import frozen, numbers, sums_by
 from excalibr._calibration import DEFAULT_TRADE_OFF
 from excalibr._options import Settings
-from excalibr._problem import SUM_TOLERANCE, WIDEST_RANGE, Attribute, Band, Memberships, Shown, without_negligible
+from excalibr._problem import (
+    SUM_TOLERANCE,
+    WIDEST_BAND,
+    WIDEST_RANGE,
+    Attribute,
+    Band,
+    Memberships,
+    Shown,
+    without_negligible,
+)
 from excalibr._sparse import SparseRows, read_rows
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
@@ -362,9 +371,10 @@ def _normalised_targets(given: Floats, beyond: Beyond) -> tuple[Floats, Floats |
         else:
             upper = highs[:, attribute.columns]
             band = (own != upper).any(axis=1)
-            wrong = np.where(band, ~(np.isfinite(own) & np.isfinite(upper) & (own <= upper)).all(axis=1), wrong)
-            lows[:, attribute.columns] = np.where(band[:, None], own, points)
-            highs[:, attribute.columns] = np.where(band[:, None], upper, points)
+            bounded = (np.abs(own) <= WIDEST_BAND) & (np.abs(upper) <= WIDEST_BAND)
+            wrong = np.where(band, ~(bounded & (own <= upper)).all(axis=1), wrong)
+            lows[:, attribute.columns] = np.where(band[:, None], without_negligible(own), points)
+            highs[:, attribute.columns] = np.where(band[:, None], without_negligible(upper), points)
         bad |= wrong
     lows[bad] = 1.0 / given.shape[1]
     if highs is not None:

@@ -20,6 +20,7 @@ from excalibr.errors import InputError, InputTypeError, explain
 __all__ = [
     "NEGLIGIBLE_SHARE",
     "SUM_TOLERANCE",
+    "WIDEST_BAND",
     "WIDEST_RANGE",
     "is_real",
     "is_share",
@@ -37,6 +38,9 @@ SUM_TOLERANCE = 1e-6
 
 NEGLIGIBLE_SHARE = 1e-30
 """A target's share that is smaller is taken as 0: nothing that is shown could tell the two apart."""
+
+WIDEST_BAND = 1e30
+"""An edge of a band may be no further from 0: shares are from 0 to 1."""
 
 WIDEST_RANGE = 1e150
 """Scores may differ by no more: beyond it the squares of differences overflow."""
@@ -73,8 +77,8 @@ def read_target(target: ArrayLike, r: int, name: str = "target") -> Floats:
 
 
 def without_negligible(target: Floats) -> Floats:
-    """A target, or rows of targets, with shares that are too small to matter taken as 0."""
-    small = target < NEGLIGIBLE_SHARE
+    """A target, rows of targets, or an edge of a band, with shares that are too small to matter taken as 0."""
+    small = np.abs(target) < NEGLIGIBLE_SHARE
     if small.any():
         target = np.where(small, 0.0, target)
     return target
