@@ -70,7 +70,7 @@ class InteriorMaster {
     Matrix columns_;  // a row a ranking: side · share of every part
     std::vector<double> v_, step_, right_, residual_, gradient_;
     std::vector<double> under_, over_, under_step_, over_step_;  // multipliers of the limits of v
-    std::vector<double> slack_, slack_step_, weight_step_;
+    std::vector<double> slack_, slack_step_, weight_step_, sorted_;
     Matrix system_, factor_;
     double level_ = 0.0, value_ = 0.0, scale_ = 1.0, tolerance_ = 0.0, exactness_ = 0.0;
     std::size_t steps_ = 0;

@@ -13,6 +13,7 @@ inline constexpr double rounding = 1e-13;  // of gains and prices: no gap below 
 inline constexpr double most_rounding = 1e-6;  // of the spread: what rounding leaves beyond it is told, not passed over
 inline constexpr double safety = 0.25;     // the part of the tolerance that engines aim at, so that the certificate keeps it
 
+inline constexpr double least_spread = 1e-290;  // of scores: smaller ones have few digits left, and count as equal
 inline constexpr double steepest = 1e3;    // slopes beyond this many units act like hard limits, and set no scale
 inline constexpr double curve_cost = 64.0;  // what a curved penalty can differ from a straight one by, · its target: −log α
                                             // and the logarithm of the smallest target there is
@@ -132,12 +133,14 @@ inline constexpr double limit_aim = 1e-10;               // what is looked for: 
 inline constexpr double limit_steepnesses[] = {1e2, 1e4, 1e6};  // of a hard limit, against everything else, in turn
 inline constexpr double feasibility_tolerance = 1e-10;          // how exactly the limits alone are solved
 inline constexpr double steps_inside[] = {1e-3, 1e-5, 1e-7};    // how far inside an end of the trade-off to look, in turn
+inline constexpr double most_operations = 2e9;          // of a question with several solves before another one is begun;
+                                                         // some tenths of a second, which only hundreds of rows need
 inline constexpr double second_aim = 2e-8;              // how exactly the second aim is solved there
 inline constexpr double end_gap = 1e-10;                // what it may cost the first aim
 inline constexpr double budget_slack = 1e-12;           // of the spread of the scores
 inline constexpr double points_of_budget = 0.5;         // the part of the tolerance that points of the curve may have
 inline constexpr std::size_t max_budget_solves = 200;
-inline constexpr double single_steepness = 1e6;         // of a hard limit for a single ranking, against everything else
+inline constexpr double single_steepnesses[] = {1e6, 1e13};  // of a hard limit for a single ranking, against all else
 inline constexpr double single_relevance_slack = 1e-7;  // of the spread: what a single ranking may miss a floor by
 
 }  // namespace excalibr::tuning

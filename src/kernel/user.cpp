@@ -19,6 +19,7 @@ Balance a_step_inside(double end, double step, double spread) {
 void UserSolver::load(const Question& question) {
     free_.load(question);
     std::tie(top_, spread_) = free_.score_range();
+    if (spread_ < tuning::least_spread) spread_ = 0.0;
     sweeps_ = question.r() < tuning::too_many_for_sweeps && question.smoothing == 0.0 && !free_.limited() &&
               !free_.all_pinned();
     sweep_begun_ = false;
@@ -122,12 +123,13 @@ void UserSolver::solve_within_limits(Balance balance, const Limits& limits, Curv
         take(answer_, balance, limits, point);
         point.effort = effort;
         const double missed = free_.missed_limits(shares_).first;
-        if (missed <= tuning::limit_aim) break;
+        const bool last = round + 1 == std::size(tuning::limit_steepnesses) ||
+                          effort.operations(point.row_prices.size()) > tuning::most_operations;
+        if (missed <= (last ? tuning::limit_slack : tuning::limit_aim)) break;
         if (missed <= tuning::limit_slack) continue;
         if (round == 0 && any_out_of_reach(point)) return;
-        if (round >= 1 && feasible_.size() == 0 && do_limits_conflict(point)) return;
-        if (round + 1 == std::size(tuning::limit_steepnesses))
-            return settle_for_feasible(CurvePoint(point), limits.tolerance, point);
+        if ((round >= 1 || last) && feasible_.size() == 0 && do_limits_conflict(point)) return;
+        if (last) return settle_for_feasible(CurvePoint(point), limits.tolerance, point);
     }
     point.gap = gap_by_rows(balance, point.lottery, point.row_prices);
 }
@@ -199,6 +201,7 @@ void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
     const double unit = allowed_gap(free_.program(), 1.0, {});
     const double spread = spread_ > 0.0 ? spread_ : 1.0;
     for (const double step : tuning::steps_inside) {
+        if (end.effort.operations(end.row_prices.size()) > tuning::most_operations) return;
         const double exactness = end.trade_off == 1.0 ? tuning::second_aim : tuning::second_aim * step;
         CurvePoint inside;
         const Balance balance = a_step_inside(end.trade_off, step, spread);

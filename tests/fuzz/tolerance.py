@@ -43,7 +43,8 @@ def allowed_gap(
 
 
 def rounding(program: Program, trade_off: float, prices: Floats) -> Any:
-    """What no gap in doubles can be trusted beyond: beside the range of the scores, the slopes and the prices."""
+    """What no gap in doubles can be trusted beyond: beside scores and prices, and slopes times what shares are set by."""
     gains, slopes = (1 - LONG(trade_off)) * program.spread, LONG(trade_off) * program.steepest
     beside = ROUNDING * (gains + slopes + np.abs(prices).max(initial=0))
-    return beside + 4 * LONG(2) ** -52 * (1 - LONG(trade_off)) * program.largest + SMALLEST
+    large = (1 - LONG(trade_off)) * program.largest + slopes * (program.around - 1)
+    return beside + 4 * LONG(2) ** -52 * large + SMALLEST

@@ -205,11 +205,11 @@ class Batch:
             return self.scores
         sizes = np.diff(self.starts)
         begins, owners = self.starts[:-1][sizes > 0], np.repeat(np.arange(int((sizes > 0).sum())), sizes[sizes > 0])
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):  # of users whose scores cannot be used
             lowest, highest = np.minimum.reduceat(self.scores, begins), np.maximum.reduceat(self.scores, begins)
-            spread = (highest / 2 - lowest / 2)[owners]
-            halves = self.scores / 2 - (lowest / 2)[owners]
-            return frozen(np.where(spread > 0, halves / np.where(spread > 0, spread, 1.0), 0.0))
+            spread = (highest - lowest)[owners]
+            above = self.scores - lowest[owners]
+            return frozen(np.where(spread > 0, above / np.where(spread > 0, spread, 1.0), 0.0))
 
     def questions(self, *, fall_back: bool) -> Any:
         """The users' questions for the kernel; with ``fall_back``, whoever cannot be calibrated asks for an order."""
