@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "program.hpp"
+
 namespace excalibr {
 namespace {
 
