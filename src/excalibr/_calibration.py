@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from excalibr import methods
 from excalibr._policy import Policy
 from excalibr._problem import Band, ByCategory, CategoriesLike, Limits, Problem, Shown, Wishes
-from excalibr.errors import InputError, InputTypeError, TruncationWarning, explain, unknown_name
+from excalibr.errors import GapWarning, InputError, InputTypeError, TruncationWarning, explain, unknown_name
 
 if TYPE_CHECKING:
     from excalibr._tradeoffs import Frontier
@@ -245,7 +245,9 @@ def frontier(
     from excalibr._solver import Curve
     from excalibr._tradeoffs import trace
 
-    return trace(Curve(problem, limits), tolerance, max_vertices)
+    found = trace(Curve(problem, limits), tolerance, max_vertices)
+    _warn_of_distance(found, tolerance, max_vertices, stacklevel=3)
+    return found
 
 
 def _asked(
@@ -352,6 +354,26 @@ def _warn_of_gap(policy: Policy, limits: Limits, stacklevel: int) -> None:
     warning = gap_warning(policy, limits)
     if warning is not None:
         warnings.warn(warning, stacklevel=stacklevel)
+
+
+def _warn_of_distance(found: Frontier, tolerance: float, max_vertices: int | None, stacklevel: int) -> None:
+    """Say that a frontier is not as near to the curve as was asked, or a policy of it not as near to its optimum."""
+    is_cut = max_vertices is not None and len(found) >= max_vertices
+    if found.error > max(tolerance, _EXACT_FRONTIER) and not is_cut:
+        warnings.warn(
+            f"certified to be within {found.error:.2g} of the curve, not the {tolerance:.2g} that was asked: rounding "
+            "beside these scores and weights allows no less. Every policy of it is valid.",
+            GapWarning,
+            stacklevel=stacklevel,
+        )
+        return
+    for policy in found.policies:
+        if policy.info is not None and policy.gap > policy.info.allowed_gap:
+            return _warn_of_gap(policy, Limits(), stacklevel + 1)
+
+
+_EXACT_FRONTIER = 3e-9
+"""The distance that counts as none where every vertex is asked for: solves and comparisons are exact to a part of it."""
 
 
 def _listed(trade_offs: Iterable[float]) -> list[float]:

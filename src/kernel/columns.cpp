@@ -50,6 +50,7 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
     std::size_t confirmations = 0;
     while (alive) {
         const bool thorough = newest == Master::none;
+        if constexpr (!is_simplex<Master>) master.aim_at(bound_);
         alive = master.optimise(program.penalties, newest, thorough ? std::numeric_limits<std::size_t>::max() : tuning::few_passes);
         if (bound_ - master.value_by_prices() <= tolerance) {
             // believe an end only on a fresh factorisation, and do not go in circles over its rounding

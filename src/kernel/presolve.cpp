@@ -101,6 +101,17 @@ void FreePart::load_groups() {
     program_.group_limits.clear();
 }
 
+std::pair<double, double> FreePart::score_range() const {
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+    const auto take = [&](double score) {
+        least = std::min(least, score);
+        most = std::max(most, score);
+    };
+    for (const double score : scores_) take(score);
+    for (const Index candidate : question_->pinned_candidates) take(question_->scores[candidate]);
+    return {most, most - least};
+}
+
 std::size_t FreePart::room() const {
     std::vector<std::size_t> left(program_.group_limits.begin(), program_.group_limits.end());
     std::size_t room = question_->pinned_slots.size();

@@ -26,6 +26,7 @@ class FreePart {
     Reals scores() const { return scores_; }            // of the free candidates
     bool all_pinned() const { return open_slots_.empty(); }
     bool limited() const { return !limited_.empty(); }
+    std::pair<double, double> score_range() const;      // the best score and the spread of those who can be shown
     std::size_t room() const;  // how many candidates can be shown together, pinned ones included
     Indices limited_categories() const { return limited_; }
 

@@ -16,6 +16,12 @@ struct Effort {
     std::size_t sorts = 0;
     std::size_t steps = 0;  // pivots, Newton steps or interior-point steps
 
+    // About how many multiplications that was, where a program has so many rows: a step factorises a matrix of them.
+    double operations(std::size_t rows) const {
+        const double size = static_cast<double>(rows);
+        return static_cast<double>(steps) * size * size * size;
+    }
+
     void add(const Effort& more) {
         status = more.status;
         sorts += more.sorts;

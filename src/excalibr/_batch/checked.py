@@ -18,7 +18,16 @@ from numpy.typing import ArrayLike
 from excalibr._arrays import frozen, numbers, sums_by
 from excalibr._calibration import DEFAULT_TRADE_OFF
 from excalibr._options import Settings
-from excalibr._problem import SUM_TOLERANCE, WIDEST_RANGE, Attribute, Band, Memberships, Shown, without_negligible
+from excalibr._problem import (
+    SUM_TOLERANCE,
+    WIDEST_BAND,
+    WIDEST_RANGE,
+    Attribute,
+    Band,
+    Memberships,
+    Shown,
+    without_negligible,
+)
 from excalibr._sparse import SparseRows, read_rows
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
@@ -197,11 +206,11 @@ class Batch:
             return self.scores
         sizes = np.diff(self.starts)
         begins, owners = self.starts[:-1][sizes > 0], np.repeat(np.arange(int((sizes > 0).sum())), sizes[sizes > 0])
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):  # of users whose scores cannot be used
             lowest, highest = np.minimum.reduceat(self.scores, begins), np.maximum.reduceat(self.scores, begins)
-            spread = (highest / 2 - lowest / 2)[owners]
-            halves = self.scores / 2 - (lowest / 2)[owners]
-            return frozen(np.where(spread > 0, halves / np.where(spread > 0, spread, 1.0), 0.0))
+            spread = (highest - lowest)[owners]
+            above = self.scores - lowest[owners]
+            return frozen(np.where(spread > 0, above / np.where(spread > 0, spread, 1.0), 0.0))
 
     def questions(self, *, fall_back: bool) -> Any:
         """The users' questions for the kernel; with ``fall_back``, whoever cannot be calibrated asks for an order."""
@@ -363,9 +372,10 @@ def _normalised_targets(given: Floats, beyond: Beyond) -> tuple[Floats, Floats |
         else:
             upper = highs[:, attribute.columns]
             band = (own != upper).any(axis=1)
-            wrong = np.where(band, ~(np.isfinite(own) & np.isfinite(upper) & (own <= upper)).all(axis=1), wrong)
-            lows[:, attribute.columns] = np.where(band[:, None], own, points)
-            highs[:, attribute.columns] = np.where(band[:, None], upper, points)
+            bounded = (np.abs(own) <= WIDEST_BAND) & (np.abs(upper) <= WIDEST_BAND)
+            wrong = np.where(band, ~(bounded & (own <= upper)).all(axis=1), wrong)
+            lows[:, attribute.columns] = np.where(band[:, None], without_negligible(own), points)
+            highs[:, attribute.columns] = np.where(band[:, None], without_negligible(upper), points)
         bad |= wrong
     lows[bad] = 1.0 / given.shape[1]
     if highs is not None:

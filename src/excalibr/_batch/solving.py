@@ -18,7 +18,7 @@ from excalibr._parallel import Advance, checked_threads, over_ranges, progress_b
 from excalibr._policy import Policy
 from excalibr._solver.failures import Failure, error_of
 from excalibr._types import Floats, Integers
-from excalibr.errors import BatchWarning, ExcalibrError, InputError, explain
+from excalibr.errors import BatchWarning, ExcalibrError, InputError, SolverError, explain
 from excalibr.positions import slots_by_weight
 
 __all__ = ["calibrate_batch", "measure", "solve_users", "sum_up"]
@@ -161,15 +161,15 @@ def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lot
     outcome = batch.statuses[first : first + len(counts)].copy()
     solved = outcome < Status.NO_CANDIDATES
     outcome[solved & (gaps > allowed)] = Status.STOPPED_EARLY
-    reasons = {}
+    errors = {}
     for place in np.flatnonzero(failures).tolist():
         outcome[place] = Status.FAILED
-        reasons[first + place] = _error(batch, place, failures, rest[0], rest[1]).args[0]
+        errors[first + place] = _error(batch, place, failures, rest[0], rest[1])
     for user, reason in batch.terms.reasons.items():
         if first <= user < first + len(counts) and solved[user - first]:
-            outcome[user - first], reasons[user] = Status.FAILED, reason
+            outcome[user - first], errors[user] = Status.FAILED, InputError(reason)
     effort = Effort(engines, sorts, steps, statuses)
-    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, reasons)
+    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, errors)
 
 
 def _error(batch: Batch, place: int, failures: Integers, details: Floats, limit_prices: Floats | None) -> ExcalibrError:
@@ -194,21 +194,21 @@ def _one_by_one_solve(batch: Batch, fall_back: bool) -> Solve:
 
 
 def _solve_user(batch: Batch, user: int, fall_back: bool) -> Lotteries:
-    status, reasons = int(batch.statuses[user]), {}
+    status, errors = int(batch.statuses[user]), {}
     if status < Status.NO_CANDIDATES:
         try:
             return _lotteries_of(batch, user, _apply_method(batch, user))
         except ExcalibrError as error:
-            status, reasons[user] = int(Status.FAILED), error.args[0]
+            status, errors[user] = int(Status.FAILED), error
         except MemoryError as error:
-            status, reasons[user] = int(Status.FAILED), f"out of memory {error}".strip()
+            status, errors[user] = int(Status.FAILED), SolverError(f"out of memory {error}".strip())
     ranked = fall_back and status not in NEVER_RANKED
     weights, places = np.ones(int(ranked)), _by_relevance(batch, user) if ranked else _NOWHERE
     nothing = np.full((1, batch.memberships.n_categories), np.nan)
     unknown = np.array([np.nan])
     return Lotteries(
         *(user, places, weights, np.array([len(weights)]), nothing, unknown, np.array([status]), unknown),
-        *(no_effort(1), reasons),
+        *(no_effort(1), errors),
     )
 
 

@@ -20,6 +20,7 @@ from excalibr.errors import InputError, InputTypeError, explain
 __all__ = [
     "NEGLIGIBLE_SHARE",
     "SUM_TOLERANCE",
+    "WIDEST_BAND",
     "WIDEST_RANGE",
     "is_real",
     "is_share",
@@ -38,6 +39,9 @@ SUM_TOLERANCE = 1e-6
 NEGLIGIBLE_SHARE = 1e-30
 """A target's share that is smaller is taken as 0: nothing that is shown could tell the two apart."""
 
+WIDEST_BAND = 1e30
+"""An edge of a band may be no further from 0: shares are from 0 to 1."""
+
 WIDEST_RANGE = 1e150
 """Scores may differ by no more: beyond it the squares of differences overflow."""
 
@@ -49,9 +53,9 @@ def read_scores(scores: ArrayLike) -> Floats:
         raise InputError(explain("scores", f"have shape {array.shape}", "have shape (n,)"))
     if not array.size:
         raise InputError(explain("scores", "are empty", "have at least one candidate"))
-    if not isfinite(np.add.reduce(array)):  # quick, and right unless finite scores overflow
-        require_all("scores", array, np.isfinite, "be finite", "drop the candidates without a score before re-ranking.")
     lowest, highest = float(array.min()), float(array.max())
+    if not (isfinite(lowest) and isfinite(highest)):  # nan is both
+        require_all("scores", array, np.isfinite, "be finite", "drop the candidates without a score before re-ranking.")
     if max(highest, -lowest) > WIDEST_RANGE:
         hint = "leave candidates out instead of masking them with a huge score."
         found = f"go from {lowest:.3g} to {highest:.3g}"
@@ -73,8 +77,8 @@ def read_target(target: ArrayLike, r: int, name: str = "target") -> Floats:
 
 
 def without_negligible(target: Floats) -> Floats:
-    """A target, or rows of targets, with shares that are too small to matter taken as 0."""
-    small = target < NEGLIGIBLE_SHARE
+    """A target, rows of targets, or an edge of a band, with shares that are too small to matter taken as 0."""
+    small = np.abs(target) < NEGLIGIBLE_SHARE
     if small.any():
         target = np.where(small, 0.0, target)
     return target

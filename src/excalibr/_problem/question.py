@@ -185,5 +185,5 @@ def _normalised(scores: Floats, normalise: str | None) -> Floats:
     if normalise != "range":
         raise unknown_name("normalise", normalise, ("range",))
     lowest, highest = scores.min(), scores.max()
-    spread = highest / 2 - lowest / 2  # halves, so that it cannot overflow
-    return frozen((scores / 2 - lowest / 2) / spread if spread > 0 else np.zeros_like(scores))
+    spread = highest - lowest
+    return frozen((scores - lowest) / spread if spread > 0 else np.zeros_like(scores))

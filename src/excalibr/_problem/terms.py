@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr._arrays import frozen, numbers
+from excalibr._problem.checks import WIDEST_BAND, without_negligible
 from excalibr._problem.memberships import CategoriesLike
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
@@ -42,9 +43,10 @@ class Band:
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
         edges = {"low": numbers("Band.low", low), "high": numbers("Band.high", high)}
         for name, edge in edges.items():
-            if edge.ndim != 1 or not np.isfinite(edge).all():
-                raise InputError(explain(f"Band.{name}", f"is {edge.tolist()}", "be r finite numbers"))
-            object.__setattr__(self, name, frozen(edge))
+            if edge.ndim != 1 or not (np.abs(edge) <= WIDEST_BAND).all():
+                must = f"be r numbers within ±{WIDEST_BAND:g}"
+                raise InputError(explain(f"Band.{name}", f"is {edge.tolist()}", must))
+            object.__setattr__(self, name, frozen(without_negligible(edge)))
         if edges["low"].shape != edges["high"].shape:
             shapes = f"have shapes {edges['low'].shape} and {edges['high'].shape}"
             raise InputError(explain("Band.low and Band.high", shapes, "have the same shape (r,)"))

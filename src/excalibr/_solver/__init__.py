@@ -87,7 +87,8 @@ class Curve:
     def __init__(self, problem: Problem, limits: Limits) -> None:
         self.problem = problem
         self.limits = limits
-        self.solves = 0
+        self.solves, self.operations = 0, 0.0
+        self._rows = float(problem.r + (0 if problem.terms is None else len(problem.terms.limited)))
         self._curve = kernel.Curve(question_of(problem, limits), 0)
 
     def at(self, trade_off: float, tolerance: float | None = None, prices: Floats | None = None) -> Point:
@@ -97,7 +98,15 @@ class Curve:
         sorts = -1 if limits.max_sorts is None else int(limits.max_sorts)
         wanted = limits.tolerance if tolerance is None else tolerance
         found, relevance, cost = self._curve.solve(problem.trade_off, wanted, sorts, prices)
-        return Point(relevance, cost, problem.trade_off, _policy(problem, limits, TRADE_OFF, found))
+        policy = _policy(problem, limits, TRADE_OFF, found)
+        self.operations += self._operations(policy)
+        return Point(relevance, cost, problem.trade_off, policy)
+
+    def _operations(self, policy: Policy) -> float:
+        """About how many multiplications it took: a pivot updates a matrix of the rows, other steps factorise it."""
+        assert policy.info is not None
+        step = self._rows ** (2 if policy.info.engine == "simplex" else 3)
+        return policy.info.sorts * self.problem.n * _SORTING + policy.info.steps * step
 
     def gap_at(self, trade_off: float, policy: Policy, prices: Floats) -> float:
         """How far below any policy a policy can be at λ, by the bound that these prices prove."""
@@ -112,6 +121,10 @@ class Curve:
         """
         floor: float = self._curve.relevance_floor(relevance_loss)
         return floor
+
+
+_SORTING = 30.0
+"""Multiplications that go with a candidate in a sort: rows, comparisons and moves."""
 
 
 def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Floats) -> float:

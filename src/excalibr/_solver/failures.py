@@ -27,7 +27,8 @@ __all__ = ["Failure", "error_of"]
     SINGLE_NOT_FOUND,
     OUT_OF_MEMORY,
     TOO_FEW_CANDIDATES,
-) = range(1, 13)
+    NUMBERS_TOO_LARGE,
+) = range(1, 14)
 
 _MISSED = {1: "floors and caps", 2: "relevance_loss", 4: "max_deviation"}
 
@@ -76,6 +77,8 @@ def error_of(
         hint = "pass more candidates, a smaller k, or wider limits."
         found = f"is {wanted:.0f}, and only {reached:.0f} of the candidates may be shown together"
         return InputError(explain("k", found, f"be at most {reached:.0f}", hint))
+    if failure.kind == NUMBERS_TOO_LARGE:
+        return InputError(explain("scores, weights and targets", "overflow", f"be numbers of at most {wanted:g}"))
     return SolverError("the solver ran out of memory. Hint: fewer candidates, slots or categories need less.")
 
 

@@ -27,8 +27,9 @@ EXACT = 1e-9
 PART_FOR_SOLVES = 0.4
 """How exactly points are solved, as a part of the tolerance."""
 
-MOST_SOLVES = 20_000
-"""After so many programs the polyline is left as it is, with the error that was certified by then."""
+MOST_SOLVES, MOST_OPERATIONS = 20_000, 2e10
+"""After so many programs, or multiplications of their solvers, which are some seconds, the polyline is left as it is,
+with the error that was certified by then."""
 
 VERTICAL = 1e18
 UNKNOWN = -1.0
@@ -46,7 +47,7 @@ def trace(curve: Curve, tolerance: float = 1e-4, max_vertices: int | None = None
     while True:
         apart = [_apart(curve, left, right, near, unit) for left, right in pairwise(stops)]
         places = _too_far(apart, near, len(stops), max_vertices)
-        if not places or curve.solves >= MOST_SOLVES:
+        if not places or curve.solves >= MOST_SOLVES or curve.operations >= MOST_OPERATIONS:
             return _frontier(curve, stops, max(apart, default=0.0))
         chords = [chord(stops[place].point, stops[place + 1].point) for place in places]
         starts = [_prices_between(stops[place], stops[place + 1], at) for place, at in zip(places, chords, strict=True)]
@@ -204,13 +205,11 @@ def _frontier(curve: Curve, stops: list[_Stop], error: float) -> Frontier:
 
 
 def _envelope(points: list[Point]) -> list[Point]:
-    """The points that no chord of two others passes over: what the solves left uneven is evened out."""
+    """The points that no other and no chord of two others passes over: what the solves left uneven is evened out."""
     kept: list[Point] = []
-    for point in points:
-        if kept and (kept[-1].relevance <= point.relevance or kept[-1].cost <= point.cost):
-            if point.trade_off < 1.0 or len(kept) == 1:
-                continue
-            kept.pop()  # the last end stays
+    for point in sorted(points, key=lambda each: (-each.relevance, each.cost)):
+        if kept and kept[-1].cost <= point.cost:
+            continue
         while len(kept) > 1 and chord(kept[-2], kept[-1]) >= chord(kept[-1], point):
             kept.pop()
         kept.append(point)
