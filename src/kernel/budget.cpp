@@ -93,7 +93,7 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
     double share = 1.0, trade_off = 0.5, before = -1.0;
     bool met = false;
     for (std::size_t step = 0; step < tuning::max_budget_solves && !met; ++step) {
-        if (step > 0 && effort.operations(point.row_prices.size()) > tuning::most_operations) break;
+        if (step > 0 && effort.operations > tuning::most_operations) break;
         trade_off = chord(left, right);
         if (!straight && step % 3 != 0 && left.trade_off > 0.0 && right.trade_off < 1.0) {
             // the measure falls about evenly with the logarithm of λ / (1 − λ)

@@ -50,10 +50,11 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
         solve_by_columns(program, limits, simplex_, Engine::simplex, &answer, second_);
     second_.effort.sorts += answer.effort.sorts;
     second_.effort.steps += answer.effort.steps;
+    second_.effort.operations += answer.effort.operations;
     if (second_.gap() < answer.gap())
         std::swap(answer, second_);
     else
-        answer.effort = {answer.effort.status, second_.effort.sorts, second_.effort.steps};
+        answer.effort = {answer.effort.status, second_.effort.sorts, second_.effort.steps, second_.effort.operations};
 }
 
 void Engines::solve_by(Engine engine, const Program& program, const Limits& limits, Answer& answer) {
@@ -76,6 +77,8 @@ void Engines::load(const Program& program, const Limits& limits) {
 void Engines::solve_by_proximal_method(const Program& program, const Limits& limits, Answer& answer) {
     answer.engine = Engine::proximal;
     answer.effort = proximal_.solve(scaled_, engine_tolerance(program, limits), limits.max_sorts);
+    const double r = static_cast<double>(program.r());
+    answer.effort.operations = static_cast<double>(answer.effort.steps) * r * r * r;  // a step factorises an r × r matrix
     lotteries_.from_point(scaled_, proximal_.best(), program.rankings_needed(), answer.lottery);
     answer.prices = proximal_.best().prices;
     order_.assign(proximal_.last_ranking().begin(), proximal_.last_ranking().end());

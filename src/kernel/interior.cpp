@@ -24,11 +24,6 @@ void InteriorMaster::reset(std::size_t slots, std::size_t categories, std::size_
     operations_ = 0.0;
 }
 
-void InteriorMaster::set_tolerance(double tolerance) {
-    tolerance_ = tolerance;
-    exactness_ = std::max(tolerance, tuning::first_exactness);
-}
-
 void InteriorMaster::aim_at(double bound) {
     if (steps_ > 0) exactness_ = std::max(tolerance_, std::min(exactness_, bound - value_));
 }

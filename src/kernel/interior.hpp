@@ -11,6 +11,7 @@
 #include "linear.hpp"
 #include "lottery.hpp"
 #include "pool.hpp"
+#include "tuning.hpp"
 
 namespace excalibr {
 
@@ -41,8 +42,10 @@ class InteriorMaster {
     Reals prices() const { return prices_; }
     bool empty() const { return pool.count == 0; }
     std::size_t pivots() const { return steps_; }
+    double operations() const { return operations_; }  // multiplications of all steps
     void write(Lottery& by_rank) const;
-    void set_tolerance(double tolerance);
+    void set_tolerance(double tolerance) { tolerance_ = exactness_ = tolerance; }
+    void begin_coarsely() { exactness_ = std::max(tolerance_, tuning::first_exactness); }
 
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 

@@ -14,18 +14,14 @@ enum class Status : int {
 struct Effort {
     Status status = Status::stalled;
     std::size_t sorts = 0;
-    std::size_t steps = 0;  // pivots, Newton steps or interior-point steps
-
-    // About how many multiplications that was, where a program has so many rows: a step factorises a matrix of them.
-    double operations(std::size_t rows) const {
-        const double size = static_cast<double>(rows);
-        return static_cast<double>(steps) * size * size * size;
-    }
+    std::size_t steps = 0;    // pivots, Newton steps or interior-point steps
+    double operations = 0.0;  // about how many multiplications those were
 
     void add(const Effort& more) {
         status = more.status;
         sorts += more.sorts;
         steps += more.steps;
+        operations += more.operations;
     }
 };
 

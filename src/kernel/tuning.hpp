@@ -13,7 +13,7 @@ inline constexpr double rounding = 1e-13;  // of gains and prices: no gap below 
 inline constexpr double most_rounding = 1e-6;  // of the spread: what rounding leaves beyond it is told, not passed over
 inline constexpr double safety = 0.25;     // the part of the tolerance that engines aim at, so that the certificate keeps it
 
-inline constexpr double least_spread = 1e-290;  // of scores: smaller ones have few digits left, and count as equal
+inline constexpr double least_spread = 1e-305;  // of scores: smaller ones have few digits left, and count as equal
 inline constexpr double steepest = 1e3;    // slopes beyond this many units act like hard limits, and set no scale
 inline constexpr double curve_cost = 64.0;  // what a curved penalty can differ from a straight one by, · its target: −log α
                                             // and the logarithm of the smallest target there is
@@ -61,6 +61,7 @@ inline constexpr std::size_t refactorise_every = 40;    // pivots until the inve
 inline constexpr double singular_pivot = 1e-14;         // a basis with a smaller pivot is not factorised
 inline constexpr double small_pivot = 1e-10;            // a basic variable that moves less does not stop a step
 inline constexpr double ratio_tie = 1e-14;              // steps that differ by less end together, by the larger pivot
+inline constexpr double simplex_effort = 4e9;           // multiplications, about a second, which only hundreds of rows need
 inline constexpr std::size_t pivots_a_row = 50;         // · (rows + 10), then the master gives up
 inline constexpr std::size_t longest_list = 8;          // rankings tried between two pricings of the whole pool
 inline constexpr double worth_listing = 0.2;            // of the best reduced cost: who has less is not listed
@@ -133,7 +134,7 @@ inline constexpr double limit_aim = 1e-10;               // what is looked for: 
 inline constexpr double limit_steepnesses[] = {1e2, 1e4, 1e6};  // of a hard limit, against everything else, in turn
 inline constexpr double feasibility_tolerance = 1e-10;          // how exactly the limits alone are solved
 inline constexpr double steps_inside[] = {1e-3, 1e-5, 1e-7};    // how far inside an end of the trade-off to look, in turn
-inline constexpr double most_operations = 2e9;          // of a question with several solves before another one is begun;
+inline constexpr double most_operations = 2.5e9;          // of a question with several solves before another one is begun;
                                                          // some tenths of a second, which only hundreds of rows need
 inline constexpr double second_aim = 2e-8;              // how exactly the second aim is solved there
 inline constexpr double end_gap = 1e-10;                // what it may cost the first aim

@@ -124,7 +124,7 @@ void UserSolver::solve_within_limits(Balance balance, const Limits& limits, Curv
         point.effort = effort;
         const double missed = free_.missed_limits(shares_).first;
         const bool last = round + 1 == std::size(tuning::limit_steepnesses) ||
-                          effort.operations(point.row_prices.size()) > tuning::most_operations;
+                          effort.operations > tuning::most_operations;
         if (missed <= (last ? tuning::limit_slack : tuning::limit_aim)) break;
         if (missed <= tuning::limit_slack) continue;
         if (round == 0 && any_out_of_reach(point)) return;
@@ -201,7 +201,7 @@ void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
     const double unit = allowed_gap(free_.program(), 1.0, {});
     const double spread = spread_ > 0.0 ? spread_ : 1.0;
     for (const double step : tuning::steps_inside) {
-        if (end.effort.operations(end.row_prices.size()) > tuning::most_operations) return;
+        if (end.effort.operations > tuning::most_operations) return;
         const double exactness = end.trade_off == 1.0 ? tuning::second_aim : tuning::second_aim * step;
         CurvePoint inside;
         const Balance balance = a_step_inside(end.trade_off, step, spread);
@@ -211,6 +211,7 @@ void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
             solve_inside(balance, {std::max(exactness, 1e-14)}, inside);
         end.effort.sorts += inside.effort.sorts;
         end.effort.steps += inside.effort.steps;
+        end.effort.operations += inside.effort.operations;
         if (inside.failure != Failure::none) continue;
         const double gap = gap_by_rows(end.balance, inside.lottery, end.row_prices);
         if (gap <= std::max(end.gap, tuning::end_gap * unit)) {

@@ -171,7 +171,7 @@ def _check_limits(question: Question, program: Program, effect: Effect) -> list[
     moved = EVEN_SLACK if options.get("draws") == "even" else LONG(0)
     if "relevance_loss" in options:
         floor = program.relevance_floor(options["relevance_loss"])
-        slack = (LIMIT_KEPT + moved) * program.spread + 8 * LONG(2) ** -52 * program.largest
+        slack = (LIMIT_KEPT + moved) * program.spread + 8 * LONG(2) ** -52 * program.largest + SMALLEST
         if effect.relevance < floor - slack:
             failures.append(Failure("relevance budget missed", f"{effect.relevance:.9g} for {floor:.9g}"))
     if "max_deviation" in options:

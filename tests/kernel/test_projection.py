@@ -44,9 +44,12 @@ def test_it_is_the_point_less_the_isotonic_fit_of_what_it_has_beyond_the_slots(d
 def test_it_is_the_nearest_mix_of_rankings(drawn: tuple[Floats, Floats]) -> None:
     point, slots = drawn
     vertices = np.array(list(permutations(padded(slots, len(point))))).T
-    heavy = 1e5  # that weights sum to one is a row like the others, only heavier
-    weights, _ = nnls(np.vstack([vertices, np.full(vertices.shape[1], heavy)]), np.append(point, heavy))
-    np.testing.assert_allclose(projected(point, slots)[0], vertices @ weights / weights.sum(), atol=1e-6)
+    nearest = vertices.T @ point  # x is the nearest if no vertex v has (point − x)·(v − x) > 0, and a mix of vertices
+    exposure = projected(point, slots)[0]
+    size = 1 + np.abs(point).max()
+    assert (nearest - vertices.T @ exposure).max() <= (point - exposure) @ exposure + 1e-12 * size**2
+    weights, missed = nnls(np.vstack([vertices, np.ones(vertices.shape[1])]), np.append(exposure, 1.0))
+    assert missed <= 1e-12 and weights.sum() == pytest.approx(1.0)
 
 
 @given(points_and_slots(largest=60))
