@@ -359,21 +359,20 @@ def _warn_of_gap(policy: Policy, limits: Limits, stacklevel: int) -> None:
 def _warn_of_distance(found: Frontier, tolerance: float, max_vertices: int | None, stacklevel: int) -> None:
     """Say that a frontier is not as near to the curve as was asked, or a policy of it not as near to its optimum."""
     is_cut = max_vertices is not None and len(found) >= max_vertices
-    if found.error > max(tolerance, _EXACT_FRONTIER) and not is_cut:
-        warnings.warn(
-            f"certified to be within {found.error:.2g} of the curve, not the {tolerance:.2g} that was asked: rounding "
-            "beside these scores and weights allows no less. Every policy of it is valid.",
-            GapWarning,
-            stacklevel=stacklevel,
-        )
+    if found.error <= max(tolerance, _EXACT_FRONTIER) or is_cut:
+        for policy in found.policies:
+            _warn_of_gap(policy, Limits(), stacklevel + 1)
         return
-    for policy in found.policies:
-        if policy.info is not None and policy.gap > policy.info.allowed_gap:
-            return _warn_of_gap(policy, Limits(), stacklevel + 1)
+    warnings.warn(
+        f"certified to be within {found.error:.2g} of the curve, not the {tolerance:.2g} that was asked: rounding "
+        "beside these scores and weights, or the effort that is allowed, permits no less. Every policy of it is valid.",
+        GapWarning,
+        stacklevel=stacklevel,
+    )
 
 
 _EXACT_FRONTIER = 3e-9
-"""The distance that counts as none where every vertex is asked for: solves and comparisons are exact to a part of it."""
+"""The distance that counts as none where every vertex is asked for: solves are exact to a part of it."""
 
 
 def _listed(trade_offs: Iterable[float]) -> list[float]:

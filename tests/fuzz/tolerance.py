@@ -43,7 +43,7 @@ def allowed_gap(
 
 
 def rounding(program: Program, trade_off: float, prices: Floats) -> Any:
-    """What no gap in doubles can be trusted beyond: beside scores and prices, and slopes times what shares are set by."""
+    """What no gap in doubles can be trusted beyond: beside scores, prices, and slopes times what shares are set by."""
     gains, slopes = (1 - LONG(trade_off)) * program.spread, LONG(trade_off) * program.steepest
     beside = ROUNDING * (gains + slopes + np.abs(prices).max(initial=0))
     large = (1 - LONG(trade_off)) * program.largest + slopes * (program.around - 1)

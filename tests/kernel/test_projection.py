@@ -49,7 +49,8 @@ def test_it_is_the_nearest_mix_of_rankings(drawn: tuple[Floats, Floats]) -> None
     size = 1 + np.abs(point).max()
     assert (nearest - vertices.T @ exposure).max() <= (point - exposure) @ exposure + 1e-12 * size**2
     weights, missed = nnls(np.vstack([vertices, np.ones(vertices.shape[1])]), np.append(exposure, 1.0))
-    assert missed <= 1e-12 and weights.sum() == pytest.approx(1.0)
+    assert missed <= 1e-12
+    assert weights.sum() == pytest.approx(1.0)
 
 
 @given(points_and_slots(largest=60))
