@@ -19,8 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from excalibr._batch import Batch, solve_users
-from excalibr._options import Settings
+from excalibr._many_users import solve_users
+from excalibr._options import Options
+from excalibr._problem import Batch
 
 ROOT = Path(__file__).parent.parent
 SEED = 2024
@@ -74,8 +75,8 @@ def arrays(users: int) -> Batch:
     starts = np.arange(0, len(taken) + 1, CANDIDATES)
     history = random.choice(ITEMS, (users, HISTORY), p=popularity)
     wanted = rows[history].mean(axis=1)
-    settings = Settings(k=SLOTS, trade_off=0.5)
-    return Batch.of(random.random(len(taken)), starts, rows, wanted, items=taken, settings=settings)
+    options = Options(k=SLOTS, trade_off=0.5)
+    return Batch.of(random.random(len(taken)), starts, rows, wanted, items=taken, options=options)
 
 
 def catalogue(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

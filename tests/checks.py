@@ -5,12 +5,11 @@ A check raises AssertionError and says what was off; the tests and ``make fuzz``
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from excalibr import Policy, Problem
 from excalibr.paper import solve_reduced
+from tests.problems import with_scores
 
 AGREEMENT = 1e-12
 AGAINST_THE_LP = 1e-7
@@ -67,7 +66,7 @@ def check_against_the_lp(policy: Policy) -> None:
     problem = policy.problem
     size = scale(problem)
     centre = problem.scores.mean()
-    expected = solve_reduced(replace(problem, scores=problem.scores - centre)).objective
+    expected = solve_reduced(with_scores(problem, problem.scores - centre)).objective
     reached = (1.0 - problem.trade_off) * float((problem.scores - centre) @ policy.exposure)
     reached -= problem.trade_off * policy.deviation
     off = abs(reached - expected) / size

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from excalibr import Band, Policy, Shown, calibrate, calibrate_path, frontier
-from excalibr._tradeoffs import Frontier
+from excalibr._solver.frontier import Frontier
 
 N, K = 8, 3
 SCORES = np.array([0.95, 0.9, 0.84, 0.8, 0.6, 0.55, 0.4, 0.2])

@@ -33,6 +33,18 @@ def mixed_problem(rng: Generator, size: str = SMALL) -> Problem:
     )
 
 
+def with_scores(problem: Problem, scores: Floats, trade_off: float | None = None) -> Problem:
+    """The same problem with other scores."""
+    return Problem.of(
+        scores,
+        problem.memberships.dense(),
+        problem.target,
+        k=problem.k,
+        trade_off=problem.trade_off if trade_off is None else trade_off,
+        position_weights=problem.position_weights,
+    )
+
+
 def movie_like_problem(rng: Generator, n: int, k: int, r: int, per_item: int, trade_off: float) -> Problem:
     """The everyday case: uniform scores, ``per_item`` equal categories an item, a Dirichlet target, log weights."""
     categories = np.zeros((n, r))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from excalibr import Band, Policy, Shown, calibrate, calibrate_path, frontier
-from excalibr._tradeoffs import relevance_floor
+from excalibr._solver import Curve
 from excalibr.errors import GapWarning, InfeasibleError, InputError, InputTypeError
 from tests import combinations as c
 
@@ -44,7 +44,7 @@ def within(pair: Pair, policy: Policy, *, shares: Any, relevance: Any, cost: Any
     if "floors, caps" in pair:
         kept &= (shares[..., 1] >= c.FLOOR - 2e-7) & (shares[..., 0] <= c.CAP + 2e-7)
     if "relevance_loss" in pair:
-        kept &= relevance >= relevance_floor(policy.problem, c.LOSS) - slack
+        kept &= relevance >= Curve(policy.problem).relevance_floor(c.LOSS) - slack
     if "max_deviation" in pair:
         kept &= cost <= c.DEVIATION + slack * (
             1.0 + np.abs(policy.problem.divergence.slopes(policy.shares, rising=True)).max()
@@ -189,7 +189,7 @@ def test_what_no_single_ranking_can_keep_is_refused_with_a_reason(options: dict[
 
 @pytest.mark.parametrize("function", [partial(calibrate_path, trade_offs=[0.5]), frontier], ids=["path", "frontier"])
 def test_a_misspelt_option_is_named(function: Callable[..., Any]) -> None:
-    with pytest.raises(InputError, match="argument: is 'pined', must be one of .* did you mean 'pinned'"):
+    with pytest.raises(InputError, match="option: is 'pined', must be one of .* did you mean 'pinned'"):
         function(c.SCORES, c.GENRES, c.GENRE_TARGET, k=c.K, pined={0: 1})
 
 

@@ -44,6 +44,25 @@ def test_the_old_name_of_a_module_still_works_for_a_version() -> None:
         _ = module.run_experiments
 
 
+def test_the_tree_of_the_architecture_is_the_tree_on_disk() -> None:
+    package, text = ROOT / "src" / "excalibr", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    tree = text.partition("\nsrc/excalibr/\n")[2].partition("```")[0].splitlines()
+    room, drawn = "", set()
+    for line in tree:
+        names = [word for word in line.split() if word.endswith((".py", "/"))] if line[:2] == "  " else []
+        inside = line.startswith("    ")
+        if not inside:
+            room = names[0] if names and names[0].endswith("/") else ""
+        drawn |= {f"{room}{name}" for name in names[: 1 if inside else None]} if inside else set(names)
+    folders = {path.name for path in package.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    mapped = {name for name in folders if any(each.startswith(f"{name}/") and each != f"{name}/" for each in drawn)}
+    there = {f"{name}/" for name in folders} | {path.name for path in package.glob("*.py")}
+    there |= {f"{name}/{path.name}" for name in mapped for path in (package / name).glob("*.py")}
+    assert {each for each in drawn if not each.endswith("__init__.py")} == {
+        each for each in there if not each.endswith("__init__.py")
+    }
+
+
 def test_all_is_sorted_and_lists_nothing_twice() -> None:
     assert excalibr.__all__ == sorted(set(excalibr.__all__))
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from excalibr import Reranker
-from excalibr._batch import measure
+from excalibr._many_users import measure
 from excalibr.errors import BatchWarning, InputError, TableWarning, TruncationWarning
 from excalibr.tables import _results as results
 from tests.tables.invented import GENRE_COLUMNS, invented_tables
@@ -159,7 +159,7 @@ def four_years(relative: bool = True) -> tuple[Any, dict[str, Any], Reranker]:
 def test_four_years_of_history_that_halve_every_day_leave_no_traces() -> None:
     candidates, tables, _ = four_years()
     results = Reranker(k=10, method="top-k").solve(candidates, **tables)
-    targets = results.batch.targets
+    targets = results.batch.lows
     assert set(results.batch.statuses.tolist()) == {0}
     assert (targets.max(axis=1) > 0.01).all()
     assert ((targets == 0) | (targets > 1e-12)).all()
@@ -190,10 +190,10 @@ def test_age_counts_from_the_newest_event_that_counts() -> None:
 
 
 def test_a_user_who_cannot_be_measured_stops_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails_for_the_second(batch: Any, lotteries: Any) -> Any:
+    def fails_for_the_second(questions: Any, lotteries: Any) -> Any:
         if lotteries.first <= 1 < lotteries.first + len(lotteries.counts):
             raise MemoryError
-        return measure(batch, lotteries)
+        return measure(questions, lotteries)
 
     tables = invented_tables(users=3)
     given: tuple[Any, ...] = (tables.candidates, tables.items)

@@ -126,7 +126,7 @@ def test_a_history_that_makes_no_sense_is_refused(arguments: dict[str, Any], mes
 def test_other_arguments_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match=r"weights: have shape \(1, 2\), must have shape \(users, 4\)"):
         targets.histories(CATEGORIES, [[1, 1]])
-    with pytest.raises(InputTypeError, match="weights: cannot be read as a sparse matrix"):
+    with pytest.raises(InputTypeError, match="weights: cannot be read as numbers"):
         targets.histories(CATEGORIES, "all")
     with pytest.raises(InputError, match="half_life: is 0, must be above 0"):
         targets.recency_weights([1], 0)

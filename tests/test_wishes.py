@@ -35,7 +35,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"shown": [1]}, "shown: is list, must be an excalibr.Shown"),
     ({"shown": Shown(candidates=[7])}, r"shown.candidates: are \[7\], must be candidate indices from 0 to 3"),
     ({"shown": Shown(candidates=[1], position_weights="lgo")}, "shown.position_weights: is 'lgo'"),
-    ({"shown": Shown(candidates=[0, 1, 2])}, "k: is 2, and only 1 of 4 candidates may be shown together"),
+    ({"shown": Shown(candidates=[0, 1, 2])}, "k: is 2, and only 1 of the candidates may be shown together"),
     ({"normalise": "max"}, "normalise: is 'max', must be 'range'"),
     ({"relevance_loss": 2.0}, "relevance_loss: is 2.0, must be a number from 0 to 1"),
     ({"max_deviation": -0.1}, "max_deviation: is -0.1, must be a finite number of at least 0"),

@@ -20,7 +20,7 @@ import excalibr
 
 __all__ = ["KernelClock", "entries_clocked", "interruptions"]
 
-HAND_OVER = (("excalibr._solver", "answer_plain"), ("excalibr._solver.arranged", "answer"))
+HAND_OVER = (("excalibr.solver", "answer_plain"), ("excalibr.solver.arranged", "answer"))
 """Of a library without ``policy.info``: module and name of what is called with a checked problem."""
 
 _THREAD = getattr(resource, "RUSAGE_THREAD", None)

@@ -10,7 +10,7 @@ from excalibr._problem import Band, Problem, Shown
 
 if typing.TYPE_CHECKING:
     from excalibr import baselines, datasets, metrics, models, paper, tables, targets
-    from excalibr._batch import calibrate_batch
+    from excalibr._many_users import calibrate_batch
     from excalibr.tables import Reranker
 
 __version__ = "0.1.0"
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _MODULES_WHEN_ASKED = ("baselines", "datasets", "metrics", "models", "paper", "ray", "spark", "tables", "targets")
-_NAMES_WHEN_ASKED = {"Reranker": "tables", "calibrate_batch": "_batch"}
+_NAMES_WHEN_ASKED = {"Reranker": "tables", "calibrate_batch": "_many_users"}
 """What not every program needs: modules, and names with the modules that have them."""
 
 

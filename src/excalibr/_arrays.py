@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["frozen", "numbers", "spans", "sums_by"]
+__all__ = ["Array", "floats", "frozen", "numbers", "spans", "sums_by"]
 
 Array = TypeVar("Array", bound="NDArray[np.generic]")
+
+_FLOAT64 = np.dtype(np.float64)
 
 
 def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
@@ -31,6 +33,13 @@ def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
     except (TypeError, ValueError) as error:
         found = f"cannot be read as numbers ({error})"
         raise InputTypeError(explain(argument, found, "be an array of numbers")) from error
+
+
+def floats(argument: str, values: ArrayLike) -> Floats:
+    """The same numbers for somebody who copies them: the caller's own array, where it is float64 without gaps."""
+    if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.c_contiguous:
+        return values
+    return numbers(argument, values, own=False)
 
 
 def spans(begins: Integers, lengths: Integers) -> Integers:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
 from excalibr import methods
+from excalibr._options import Options, options_of, read_options
 from excalibr._policy import Policy
-from excalibr._problem import Band, ByCategory, CategoriesLike, Limits, Problem, Shown, Wishes
-from excalibr.errors import GapWarning, InputError, InputTypeError, TruncationWarning, explain, unknown_name
+from excalibr._problem import Band, ByCategory, CategoriesLike, Problem, Shown, read_problem
+from excalibr._solver import solve, solve_path
+from excalibr.errors import GapWarning, InputError, InputTypeError, TruncationWarning, explain
 
 if TYPE_CHECKING:
-    from excalibr._tradeoffs import Frontier
+    from excalibr._solver.frontier import Frontier
 
 __all__ = ["calibrate", "calibrate_path", "frontier"]
-
-DEFAULT_TRADE_OFF = 0.5
-DRAWS = ("lottery", "single", "even")
 
 Categories: TypeAlias = "CategoriesLike | Mapping[str, CategoriesLike]"
 Target: TypeAlias = "ArrayLike | Band | Mapping[str, ArrayLike | Band]"
@@ -45,6 +43,7 @@ def calibrate(
     max_per_category: int | ByCategory | None = None,
     pinned: Mapping[int, int] | None = None,
     shown: Shown | None = None,
+    item_prices: ArrayLike | None = None,
     normalise: str | None = None,
     method: str = "excalibr",
     draws: str = "lottery",
@@ -108,6 +107,10 @@ def calibrate(
     shown
         What was seen before, :class:`Shown`: it counts toward the target and is not shown again. What this page should
         then show, ``policy.problem.target``, may lie outside [0, 1].
+    item_prices
+        (n,) what a unit of exposure of each candidate costs, of any sign: subtracted from the gains (1 − λ)·s, in their
+        units and whatever λ is. Prices for everybody together come from :meth:`excalibr.Reranker.balance`. Relevance
+        is reported with the scores as they are; ``objective``, ``gap`` and ``explain()`` count the prices.
     normalise
         "range" maps the scores to [0, 1] first, so that one ``trade_off`` means the same for everyone.
     method
@@ -139,20 +142,18 @@ def calibrate(
     >>> policy.distribution.tolist(), round(policy.relevance, 6)
     ([0.5, 0.5], 0.7)
     """
-    if draws not in DRAWS:
-        raise unknown_name("draws", draws, DRAWS)
-    wishes = Wishes(
-        divergence, attribute_weights, category_weights, relative, floors, caps, max_per_category, pinned, shown
+    options = options_of(
+        *(k, trade_off, relevance_loss, max_deviation, position_weights, divergence, attribute_weights),
+        *(category_weights, relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts),
     )
-    aim = _one_aim(trade_off, relevance_loss, max_deviation)
-    problem = Problem.read(scores, categories, target, k, aim, position_weights, normalise, wishes)
+    problem = read_problem(scores, categories, target, options, pinned, shown)
+    if item_prices is not None:
+        problem = problem.with_item_prices(item_prices)
     _warn_of_truncation(problem, stacklevel=3)
-    limits = Limits(tolerance, max_sorts)
-    _require_excalibr(method, draws, relevance_loss, max_deviation)
     if method != "excalibr":
-        return methods.apply(method, problem, limits)
-    policy = _solve(problem, limits, draws, relevance_loss, max_deviation)
-    _warn_of_gap(policy, limits, stacklevel=3)
+        return methods.apply(method, problem)
+    policy = solve(problem)
+    _warn_of_gap(policy, stacklevel=3)
     return policy
 
 
@@ -162,9 +163,6 @@ def calibrate_path(
     target: Target,
     *,
     trade_offs: Iterable[float],
-    tolerance: float = 1e-9,
-    max_sorts: int | None = None,
-    draws: str = "lottery",
     **asked: Any,
 ) -> list[Policy]:
     """The exact policies for several trade-offs, each solve started from the one before.
@@ -182,19 +180,14 @@ def calibrate_path(
     >>> [round(policy.deviation, 6) for policy in path]
     [1.0, 0.0]
     """
-    _leave_out(asked, _NOT_FOR_PATHS)
-    problem, limits = _asked(
-        scores, categories, target, trade_off=0.0, draws=draws, tolerance=tolerance, max_sorts=max_sorts, **asked
-    )
-    problems = [problem.with_trade_off(trade_off) for trade_off in _listed(trade_offs)]
-    from excalibr._solver import Aim, solve, solve_path
-
-    if draws == "lottery":
-        policies = solve_path(problems, limits)
+    problem = _asked(scores, categories, target, asked, _NOT_FOR_PATHS)
+    listed = [problem.with_trade_off(trade_off) for trade_off in _listed(trade_offs)]
+    if problem.options.draws == "lottery":
+        policies = solve_path(problem, [each.trade_off for each in listed])
     else:
-        policies = [solve(each, limits, Aim(draws=draws)) for each in problems]
+        policies = [solve(each) for each in listed]
     for policy in policies:
-        _warn_of_gap(policy, limits, stacklevel=3)
+        _warn_of_gap(policy, stacklevel=3)
     return policies
 
 
@@ -240,31 +233,29 @@ def frontier(
     """
     if asked.get("draws") == "lottery":
         del asked["draws"]
-    _leave_out(asked, _NOT_FOR_FRONTIERS)
-    problem, limits = _asked(scores, categories, target, trade_off=0.0, **asked)
+    problem = _asked(scores, categories, target, asked, _NOT_FOR_FRONTIERS)
     from excalibr._solver import Curve
-    from excalibr._tradeoffs import trace
+    from excalibr._solver.tracing import trace
 
-    found = trace(Curve(problem, limits), tolerance, max_vertices)
+    found = trace(Curve(problem), tolerance, max_vertices)
     _warn_of_distance(found, tolerance, max_vertices, stacklevel=3)
     return found
 
 
 def _asked(
-    scores: ArrayLike,
-    categories: Any,
-    target: Any,
-    *,
-    draws: str = "lottery",
-    tolerance: float = 1e-9,
-    max_sorts: int | None = None,
-    **asked: Any,
-) -> tuple[Problem, Limits]:
-    if draws not in DRAWS:
-        raise unknown_name("draws", draws, DRAWS)
-    problem = Problem.of(scores, categories, target, **asked)
+    scores: ArrayLike, categories: Any, target: Any, asked: dict[str, Any], not_for: Mapping[str, str]
+) -> Problem:
+    """The problem of a path or a frontier, which have no use for some options."""
+    for name, reason in not_for.items():
+        if asked.pop(name, None) is not None:
+            raise InputError(explain(name, "is given", f"be left out: {reason}"))
+    beside = {name: asked.pop(name, None) for name in ("pinned", "shown", "item_prices")}
+    options = read_options(Options, {"trade_off": 0.0, **asked}, also=tuple(beside))
+    prices = beside.pop("item_prices")
+    problem = read_problem(scores, categories, target, options, **beside)
+    problem = problem if prices is None else problem.with_item_prices(prices)
     _warn_of_truncation(problem, stacklevel=4)
-    return problem, Limits(tolerance=tolerance, max_sorts=max_sorts)
+    return problem
 
 
 def _warn_of_truncation(problem: Problem, stacklevel: int) -> None:
@@ -291,69 +282,18 @@ _NOT_FOR_FRONTIERS = {
     "method": "a frontier is traced by the exact method",
     "draws": "the frontier is that of lotteries",
     "max_sorts": "a frontier is certified, and every solve of it goes to its end",
+    "item_prices": "the frontier is that of relevance and deviation alone",
 }
 
 
-def _leave_out(asked: dict[str, Any], reasons: Mapping[str, str]) -> None:
-    """Refuse what a path or a frontier has no use for, and what nobody knows."""
-    for name, reason in reasons.items():
-        if asked.pop(name, None) is not None:
-            raise InputError(explain(name, "is given", f"be left out: {reason}"))
-    known = [name for name in signature(calibrate).parameters if name not in reasons]
-    for name in asked:
-        if name not in known:
-            raise unknown_name("argument", name, known)
-
-
-def _one_aim(trade_off: float | None, relevance_loss: float | None, max_deviation: float | None) -> float:
-    """The trade-off, and that no more than one of the three was given."""
-    if relevance_loss is None and max_deviation is None:
-        return DEFAULT_TRADE_OFF if trade_off is None else trade_off
-    given = {"trade_off": trade_off, "relevance_loss": relevance_loss, "max_deviation": max_deviation}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) > 1:
-        raise InputError(explain(" and ".join(named), "are both given", "not go together", "keep one of them."))
-    return DEFAULT_TRADE_OFF
-
-
-def _require_excalibr(method: str, draws: str, relevance_loss: float | None, max_deviation: float | None) -> None:
-    """Budgets and other draws are of the exact method; the others have one answer of their own."""
-    if method == "excalibr":
-        return
-    given = {
-        "draws": draws != "lottery",
-        "relevance_loss": relevance_loss is not None,
-        "max_deviation": max_deviation is not None,
-    }
-    for name, is_given in given.items():
-        if is_given:
-            hint = f"leave out {name}, or the method."
-            raise InputError(explain("method", f"is {method!r}", f"be 'excalibr' where {name} is given", hint))
-
-
-def _solve(
-    problem: Problem, limits: Limits, draws: str, relevance_loss: float | None, max_deviation: float | None
-) -> Policy:
-    from excalibr._solver import Aim, solve
-
-    if relevance_loss is None and max_deviation is None:
-        return solve(problem, limits) if draws == "lottery" else solve(problem, limits, Aim(draws=draws))
-    from excalibr._tradeoffs import most_relevant_within, nearest_within
-
-    if relevance_loss is not None:
-        return nearest_within(problem, relevance_loss, limits, draws)
-    return most_relevant_within(problem, max_deviation, limits, draws)
-
-
-def _warn_of_gap(policy: Policy, limits: Limits, stacklevel: int) -> None:
+def _warn_of_gap(policy: Policy, stacklevel: int) -> None:
     """Say that a policy's gap is not what was asked, if so, at the caller's line."""
     if policy.info is None or policy.gap <= policy.info.allowed_gap:
         return
-    from excalibr._solver import gap_warning
-
-    warning = gap_warning(policy, limits)
-    if warning is not None:
-        warnings.warn(warning, stacklevel=stacklevel)
+    spent = policy.problem.options.max_sorts is not None
+    reason = "max_sorts was reached" if spent else "the tolerance is finer than rounding allows here"
+    said = f"proved a gap of {policy.gap:.2g}, not the {policy.info.allowed_gap:.2g} that was asked: {reason}. "
+    warnings.warn(said + "The lottery is valid.", GapWarning, stacklevel=stacklevel)
 
 
 def _warn_of_distance(found: Frontier, tolerance: float, max_vertices: int | None, stacklevel: int) -> None:
@@ -361,7 +301,7 @@ def _warn_of_distance(found: Frontier, tolerance: float, max_vertices: int | Non
     is_cut = max_vertices is not None and len(found) >= max_vertices
     if found.error <= max(tolerance, _EXACT_FRONTIER) or is_cut:
         for policy in found.policies:
-            _warn_of_gap(policy, Limits(), stacklevel + 1)
+            _warn_of_gap(policy, stacklevel + 1)
         return
     warnings.warn(
         f"certified to be within {found.error:.2g} of the curve, not the {tolerance:.2g} that was asked: rounding "

@@ -2,18 +2,15 @@
 # read-only.
 from typing import Any
 
-from excalibr._types import Floats, Integers
+from excalibr._types import Booleans, Floats, Integers
 
 SOURCE_DIGEST: str
 
-def pack_rows(array: Floats) -> tuple[Integers, Integers, Floats, bool, float]:
-    """The non-zeros of an (n, r) array by rows (indptr, indices, values), and what `look_over` says of them."""
+SUM_TOLERANCE: float
+WIDEST_RANGE: float
 
-def look_over(indptr: Integers, values: Floats) -> tuple[bool, float]:
-    """Whether all values are finite and at least 0, and how far from 1 a row's sum is at most."""
-
-def with_sums_of_one(indptr: Integers, values: Floats) -> Floats:
-    """The values with every row divided by its sum."""
+def pack_rows(array: Floats) -> tuple[Integers, Integers, Floats]:
+    """The non-zeros of an (n, r) array by rows: indptr, indices, values."""
 
 def exposure_of(rankings: Integers, weights: Floats, position_weights: Floats, n: int) -> Floats:
     """(n,) the expected position weight of each candidate under a lottery."""
@@ -51,10 +48,51 @@ def visit_rankings(
 ) -> Integers:
     """(users,) the ranking that each user's visit sees, counted from the user's first; −1 for users without any."""
 
-class Questions:
-    """The questions of many users, as a tuple of arrays and numbers; `excalibr._solver.questions` makes it."""
+class Checked:
+    """Scores, category rows and targets of any number of users, checked and packed; faults by user."""
 
-    def __init__(self, arrays: tuple[Any, ...]) -> None: ...
+    def __init__(
+        self,
+        scores: Floats,
+        starts: Integers | None,
+        items: Integers | None,
+        rows: Any,
+        lows: Floats,
+        highs: Floats | None,
+        ends: Integers | None,
+        bands: Booleans | None,
+        unit_range: bool,
+    ) -> None:
+        """``rows`` are a table, a tuple (indptr, indices, values, columns), or a list of these side by side."""
+
+    @property
+    def sound(self) -> bool: ...
+    @property
+    def faults(self) -> Integers: ...
+    def fault(self, user: int) -> tuple[int, int, int, int, float, float]:
+        """Kind, attribute, place, column and up to two numbers; see `excalibr._problem.faults`."""
+
+    @property
+    def r(self) -> int: ...
+    @property
+    def scores(self) -> Floats: ...
+    @property
+    def indptr(self) -> Integers: ...
+    @property
+    def indices(self) -> Integers: ...
+    @property
+    def values(self) -> Floats: ...
+    @property
+    def lows(self) -> Floats: ...
+    @property
+    def highs(self) -> Floats: ...
+
+class Questions:
+    """The questions of any number of users; `excalibr._solver.seam` makes it."""
+
+    def __init__(
+        self, checked: Checked, by_user: tuple[Any, ...], asked: tuple[Any, ...], terms: tuple[Any, ...] | None
+    ) -> None: ...
     def __len__(self) -> int: ...
     def cancel(self) -> None:
         """Make the ranges that are under way end before their next user."""

@@ -1,193 +1,294 @@
-"""How to rank, written once: ``Reranker``, ``calibrate_batch``, the command line and Spark derive from it.
+"""Every option of how to rank, declared once: its name, type, default, help text and check.
 
-An option of :func:`excalibr.calibrate` that is the same for all users is one field here, with its help text.
+``calibrate`` spells them out, and a test holds it to this list; ``calibrate_batch``, ``Reranker``, the command line,
+Spark and Ray derive theirs from it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from math import inf
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._calibration import DRAWS
 from excalibr._messages import Message, Option, Wording
-from excalibr._problem import Attribute, Limits
-from excalibr.errors import InputError, explain, unknown_name
-from excalibr.methods import METHODS
+from excalibr._types import Floats
+from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain, unknown_name
 from excalibr.positions import NAMES as POSITION_WEIGHTS
 from excalibr.positions import position_weights as weigh_positions
 
-__all__ = ["Settings", "option", "read_settings"]
+__all__ = [
+    *(
+        "DIVERGENCES",
+        "DRAWS",
+        "KL_SMOOTHING",
+        "METHOD_NAMES",
+        "Check",
+        "Options",
+        "check_option",
+        "is_real",
+        "is_whole",
+    ),
+    *("one_of", "option", "options_of", "read_options", "whole_number"),
+]
 
 Kind = TypeVar("Kind")
-Own = TypeVar("Own", bound="Settings")
+Check: TypeAlias = Callable[[str, Any], object]
 
 AIMS = ("trade_off", "relevance_loss", "max_deviation")
-BY_CATEGORY = ("category_weights", "floors", "caps", "max_per_category")
-"""Options with a value for each category, which tables name and :func:`excalibr.calibrate` numbers."""
+DRAWS = ("lottery", "single", "even")
+"""In the order of the kernel's numbers."""
 
-DIVERGENCES = ("l1", "kl")
+KL_SMOOTHING = 0.01
+"""Steck's α: a distribution p is compared with the target q as (1 − α)·p + α·q, which keeps KL finite where p_j = 0."""
+
+DIVERGENCES = {"l1": 0.0, "kl": KL_SMOOTHING}
+"""With the smoothing that makes their penalty."""
+
+METHOD_NAMES = (
+    *("excalibr", "lp", "lp-full", "greedy", "greedy-simple", "greedy-projected", "mip-greedy", "top-k", "mmr"),
+)
+"""The methods are in :data:`excalibr.methods.METHODS`."""
+
+DEFAULT_TRADE_OFF = 0.5
 
 OR_NONE = Wording(", or None", "")
 """Python's word for an option that is left out."""
 
 
-def option(default: Any, explanation: str) -> Any:
-    """A field with the line that help texts show for it."""
-    return field(default=default, metadata={"help": explanation})
+def is_whole(value: object) -> bool:
+    """An integer, and not a truth value."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_real(value: object) -> bool:
+    """A number, and not a truth value."""
+    return isinstance(value, (float, Real)) and not isinstance(value, bool)  # a float is known at once
+
+
+def whole_number(least: int) -> Check:
+    """The check of a whole number."""
+    must = Message(f"be a whole number of at least {least}", OR_NONE)
+
+    def check(name: str, value: Any) -> None:
+        if not is_whole(value):
+            raise InputTypeError(explain(name, f"is {value!r}", must))
+        if value < least:
+            raise InputError(explain(name, f"is {value!r}", must))
+
+    return check
+
+
+def one_of(names: Collection[str]) -> Check:
+    """The check of a choice by name."""
+
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, str) or value not in names:
+            raise unknown_name(name, value, names)
+
+    return check
+
+
+def _is_number(must: str, holds: Callable[[float], bool], hint: str = "") -> Check:
+    def check(name: str, value: Any) -> None:
+        if not is_real(value):
+            raise InputTypeError(explain(name, f"is {value!r}", must, hint))
+        if not holds(float(value)):
+            raise InputError(explain(name, f"is {value!r}", must, hint))
+
+    return check
+
+
+def _is_truth(name: str, value: Any) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputTypeError(explain(name, f"is {value!r}", "be True or False"))
+
+
+def option(default: Any, explanation: str, check: Check | None = None) -> Any:
+    """A field with the line that help texts show for it, and what checks a value that is given."""
+    return field(default=default, metadata={"help": explanation, "check": check})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Settings:
+class Options:
     """The options of :func:`excalibr.calibrate` that hold for every user, in the same words and with its defaults.
 
     Examples
     --------
-    >>> Settings(k=10, trade_off=0.3).given()
+    >>> Options(k=10, trade_off=0.3).given()
     {'k': 10, 'trade_off': 0.3}
     """
 
-    k: int | None = option(None, "Slots a user gets; without it, as many as the user has candidates.")
+    k: int | None = option(None, "Slots a user gets; without it, as many as the user has candidates.", whole_number(1))
     trade_off: float | None = option(
-        None, "0 is relevance only, 1 is calibration only; 0.5 when nothing else is asked."
+        None,
+        "0 is relevance only, 1 is calibration only; 0.5 when nothing else is asked.",
+        _is_number("be from 0 (relevance only) to 1 (calibration only)", lambda value: 0.0 <= value <= 1.0),
     )
-    relevance_loss: float | None = option(None, "Instead of a trade-off: give up at most this part of the relevance.")
-    max_deviation: float | None = option(None, "Instead of a trade-off: deviate at most this much from the target.")
+    relevance_loss: float | None = option(
+        None,
+        "Instead of a trade-off: give up at most this part of the relevance.",
+        _is_number(
+            "be a number from 0 to 1", lambda value: 0.0 <= value <= 1.0, "0.02 gives up at most 2 % of the relevance."
+        ),
+    )
+    max_deviation: float | None = option(
+        None,
+        "Instead of a trade-off: deviate at most this much from the target.",
+        _is_number("be a finite number of at least 0", lambda value: 0.0 <= value < inf),
+    )
     position_weights: str | ArrayLike = option(
         "log", "Attention of each slot: log, sqrt, reciprocal, uniform, or numbers."
     )
-    divergence: str = option("l1", "How the distance from the target is measured: l1 or kl.")
+    divergence: str = option("l1", "How the distance from the target is measured: l1 or kl.", one_of(DIVERGENCES))
     attribute_weights: Any = option(None, "What an attribute's deviation counts, by attribute: genre=1,decade=0.5.")
     category_weights: Any = option(None, "What a category's deviation counts, by category: drama=2,epic=0.5.")
-    relative: bool = option(False, "Count a deviation relative to the category's target.")
+    relative: bool = option(False, "Count a deviation relative to the category's target.", _is_truth)
     floors: Any = option(None, "The least share that a category must have, by category: drama=0.1.")
     caps: Any = option(None, "The largest share that a category may have, by category.")
     max_per_category: Any = option(None, "At most so many slots for a category in every ranking: 2, or drama=2,epic=1.")
-    normalise: str | None = option(None, "range maps each user's scores to the range from 0 to 1 first.")
-    method: str = option("excalibr", "excalibr is the exact one; lp, greedy, top-k, … to compare with.")
-    draws: str = option("lottery", "lottery: a policy may mix rankings; single: one good ranking; even: even draws.")
-    tolerance: float = option(1e-9, "Stop at this proven gap.")
-    max_sorts: int | None = option(None, "Stop after so many sorts of a user's candidates.")
+    normalise: str | None = option(
+        None, "range maps each user's scores to the range from 0 to 1 first.", one_of(("range",))
+    )
+    method: str = option(
+        "excalibr", "excalibr is the exact one; lp, greedy, top-k, … to compare with.", one_of(METHOD_NAMES)
+    )
+    draws: str = option(
+        "lottery", "lottery: a policy may mix rankings; single: one good ranking; even: even draws.", one_of(DRAWS)
+    )
+    tolerance: float = option(
+        1e-9, "Stop at this proven gap.", _is_number("be a positive number", lambda value: 0.0 < value < inf)
+    )
+    max_sorts: int | None = option(None, "Stop after so many sorts of a user's candidates.", whole_number(1))
 
     def __post_init__(self) -> None:
-        if self.k is not None and not is_slots(self.k):
-            raise InputError(explain("k", f"is {self.k!r}", Message("be a whole number of at least 1", OR_NONE)))
-        if self.trade_off is not None and not _is_share(self.trade_off):
-            must = "be from 0 (relevance only) to 1 (calibration only)"
-            raise InputError(explain("trade_off", f"is {self.trade_off!r}", must))
-        aims = {name: getattr(self, name) for name in AIMS if getattr(self, name) is not None}
-        if len(aims) > 1:
-            first, second, *_ = aims
-            raise InputError(explain(second, Message("is given with ", Option(first)), "be given alone"))
-        for name, known in {"method": METHODS, "draws": DRAWS, "divergence": DIVERGENCES}.items():
-            if getattr(self, name) not in known:
-                raise unknown_name(name, getattr(self, name), known)
-        if not isinstance(self.position_weights, str):
-            size = np.size(np.asarray(self.position_weights))
-            weigh_positions(self.position_weights, size if self.k is None else self.k)
-        elif self.position_weights not in POSITION_WEIGHTS:
-            raise unknown_name("position_weights", self.position_weights, POSITION_WEIGHTS)
-        self.limits()
+        kind: Any = type(self)
+        for name, default, check in _checks(kind):
+            value = getattr(self, name)
+            if value is not default:
+                check(name, value)
+        self._check_position_weights()
+        self._check_together()
 
     def given(self) -> dict[str, Any]:
-        """The options that differ from their defaults, as :func:`excalibr.calibrate` takes them."""
-        fields = dataclasses.fields(Settings)
+        """The options that differ from their defaults."""
+        fields = dataclasses.fields(Options)
         return {each.name: value for each in fields if _differs(value := getattr(self, each.name), each.default)}
 
-    def numbered(self: Own, categories: Sequence[str], attributes: Sequence[Attribute] = ()) -> Own:
-        """The same with the categories' names in options by category turned into their numbers.
+    @property
+    def asked_trade_off(self) -> float:
+        """The trade-off, where users have none of their own."""
+        return DEFAULT_TRADE_OFF if self.trade_off is None else float(self.trade_off)
 
-        Where there are several attributes these options go by attribute, ``{"genre": {"drama": 0.1}}``.
-        """
-        given = {name: value for name in BY_CATEGORY if (value := getattr(self, name)) is not None}
-        if not attributes:
-            changes = {name: _numbered(name, value, categories) for name, value in given.items()}
-        else:
-            changes = {name: _by_attribute(name, value, categories, attributes) for name, value in given.items()}
-        _check_attributes("attribute_weights", self.attribute_weights, attributes)
-        return dataclasses.replace(self, **changes) if changes else self
+    @cached_property
+    def asks_terms(self) -> bool:
+        """Whether categories have weights or limits of their own."""
+        by_category = (self.attribute_weights, self.category_weights, self.floors, self.caps, self.max_per_category)
+        return bool(self.relative) or any(value is not None for value in by_category)
 
-    def limits(self) -> Limits:
-        """When a solver may stop."""
-        return Limits(tolerance=self.tolerance, max_sorts=self.max_sorts)
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is asked of the categories beyond the paper's program."""
+        return self.divergence == "l1" and not self.asks_terms
+
+    @cached_property
+    def asked(self) -> tuple[float, int, float, int, float, int]:
+        """What the kernel is asked of every user alike: smoothing, aim, budget, draws, tolerance, cap on sorts."""
+        aim = next((number for number in (1, 2) if getattr(self, AIMS[number]) is not None), 0)
+        return (
+            *(DIVERGENCES[self.divergence], aim, float(getattr(self, AIMS[aim]) or 0.0), DRAWS.index(self.draws)),
+            *(float(self.tolerance), -1 if self.max_sorts is None else int(self.max_sorts)),
+        )
+
+    @property
+    def budget(self) -> float:
+        """What ``relevance_loss`` or ``max_deviation`` allow."""
+        return self.asked[2]
 
     def most_slots(self) -> float:
         """How many slots there can be: as many as position weights, where these are numbers."""
-        return np.inf if isinstance(self.position_weights, str) else np.size(np.asarray(self.position_weights))
+        return inf if isinstance(self.position_weights, str) else np.size(np.asarray(self.position_weights))
 
-    def weights_of(self, k: int) -> Any:
+    def weights_of(self, k: int) -> Floats:
         """The weights of the first ``k`` slots, summing to 1: users with few candidates have the first slots only."""
         if isinstance(self.position_weights, str):
             return weigh_positions(self.position_weights, k)
         given = np.asarray(self.position_weights, dtype=np.float64)
         return weigh_positions(given[:k] if given[:k].any() else np.ones(k), k)
 
+    def _check_position_weights(self) -> None:
+        weights = self.position_weights
+        if not isinstance(weights, str):
+            weigh_positions(weights, np.size(np.asarray(weights)) if self.k is None else self.k)
+        elif weights not in POSITION_WEIGHTS:
+            raise unknown_name("position_weights", weights, POSITION_WEIGHTS)
 
-def read_settings(kind: type[Kind], options: dict[str, Any]) -> Kind:
-    """Settings from keywords; a name that is not an option is answered with the nearest one.
+    def _check_together(self) -> None:
+        """One aim, and the exact method for what only it can do."""
+        aims = [name for name in AIMS if getattr(self, name) is not None]
+        if len(aims) > 1:
+            both = Message(Option(aims[0]), " and ", Option(aims[1]))
+            raise InputError(explain(both, "are both given", "not go together", "keep one of them."))
+        if self.method != "excalibr":
+            only = [name for name in ("draws", *AIMS[1:]) if getattr(self, name) not in (None, "lottery")]
+            if only:
+                must = Message("be 'excalibr' where ", Option(only[0]), " is given")
+                hint = Message("leave out ", Option(only[0]), ", or the method.")
+                raise InputError(explain("method", f"is {self.method!r}", must, hint))
 
-    >>> read_settings(Settings, {"trade_of": 0.5})
+
+def options_of(*values: Any) -> Options:
+    """Options from the values of all of them, in their order; the same object for the same values, where it can be."""
+    try:
+        return _kept(*values)
+    except TypeError as error:
+        if isinstance(error, ExcalibrError):
+            raise
+    return Options(**dict(zip(_NAMES, values, strict=True)))  # an array or a mapping is among them, which has no hash
+
+
+@lru_cache(maxsize=256, typed=True)
+def _kept(*values: Any) -> Options:
+    return Options(**dict(zip(_NAMES, values, strict=True)))
+
+
+def check_option(name: str, value: Any) -> None:
+    """The check of one option, for a value that comes in another way."""
+    next(check for each, _, check in _checks(Options) if each == name)(name, value)
+
+
+def read_options(kind: type[Kind], given: dict[str, Any], also: tuple[str, ...] = ()) -> Kind:
+    """Options from keywords; a name that is none is answered with the nearest, or of what could be given ``also``.
+
+    >>> read_options(Options, {"trade_of": 0.5})
     Traceback (most recent call last):
     excalibr.errors.InputError: option: is 'trade_of', must be one of 'k', 'trade_off', 'relevance_loss', \
 'max_deviation', 'position_weights', 'divergence', 'attribute_weights', 'category_weights', 'relative', 'floors', \
 'caps', 'max_per_category', 'normalise', 'method', 'draws', 'tolerance', 'max_sorts'. Hint: did you mean 'trade_off'?
     """
     known = [each.name for each in dataclasses.fields(kind)]  # type: ignore[arg-type]
-    for name in options:
+    for name in given:
         if name not in known:
-            raise unknown_name("option", name, known)
-    return kind(**options)
+            raise unknown_name("option", name, [*known, *also])
+    return kind(**given)
 
 
-def is_slots(k: object) -> bool:
-    """Whether this can be a number of slots."""
-    return isinstance(k, (int, np.integer)) and not isinstance(k, bool) and int(k) >= 1
-
-
-def _numbered(option_name: str, value: Any, categories: Sequence[str]) -> Any:
-    """A value by category, with numbers for names; one for all categories as it is."""
-    if not isinstance(value, Mapping):
-        return value
-    numbers = {name: number for number, name in enumerate(categories)}
-    for category in value:
-        if category not in numbers:
-            raise unknown_name(option_name, category, categories)
-    return {numbers[category]: amount for category, amount in value.items()}
-
-
-def _by_attribute(option_name: str, value: Any, categories: Sequence[str], attributes: Sequence[Attribute]) -> Any:
-    _check_attributes(option_name, value, attributes)
-    columns = {each.name: each.columns for each in attributes}
-    return {
-        name: _numbered(f"{option_name}[{name!r}]", part, categories[columns[name]]) for name, part in value.items()
-    }
-
-
-def _check_attributes(option_name: str, value: Any, attributes: Sequence[Attribute]) -> None:
-    """What goes by attribute names attributes that there are."""
-    if value is None:
-        return
-    names = [each.name for each in attributes]
-    if not isinstance(value, Mapping) or not names:
-        columns = Message("name the columns of the attributes, ", Option("category", ["genre", "decade"]), ".")
-        hint = columns if not names else ""
-        must = f"be a mapping by attribute, of {names}" if names else "go with several attributes"
-        raise InputError(explain(option_name, f"is {value!r}", must, hint))
-    for name in value:
-        if name not in names:
-            raise unknown_name(option_name, name, names)
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= float(value) <= 1.0
+@cache
+def _checks(kind: Any) -> list[tuple[str, Any, Check]]:
+    found = [(each.name, each.default, each.metadata.get("check")) for each in dataclasses.fields(kind)]
+    return [(name, default, check) for name, default, check in found if check is not None]
 
 
 def _differs(value: Any, default: Any) -> bool:
     return (
         not (isinstance(value, type(default)) and bool(value == default)) if default is not None else value is not None
     )
+
+
+_NAMES = tuple(each.name for each in dataclasses.fields(Options))

@@ -14,7 +14,7 @@ import numpy as np
 from excalibr._messages import Message, Wording
 from excalibr.errors import InputError, explain
 
-__all__ = ["Advance", "checked_threads", "over_ranges", "progress_bar"]
+__all__ = ["Advance", "checked_threads", "one_blas_thread", "over_ranges", "progress_bar"]
 
 Result = TypeVar("Result")
 Advance: TypeAlias = Callable[[int], None]
@@ -41,11 +41,10 @@ def over_ranges(
     width = max(1, min(RANGE, -(-size // threads)))
     ranges = [(first, min(first + width, size)) for first in range(0, size, width)]
     advance, cancel = advance or (lambda done: None), cancel or (lambda: None)
-    with _one_blas_thread():
-        done = (work(*each) for each in ranges) if threads == 1 else _threaded(work, ranges, threads, cancel)
-        for (first, last), result in zip(ranges, done, strict=True):
-            advance(last - first)
-            yield result
+    done = (work(*each) for each in ranges) if threads == 1 else _threaded(work, ranges, threads, cancel)
+    for (first, last), result in zip(ranges, done, strict=True):
+        advance(last - first)
+        yield result
 
 
 def checked_threads(threads: int | None) -> int:
@@ -95,8 +94,8 @@ def _threaded(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _one_blas_thread() -> AbstractContextManager[object]:
-    """Threads of our own and threads of BLAS would fight for the processors."""
+def one_blas_thread() -> AbstractContextManager[object]:
+    """For work in Python: threads of our own and threads of BLAS would fight for the processors."""
     try:
         from threadpoolctl import threadpool_limits
     except ModuleNotFoundError:

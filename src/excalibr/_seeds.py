@@ -15,7 +15,7 @@ import numpy as np
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["choose", "uniforms"]
+__all__ = ["checked_seed", "choose", "uniforms"]
 
 _TO_UNIT = 2.0**-53
 
@@ -29,7 +29,7 @@ def uniforms(seed: int | None, key: Hashable, size: int) -> Floats:
     if seed is None and key is None:
         entropy = secrets.randbits(128)
     else:
-        text = _encode(_checked_seed(seed)) + b"|" + _encode(key)
+        text = encode(checked_seed(seed)) + b"|" + encode(key)
         entropy = int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "little")
     raw = np.random.PCG64(entropy).random_raw(size)
     return np.asarray((raw >> np.uint64(11)) * _TO_UNIT)
@@ -46,7 +46,8 @@ def choose(weights: Floats, draws: Floats) -> Integers:
     return np.asarray(np.minimum(rows, len(edges) - 1), dtype=np.int64)
 
 
-def _checked_seed(seed: object) -> int | None:
+def checked_seed(seed: object) -> int | None:
+    """A whole number, or None."""
     if seed is None:
         return None
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
@@ -54,7 +55,7 @@ def _checked_seed(seed: object) -> int | None:
     return int(seed)
 
 
-def _encode(key: Hashable) -> bytes:
+def encode(key: Hashable) -> bytes:
     """Bytes that tell any two keys apart: a tag for the type, the length, the value."""
     match key:
         case None:
@@ -71,11 +72,11 @@ def _encode(key: Hashable) -> bytes:
         case bytes():
             return b"y%d:" % len(key) + key
         case tuple():
-            return b"t%d(" % len(key) + b",".join(_encode(part) for part in key) + b")"
+            return b"t%d(" % len(key) + b",".join(encode(part) for part in key) + b")"
         case np.datetime64():
-            return b"d" + _encode(str(key))
+            return b"d" + encode(str(key))
     if hasattr(key, "isoformat"):  # dates and times: a user and a day
-        return b"d" + _encode(key.isoformat())
+        return b"d" + encode(key.isoformat())
     raise InputTypeError(
         explain(
             "key",

@@ -1,24 +1,30 @@
-"""Sparse rows read from whatever the caller has; only for modules that may load scipy at once."""
+"""Sparse rows as scipy has them, for models and data sets; scipy is loaded by the first call, and may be missing."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy import sparse
 
 from excalibr._arrays import frozen
-from excalibr.errors import InputError, InputTypeError, explain
+from excalibr.errors import InputError, InputTypeError, explain, missing_extra
 
-__all__ = ["SparseRows", "build_rows", "freeze_rows", "is_sparse", "read_rows"]
+if TYPE_CHECKING:
+    from scipy import sparse
+
+__all__ = ["SparseRows", "build_rows", "freeze_rows", "read_rows", "scipy_sparse"]
 
 SparseRows: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 
 
-def is_sparse(matrix: object) -> bool:
-    """Whether this is a sparse matrix of scipy's, of any kind."""
-    return bool(sparse.issparse(matrix))
+def scipy_sparse() -> Any:
+    """The module ``scipy.sparse``."""
+    try:
+        from scipy import sparse
+    except ImportError as error:
+        raise missing_extra("scipy", "scipy") from error
+    return sparse
 
 
 def read_rows(argument: str, matrix: Any, dtype: DTypeLike = np.float64, *, copy: bool = False) -> SparseRows:
@@ -27,8 +33,9 @@ def read_rows(argument: str, matrix: Any, dtype: DTypeLike = np.float64, *, copy
     >>> read_rows("weights", [[0, 2], [1, 0]]).nnz
     2
     """
+    make = scipy_sparse().csr_array
     try:
-        rows = sparse.csr_array(matrix, dtype=dtype, copy=copy)
+        rows: SparseRows = make(matrix, dtype=dtype, copy=copy)
     except (TypeError, ValueError) as error:
         found = f"cannot be read as a sparse matrix ({error})"
         raise InputTypeError(explain(argument, found, "be a scipy.sparse matrix or an array of numbers")) from error
@@ -40,7 +47,7 @@ def read_rows(argument: str, matrix: Any, dtype: DTypeLike = np.float64, *, copy
 def build_rows(values: ArrayLike, columns: ArrayLike, indptr: NDArray[Any], n_columns: int) -> SparseRows:
     """Sparse rows from their three arrays; row i holds the entries from ``indptr[i]`` to ``indptr[i + 1]``."""
     parts: Any = (np.asarray(values), np.asarray(columns), indptr)
-    rows: SparseRows = sparse.csr_array(parts, shape=(len(indptr) - 1, n_columns))
+    rows: SparseRows = scipy_sparse().csr_array(parts, shape=(len(indptr) - 1, n_columns))
     return rows
 
 

@@ -1,62 +1,75 @@
 """Methods by name: every method takes a :class:`Problem` and returns a :class:`Policy`.
 
-A method is one entry of :data:`METHODS`; its module is imported when the method is first used.
+A method is one entry of :data:`METHODS`, and its name one of ``METHOD_NAMES`` in ``_options``; its module is imported
+when the method is first used.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from typing import Any
+from typing import TypeAlias
 
 from excalibr._messages import Message, Option
+from excalibr._options import check_option
 from excalibr._policy import Policy
-from excalibr._problem import Limits, Problem
-from excalibr.errors import InputError, explain, unknown_name
+from excalibr._problem import Problem
+from excalibr.errors import InputError, explain
 
 __all__ = ["METHODS", "Method", "apply"]
+
+Rank: TypeAlias = Callable[[Problem], Policy]
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """Where a method lives, and whether it can stop at :class:`Limits` (it then takes them as a second argument)."""
+    """A function from a problem to a policy, by a function that imports it."""
 
-    module: str
-    function: str
-    takes_limits: bool = False
+    load: Callable[[], Rank]
 
-    def __call__(self, problem: Problem, limits: Limits) -> Policy:
-        """Import the method's module and run it."""
-        function = _loaded(self.module, self.function)
-        policy: Policy = function(problem, limits) if self.takes_limits else function(problem)
-        return policy
+    def __call__(self, problem: Problem) -> Policy:
+        """Import the method's module, where that has not happened, and run it."""
+        return self.load()(problem)
 
 
-@cache
-def _loaded(module: str, function: str) -> Any:
-    return getattr(import_module(module), function)
+def _exact() -> Rank:
+    from excalibr._solver import solve
+
+    return solve
+
+
+def _of_the_paper(name: str) -> Method:
+    def load() -> Rank:
+        from excalibr import paper
+
+        return {"lp": paper.lp, "lp-full": paper.lp_full}[name]
+
+    return Method(load)
+
+
+def _baseline(name: str) -> Method:
+    def load() -> Rank:
+        from excalibr import baselines
+
+        rank: Rank = getattr(baselines, name.replace("-", "_"))
+        return rank
+
+    return Method(load)
 
 
 METHODS = {
-    "excalibr": Method("excalibr._solver", "solve", takes_limits=True),
-    "lp": Method("excalibr.paper", "lp"),
-    "lp-full": Method("excalibr.paper", "lp_full"),
-    "greedy": Method("excalibr.baselines", "greedy"),
-    "greedy-simple": Method("excalibr.baselines", "greedy_simple"),
-    "greedy-projected": Method("excalibr.baselines", "greedy_projected"),
-    "mip-greedy": Method("excalibr.baselines", "mip_greedy"),
-    "top-k": Method("excalibr.baselines", "top_k"),
-    "mmr": Method("excalibr.baselines", "mmr"),
+    "excalibr": Method(_exact),
+    "lp": _of_the_paper("lp"),
+    "lp-full": _of_the_paper("lp-full"),
+    **{name: _baseline(name) for name in ("greedy", "greedy-simple", "greedy-projected", "mip-greedy", "top-k", "mmr")},
 }
 
 
-def apply(name: str, problem: Problem, limits: Limits | None = None) -> Policy:
+def apply(name: str, problem: Problem) -> Policy:
     """Run the method of this name."""
-    if not isinstance(name, str) or name not in METHODS:
-        raise unknown_name("method", name, METHODS)
-    if problem.terms is not None and name != "excalibr":
+    check_option("method", name)
+    if name != "excalibr" and not problem.plain:
         others = " takes every option; the others one attribute, a distribution and the L1 divergence."
         hint = Message(Option("method", "excalibr"), others)
         raise InputError(explain("method", f"is {name!r}", "be 'excalibr' for what is asked beyond the paper", hint))
-    return METHODS[name](problem, limits or Limits())
+    return METHODS[name](problem)

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Hashable
 from typing import Any
 
-from excalibr._options import read_settings
+from excalibr._options import read_options
 from excalibr.tables import Tables, read_items, review_items, warn_all
 from excalibr.tables._reranker import Reranker
 
@@ -41,8 +41,8 @@ class RerankBatch:
         names = {each.name for each in dataclasses.fields(Reranker)}
         ranking = {name: value for name, value in options.items() if name in names}
         self._tables = {name: value for name, value in options.items() if name not in names}
-        self._reranker = read_settings(Reranker, {"threads": 1, **ranking})
-        self._items = read_items(items, read_settings(Tables, self._tables))
+        self._reranker = read_options(Reranker, {"threads": 1, **ranking})
+        self._items = read_items(items, read_options(Tables, self._tables))
         warn_all(review_items(self._items), stacklevel=2)
         self._day = day
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from excalibr._options import read_settings
+from excalibr._options import read_options
 from excalibr.tables import Tables, read_items, review_items, warn_all
 from excalibr.tables._frames import read_frame
 from excalibr.tables._reranker import Reranker
@@ -78,7 +78,7 @@ class _Plan:
         names = {each.name for each in dataclasses.fields(Reranker)} - {"threads"}
         ranking = {name: value for name, value in options.items() if name in names}
         tables = {name: value for name, value in options.items() if name not in names}
-        checked = read_settings(Tables, tables)
+        checked = read_options(Tables, tables)
         travelling = {name: tables[name] for name in BY_USER if _is_spark(tables.get(name))}
         local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}
         known = read_items(_local(items, "items"), checked)
@@ -86,7 +86,7 @@ class _Plan:
         warn_all(review_items(known), stacklevel=3)
         user_id = checked.column("user_id", "candidates", candidates.columns)
         frames = {"candidates": candidates.filter(candidates[user_id].isNotNull()), **travelling}
-        reranker = read_settings(Reranker, ranking | {"threads": 1})
+        reranker = read_options(Reranker, ranking | {"threads": 1})
         return cls(frames, _Task(reranker, context.broadcast((known, local)), day, user_id, tuple(frames)), checked)
 
     def run(self, what: str) -> Any:
@@ -175,7 +175,7 @@ class _Task:
 
     def columns_written(self, what: str) -> set[str]:
         """The columns that are ours, whatever the candidates have under their names."""
-        options = read_settings(Tables, self.shared.value[1] | {"targets": {}, "history": None})
+        options = read_options(Tables, self.shared.value[1] | {"targets": {}, "history": None})
         if what == "report":
             return set(REPORT_COLUMNS)
         if what == "slates":

@@ -10,19 +10,27 @@ A share below 1e-12 of the total is taken as 0: weights that halve with age leav
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import numbers
+from excalibr._arrays import numbers, sums_by
 from excalibr._messages import Message, Option
-from excalibr._problem import SUM_TOLERANCE
-from excalibr._sparse import SparseRows, build_rows, is_sparse, read_rows
+from excalibr._native import kernel
+from excalibr._problem import Memberships
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 
 __all__ = ["NEGLIGIBLE", "fixed", "histories", "history", "rating_weights", "recency_weights", "shares_of", "uniform"]
+
+
+class _Rows(NamedTuple):
+    indptr: Integers
+    indices: Integers
+    data: Floats
+    shape: tuple[int, ...]
+
 
 NEGLIGIBLE = 1e-12
 """A share of the total below which a category counts as absent."""
@@ -72,8 +80,8 @@ def history(
     if counted.shape != rows.shape:
         must = f"have shape ({len(rows)},), one for each item of the history"
         raise InputError(explain("weights", f"have shape {counted.shape}", must))
-    one = build_rows(counted, rows, np.array([0, len(rows)]), _shape(categories)[0])
-    return np.asarray(histories(categories, one, prior=prior, strength=strength)[0])
+    one = _Rows(np.array([0, len(rows)]), rows, counted, (1, _shape(categories)[0]))
+    return np.asarray(_targets(categories, one, prior, strength)[0])
 
 
 def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, strength: float = 0.0) -> Floats:
@@ -99,17 +107,7 @@ def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, 
     >>> histories([[1, 0], [0, 1]], csr_array([[1, 1], [1, 0]])).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
-    counted = _weights(weights, _shape(categories)[0])
-    shares = read_rows("categories", categories) if is_sparse(categories) else numbers("categories", categories)
-    sums: Any = counted @ shares
-    dense = np.asarray(sums.toarray() if is_sparse(sums) else sums)
-    dense = dense + _pseudo_counts(prior, strength, dense.shape[1])
-    known = dense.sum(axis=1) > 0
-    if not known.all():
-        where = f"row {int(np.argmin(known))} has no item with a weight above 0"
-        hint = Message("pass ", Option("prior", ...), " and ", Option("strength", ...), " for little or no history.")
-        raise InputError(explain("history", where, "have at least one", hint))
-    return shares_of(dense)
+    return _targets(categories, _read_weights(weights), prior, strength)
 
 
 def shares_of(sums: Floats) -> Floats:
@@ -123,10 +121,6 @@ def shares_of(sums: Floats) -> Floats:
         return np.asarray(kept / kept.sum(axis=1, keepdims=True))
 
 
-@overload
-def recency_weights(timestamps: SparseRows, half_life: float, *, now: float | None = None) -> SparseRows: ...
-@overload
-def recency_weights(timestamps: ArrayLike, half_life: float, *, now: float | None = None) -> Floats: ...
 def recency_weights(timestamps: Any, half_life: float, *, now: float | None = None) -> Any:
     r"""Weights that halve with every ``half_life`` of age: :math:`w = 2^{-(\mathrm{now} - t) / \text{half-life}}`.
 
@@ -145,16 +139,23 @@ def recency_weights(timestamps: Any, half_life: float, *, now: float | None = No
     >>> recency_weights([0, 10, 20], half_life=10).tolist()
     [0.25, 0.5, 1.0]
     """
+    if not _is_sparse(timestamps):
+        times = _finite("timestamps", timestamps)
+        return recency_by_user(times.ravel(), np.array([0, times.size]), half_life, now).reshape(times.shape)
+    rows = timestamps.tocsr().copy()
+    rows.data = recency_by_user(_finite("timestamps", rows.data), rows.indptr, half_life, now)
+    return rows
+
+
+def recency_by_user(times: Floats, starts: Integers, half_life: float, now: float | None = None) -> Floats:
+    """The same for many users: user u has the times ``starts[u]`` to ``starts[u + 1]``."""
     if not half_life > 0:
         raise InputError(explain("half_life", f"is {half_life}", "be above 0"))
-    if not is_sparse(timestamps):
-        times = _finite("timestamps", timestamps)
-        return _halved((times.max(initial=-np.inf) if now is None else now) - times, half_life)
-    rows = read_rows("timestamps", timestamps, copy=True)
-    times = _finite("timestamps", rows.data)
-    latest = _latest(rows) if now is None else np.full(rows.shape[0], float(now))
-    rows.data = _halved(np.repeat(latest, np.diff(rows.indptr)) - times, half_life)
-    return rows
+    sizes = np.diff(starts)
+    latest = np.zeros(len(sizes)) if now is None else np.full(len(sizes), float(now))
+    if now is None and len(times):
+        latest[sizes > 0] = np.maximum.reduceat(times, starts[:-1][sizes > 0])
+    return _halved(np.repeat(latest, sizes) - times, half_life)
 
 
 def rating_weights(ratings: Any, *, above: float = 0.0) -> Any:
@@ -172,9 +173,9 @@ def rating_weights(ratings: Any, *, above: float = 0.0) -> Any:
     >>> rating_weights([4, 5, 3], above=3.5).tolist()
     [0.5, 1.5, 0.0]
     """
-    if not is_sparse(ratings):
+    if not _is_sparse(ratings):
         return np.maximum(_finite("ratings", ratings) - above, 0.0)
-    rows = read_rows("ratings", ratings, copy=True)
+    rows = ratings.tocsr().copy()
     rows.data = np.maximum(_finite("ratings", rows.data) - above, 0.0)
     return rows
 
@@ -203,7 +204,7 @@ def fixed(shares: ArrayLike, users: int | None = None) -> Floats:
         at = int(np.argmin((given >= 0) & np.isfinite(given)))
         raise InputError(explain("shares", f"number {at} is {given[at]}", "be finite and at least 0"))
     total = float(given.sum())
-    if abs(total - 1.0) > SUM_TOLERANCE:
+    if abs(total - 1.0) > kernel.SUM_TOLERANCE:
         raise InputError(explain("shares", f"sum to {total:.6g}", "sum to 1", "divide them by their sum."))
     return given / total if users is None else np.tile(given / total, (users, 1))
 
@@ -226,8 +227,48 @@ def _item_rows(items: ArrayLike, n: int) -> Integers:
     return rows.astype(np.int64)
 
 
-def _weights(weights: Any, n: int) -> SparseRows:
-    rows = read_rows("weights", weights)
+def _targets(categories: Any, weights: _Rows, prior: ArrayLike | None, strength: float) -> Floats:
+    """(users, r) from how much each item counts for each user."""
+    _check_weights(weights, _shape(categories)[0])
+    shares = _rows(categories)
+    rows, r, users = shares.of(weights.indices), shares.n_categories, weights.shape[0]
+    owners = np.repeat(np.arange(users), np.diff(weights.indptr))[rows.owners]
+    sums = sums_by(owners * r + rows.indices, weights.data[rows.owners] * rows.values, users * r).reshape(users, r)
+    sums = sums + _pseudo_counts(prior, strength, r)
+    known = sums.sum(axis=1) > 0
+    if not known.all():
+        where = f"row {int(np.argmin(known))} has no item with a weight above 0"
+        hint = Message("pass ", Option("prior", ...), " and ", Option("strength", ...), " for little or no history.")
+        raise InputError(explain("history", where, "have at least one", hint))
+    return shares_of(sums)
+
+
+def _rows(categories: Any) -> Memberships:
+    """The items' shares as they are given, by rows."""
+    if not _is_sparse(categories):
+        table = numbers("categories", categories)
+        return Memberships(*kernel.pack_rows(table), table.shape[1])
+    rows = categories.tocsr()
+    return Memberships(rows.indptr, rows.indices, numbers("categories", rows.data), rows.shape[1])
+
+
+def _is_sparse(matrix: object) -> bool:
+    return hasattr(matrix, "tocsr")
+
+
+def _read_weights(weights: Any) -> _Rows:
+    """Weights as they are given, by rows."""
+    if _is_sparse(weights):
+        rows = weights.tocsr()
+        return _Rows(rows.indptr, rows.indices, numbers("weights", rows.data), rows.shape)
+    table = numbers("weights", weights)
+    if table.ndim != 2:
+        raise InputError(explain("weights", f"have shape {table.shape}", "have two dimensions"))
+    return _Rows(*kernel.pack_rows(table), table.shape)
+
+
+def _check_weights(rows: _Rows, n: int) -> None:
+    """They must be finite and at least 0, with a column for each item."""
     if rows.shape[1] != n:
         raise InputError(explain("weights", f"have shape {rows.shape}", f"have shape (users, {n}), a column an item"))
     fine = np.isfinite(rows.data) & (rows.data >= 0)
@@ -236,7 +277,6 @@ def _weights(weights: Any, n: int) -> SparseRows:
         row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
         where = f"row {row}, item {int(rows.indices[at])} is {rows.data[at]}"
         raise InputError(explain("weights", where, "be finite and at least 0"))
-    return rows
 
 
 def _pseudo_counts(prior: ArrayLike | None, strength: float, r: int) -> Floats:
@@ -266,11 +306,3 @@ def _finite(argument: str, values: ArrayLike) -> Floats:
 def _halved(ages: Floats, half_life: float) -> Floats:
     with np.errstate(over="ignore", under="ignore"):  # what is very old weighs nothing
         return np.asarray(np.exp2(-np.maximum(ages, 0.0) / half_life))
-
-
-def _latest(rows: SparseRows) -> Floats:
-    """(users,) the largest stored value of each row, 0 where there is none."""
-    latest = np.zeros(rows.shape[0])
-    filled = np.flatnonzero(np.diff(rows.indptr))
-    latest[filled] = np.maximum.reduceat(rows.data, rows.indptr[filled]) if len(filled) else 0.0
-    return latest

@@ -5,6 +5,7 @@
 // (`to_numpy`); a line in NB_MODULE; a signature in src/excalibr/_kernel.pyi.
 #include "bindings.hpp"
 
+#include "bindings_checking.hpp"
 #include "bindings_solver.hpp"
 #include "digest.hpp"
 #include "greedy.hpp"
@@ -17,24 +18,10 @@ namespace {
 
 nb::tuple pack_rows(const RealTable& table) {
     require(table.size < std::numeric_limits<Index>::max(), "too many entries for 32-bit places");
-    const auto [packed, sums] = without_gil([&] {
-        SparseRows rows = excalibr::pack_rows(reals(table), table.rows(), table.columns());
-        const RowSums sums = excalibr::look_over(rows.starts, rows.values);
-        return std::pair(std::move(rows), sums);
-    });
+    const SparseRows packed =
+        without_gil([&] { return excalibr::pack_rows(reals(table), table.rows(), table.columns()); });
     return nb::make_tuple(to_numpy(Indices(packed.starts)), to_numpy(Indices(packed.columns)),
-                          to_numpy(Reals(packed.values)), sums.are_shares, sums.off);
-}
-
-nb::tuple look_over(const IntegerArray& indptr, const RealArray& values) {
-    const std::vector<Index> starts = row_starts(indptr, values.size);
-    const RowSums sums = without_gil([&] { return excalibr::look_over(starts, reals(values)); });
-    return nb::make_tuple(sums.are_shares, sums.off);
-}
-
-nb::object with_sums_of_one(const IntegerArray& indptr, const RealArray& values) {
-    const std::vector<Index> starts = row_starts(indptr, values.size);
-    return to_numpy(Reals(without_gil([&] { return excalibr::with_sums_of_one(starts, reals(values)); })));
+                          to_numpy(Reals(packed.values)));
 }
 
 nb::object exposure_of(const IntegerTable& rankings, const RealArray& weights, const RealArray& position_weights,
@@ -115,12 +102,11 @@ NB_MODULE(_kernel, module) {
     numpy.load();
     module.attr("SOURCE_DIGEST") = excalibr::source_digest();
     module.def("pack_rows", &pack_rows);
-    module.def("look_over", &look_over);
-    module.def("with_sums_of_one", &with_sums_of_one);
     module.def("exposure_of", &exposure_of);
     module.def("shares_of", &shares_of);
     module.def("calibrated_order", &calibrated_order);
     module.def("marginal_order", &marginal_order);
     module.def("visit_rankings", &visit_rankings);
+    bind_checking(module);
     bind_solver(module);
 }

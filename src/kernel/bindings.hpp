@@ -126,6 +126,10 @@ inline nb::object to_numpy(Indices numbers) {
     return copied<std::int64_t>(numbers.data(), numbers.size(), nb::int_(numbers.size()), numpy.int64);
 }
 
+inline nb::object to_numpy(std::span<const std::int64_t> numbers) {
+    return copied<std::int64_t>(numbers.data(), numbers.size(), nb::int_(numbers.size()), numpy.int64);
+}
+
 // The same with rows, where the numbers are row after row.
 inline nb::object to_numpy(Reals numbers, std::size_t rows, std::size_t columns) {
     return copied<double>(numbers.data(), numbers.size(), nb::make_tuple(rows, columns), numpy.float64);

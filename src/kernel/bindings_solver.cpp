@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "bindings.hpp"
+#include "checking.hpp"
 #include "range.hpp"
 
 namespace excalibr::bindings {
@@ -14,49 +15,44 @@ namespace {
 
 constexpr auto signals_every = std::chrono::milliseconds(100);
 
-// The questions of many users. It refers to the caller's arrays, and keeps them alive.
+// What is asked beyond scores, rows and targets, in the order of the tuple; what is empty is not asked.
+struct Terms {
+    explicit Terms(const nb::tuple& arrays) {
+        std::size_t at = 0;
+        for (Reals* numbers : {&lows, &highs, &weights, &bases, &floors, &caps})
+            *numbers = reals(nb::cast<RealArray>(arrays[at++]));
+        unavailable = nb::cast<FlagArray>(arrays[at++]);
+        for (IntegerArray* numbers : {&pinned_starts, &pinned_slots, &pinned_candidates, &groups, &group_limits})
+            *numbers = nb::cast<IntegerArray>(arrays[at++]);
+    }
+    Reals lows, highs, weights, bases, floors, caps;
+    FlagArray unavailable;
+    IntegerArray pinned_starts, pinned_slots, pinned_candidates, groups, group_limits;
+};
+
+// Smoothing, aim, budget, draws, tolerance, max_sorts: what is asked of every user alike.
+void take_asked(const nb::tuple& asked, Users& users) {
+    users.smoothing = nb::cast<double>(asked[0]);
+    users.aim = static_cast<Aim>(nb::cast<int>(asked[1]));
+    users.budget = nb::cast<double>(asked[2]);
+    users.draws = static_cast<Draws>(nb::cast<int>(asked[3]));
+    users.limits.tolerance = nb::cast<double>(asked[4]);
+    if (const auto sorts = nb::cast<std::int64_t>(asked[5]); sorts >= 0)
+        users.limits.max_sorts = static_cast<std::size_t>(sorts);
+}
+
+// The questions of any number of users. It refers to what was checked and to the caller's arrays, and keeps them alive.
 class Questions {
   public:
-    explicit Questions(nb::tuple arrays) : arrays_(std::move(arrays)) {
-        std::size_t at = 0;
-        users_.scores = real(at++);
-        users_.starts = integers(at++);
-        users_.items = integers(at++);
-        const auto indptr = nb::cast<IntegerArray>(arrays_[at++]);
-        const auto columns = nb::cast<IntegerArray>(arrays_[at++]);
-        const auto values = nb::cast<RealArray>(arrays_[at++]);
-        users_.lows = real(at++);
-        users_.highs = real(at++);
-        users_.weights = real(at++);
-        users_.bases = real(at++);
-        users_.floors = real(at++);
-        users_.caps = real(at++);
-        unavailable_ = nb::cast<FlagArray>(arrays_[at++]);
-        users_.pinned_starts = integers(at++);
-        users_.pinned_slots = integers(at++);
-        users_.pinned_candidates = integers(at++);
-        const auto groups = nb::cast<IntegerArray>(arrays_[at++]);
-        const auto group_limits = nb::cast<IntegerArray>(arrays_[at++]);
-        users_.slots = integers(at++);
-        users_.weight_starts = integers(at++);
-        users_.position_weights = real(at++);
-        users_.trade_offs = real(at++);
-        users_.asked = integers(at++);
-        users_.smoothing = nb::cast<double>(arrays_[at++]);
-        users_.aim = static_cast<Aim>(nb::cast<int>(arrays_[at++]));
-        users_.budget = nb::cast<double>(arrays_[at++]);
-        users_.draws = static_cast<Draws>(nb::cast<int>(arrays_[at++]));
-        users_.limits.tolerance = nb::cast<double>(arrays_[at++]);
-        if (const auto sorts = nb::cast<std::int64_t>(arrays_[at++]); sorts >= 0)
-            users_.limits.max_sorts = static_cast<std::size_t>(sorts);
-        users_.r = nb::cast<std::size_t>(arrays_[at++]);
-        table_ = sparse_rows(indptr, columns, values, std::max<std::size_t>(users_.r, 1));
-        users_.table = table_.view();
-        users_.unavailable = {reinterpret_cast<const unsigned char*>(unavailable_.data), unavailable_.size};
-        group_limits_ = indices(group_limits);
-        users_.group_limits = group_limits_;
-        for (const std::int64_t group : groups.span()) group_of_item_.push_back(static_cast<std::int32_t>(group));
-        users_.group_of_item = group_of_item_;
+    Questions(nb::object checked, nb::tuple by_user, const nb::tuple& asked, nb::object terms)
+        : kept_(nb::make_tuple(checked, by_user, terms)) {
+        take(nb::cast<const Checked&>(checked), asked, terms);
+        users_.slots = integers(by_user[0]);
+        users_.weight_starts = integers(by_user[1]);
+        users_.position_weights = reals(nb::cast<RealArray>(by_user[2]));
+        users_.trade_offs = reals(nb::cast<RealArray>(by_user[3]));
+        users_.asked = integers(by_user[4]);
+        users_.item_prices = reals(nb::cast<RealArray>(by_user[5]));
         check();
     }
 
@@ -69,8 +65,41 @@ class Questions {
     }
 
   private:
-    Reals real(std::size_t at) const { return reals(nb::cast<RealArray>(arrays_[at])); }
-    std::span<const std::int64_t> integers(std::size_t at) const { return nb::cast<IntegerArray>(arrays_[at]).span(); }
+    static std::span<const std::int64_t> integers(nb::handle array) { return nb::cast<IntegerArray>(array).span(); }
+
+    void take(const Checked& checked, const nb::tuple& asked, nb::handle terms) {
+        users_.scores = checked.scores;
+        users_.starts = checked.starts;
+        users_.items = checked.items;
+        users_.table = checked.rows.view();
+        users_.r = checked.r();
+        users_.lows = checked.lows;
+        users_.highs = checked.highs.empty() ? checked.lows : checked.highs;
+        take_asked(asked, users_);
+        if (terms.is_none()) {
+            ones_.assign(users_.r, 1.0);
+            users_.weights = ones_;
+        } else {
+            take(Terms(nb::borrow<nb::tuple>(terms)));
+        }
+    }
+
+    void take(const Terms& terms) {
+        users_.lows = terms.lows;
+        users_.highs = terms.highs;
+        users_.weights = terms.weights;
+        users_.bases = terms.bases;
+        users_.floors = terms.floors;
+        users_.caps = terms.caps;
+        users_.unavailable = {reinterpret_cast<const unsigned char*>(terms.unavailable.data), terms.unavailable.size};
+        users_.pinned_starts = terms.pinned_starts.span();
+        users_.pinned_slots = terms.pinned_slots.span();
+        users_.pinned_candidates = terms.pinned_candidates.span();
+        group_limits_ = indices(terms.group_limits);
+        users_.group_limits = group_limits_;
+        group_of_item_.assign(terms.groups.data, terms.groups.data + terms.groups.size);
+        users_.group_of_item = group_of_item_;
+    }
 
     // Sizes and places: nothing that the kernel follows may lead outside of an array.
     void check() const {
@@ -79,17 +108,16 @@ class Questions {
         require(users_.starts.size() == count + 1 && users_.slots.size() == count && users_.asked.size() == count &&
                     users_.weight_starts.size() == count,
                 "every user has a start, slots, weights and something asked");
-        require(users_.items.size() == candidates, "every candidate is an item");
         require(per_user(users_.lows.size()) && per_user(users_.highs.size()), "every user has a band for each category");
         require(users_.weights.size() == r || per_user(users_.weights.size()), "every category has a weight");
         require(users_.bases.empty() || per_user(users_.bases.size()), "every category has a base");
         require(users_.floors.size() == users_.caps.size() && (users_.floors.empty() || users_.floors.size() == r),
                 "floors and caps go together");
         require(users_.unavailable.empty() || users_.unavailable.size() == candidates, "every candidate is available or not");
-        require(rising(users_.starts, candidates), "starts do not rise to the number of candidates");
-        const auto rows = static_cast<std::int64_t>(table_.rows());
-        require(all(users_.items, [&](std::int64_t item) { return 0 <= item && item < rows; }), "an item is out of range");
-        require(group_of_item_.empty() || group_of_item_.size() == table_.rows(), "every item has a group or none");
+        require(group_of_item_.empty() || group_of_item_.size() + 1 == users_.table.starts.size(),
+                "every item has a group or none");
+        require(users_.item_prices.empty() || users_.item_prices.size() + 1 == users_.table.starts.size(),
+                "every item has a price or none");
         const auto limits = static_cast<std::int32_t>(group_limits_.size());
         require(all(group_of_item_, [&](std::int32_t group) { return -1 <= group && group < limits; }),
                 "a group is out of range");
@@ -130,10 +158,9 @@ class Questions {
         return good;
     }
 
-    nb::tuple arrays_;
+    nb::tuple kept_;
     Users users_;
-    GivenRows table_;
-    FlagArray unavailable_;
+    std::vector<double> ones_;
     std::vector<Index> group_limits_;
     std::vector<std::int32_t> group_of_item_;
 };
@@ -161,10 +188,6 @@ class Interruption {
     bool raised_ = false;
 };
 
-nb::object to_numpy(std::span<const std::int64_t> numbers) {
-    return copied<std::int64_t>(numbers.data(), numbers.size(), nb::int_(numbers.size()), numpy.int64);
-}
-
 nb::tuple solve_range(Questions& questions, std::size_t first, std::size_t last) {
     questions.check_range(first, last);
     RangeAnswer answer;
@@ -180,6 +203,7 @@ nb::tuple solve_range(Questions& questions, std::size_t first, std::size_t last)
         bindings::to_numpy(Indices(answer.places)), bindings::to_numpy(Reals(answer.weights)), to_numpy(answer.counts),
         bindings::to_numpy(Reals(answer.prices), count, r), bindings::to_numpy(Reals(answer.gaps)),
         bindings::to_numpy(Reals(answer.allowed_gaps)), bindings::to_numpy(Reals(answer.trade_offs)),
+        bindings::to_numpy(Reals(answer.objectives)),
         to_numpy(answer.statuses), to_numpy(answer.engines), to_numpy(answer.sorts), to_numpy(answer.steps),
         to_numpy(answer.failures), bindings::to_numpy(Reals(answer.details), count, 3),
         answer.limit_prices.empty() ? nb::none() : bindings::to_numpy(Reals(answer.limit_prices), count, r), seconds);
@@ -291,7 +315,8 @@ class Curve {
 
 void bind_solver(nb::module_& module) {
     nb::class_<Questions>(module, "Questions")
-        .def(nb::init<nb::tuple>())
+        .def(nb::init<nb::object, nb::tuple, const nb::tuple&, nb::object>(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none())
         .def("__len__", &Questions::size)
         .def("cancel", [](Questions& questions) { questions.cancelled = true; });
     module.def("solve_range", &solve_range);

@@ -67,7 +67,10 @@ void Redrawing::to_even(UserSolver& solver, UserAnswer& answer) {
     hard_ = std::make_unique<bool[]>(rows);
     for (std::size_t row = categories; row < rows; ++row) hard_[row] = true;
     free.to_free(answer.lottery, free_lottery_);
-    const EvenLottery even = even_lottery(program_, free_lottery_.rankings, free_lottery_.weights, free.scores(),
+    std::vector<double> values(free.scores().begin(), free.scores().end());  // whose expectation is kept
+    for (std::size_t candidate = 0; candidate < free.item_prices().size(); ++candidate)
+        values[candidate] = (1.0 - trade_off) * values[candidate] - free.item_prices()[candidate];
+    const EvenLottery even = even_lottery(program_, free_lottery_.rankings, free_lottery_.weights, values,
                                           std::span(hard_.get(), rows), search_, even_);
     drawn_.clear(free_lottery_.k);
     drawn_.rankings.assign(even.rankings.begin(), even.rankings.end());

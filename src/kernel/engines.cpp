@@ -12,14 +12,27 @@ bool is_curved(const Program& program) {
     return std::any_of(program.penalties.begin(), program.penalties.end(), [](const Penalty& each) { return each.curved(); });
 }
 
-// Whether the simplex is the quicker engine for straight penalties.
+// How many equal shares are as mixed as the target: the exponential of its entropy.
+double effective_categories(Penalties penalties) {
+    double total = 0.0, sum = 0.0;
+    for (const Penalty& penalty : penalties) {
+        if (!(penalty.high > 0.0)) continue;
+        total += penalty.high;
+        sum += penalty.high * std::log(penalty.high);
+    }
+    return total > 0.0 ? std::exp(std::log(total) - sum / total) : 1.0;
+}
+
+// Whether the simplex is the quicker engine for straight penalties: few prices are then between their bounds.
 bool prefers_simplex(const Program& program) {
     if (program.r() <= tuning::few_categories) return true;
-    if (program.r() > tuning::few_for_gentle_slopes || program.n() > 2 * program.k()) return false;
+    const double spread = program.spread();
+    if (spread == 0.0) return program.r() <= tuning::too_many_for_simplex && program.n() <= 2 * program.k();
+    if (program.r() > tuning::too_many_for_simplex) return false;
+    if (effective_categories(program.penalties) <= tuning::few_effective) return true;
     double steepest = 0.0;
     for (const Penalty& penalty : program.penalties) steepest = std::max(steepest, penalty.above);
-    const double spread = program.spread();
-    return spread == 0.0 || steepest <= tuning::gentle * spread;
+    return program.n() <= 2 * program.k() && steepest <= tuning::gentle * spread;
 }
 
 // The scores less the best one: what rankings of the pool are worth, whatever the trade-off.
@@ -39,12 +52,16 @@ double curve_tolerance(const Program& program, const Limits& limits) {
 void Engines::solve(const Program& program, const Limits& limits, Answer& answer) {
     load(program, limits);
     const bool curved = is_curved(program), limited = !program.group_limits.empty();
-    if (!curved && (limited || prefers_simplex(program)))
-        return solve_by_columns(program, limits, simplex_, Engine::simplex, nullptr, answer);
-    if (limited) return solve_by_columns(program, limits, interior_, Engine::interior, nullptr, answer);
-    solve_by_proximal_method(program, limits, answer);
-    if (answer.effort.status != Status::stalled) return;
-    if (curved)
+    if (limited && curved) return solve_by_columns(program, limits, interior_, Engine::interior, nullptr, answer);
+    const bool simplex_first = !curved && (limited || prefers_simplex(program));
+    if (simplex_first)
+        solve_by_columns(program, limits, simplex_, Engine::simplex, nullptr, answer);
+    else
+        solve_by_proximal_method(program, limits, answer);
+    if (limited || answer.effort.status != Status::stalled) return;
+    if (simplex_first)
+        solve_by_proximal_method(program, limits, second_);
+    else if (curved)
         solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);
     else
         solve_by_columns(program, limits, simplex_, Engine::simplex, &answer, second_);

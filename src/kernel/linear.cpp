@@ -2,9 +2,17 @@
 
 #include <algorithm>
 
+// Chosen when the module is loaded. Every entry takes the same operations in the same order, so that the bits are the same;
+// a quarter off the whole solve with a hundred categories, no difference with twenty.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+#define WITH_WIDER_INSTRUCTIONS __attribute__((target_clones("default", "avx2")))
+#else
+#define WITH_WIDER_INSTRUCTIONS
+#endif
+
 namespace excalibr {
 
-void factorise(Matrix& matrix, std::size_t size) {
+WITH_WIDER_INSTRUCTIONS void factorise(Matrix& matrix, std::size_t size) {
     for (std::size_t pivot = 0; pivot < size; ++pivot) {
         double* const above = matrix.row(pivot).data();
         const double inverse = 1.0 / std::max(above[pivot], 1e-300);

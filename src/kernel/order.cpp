@@ -1,6 +1,7 @@
 #include "order.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "tuning.hpp"
 
@@ -47,28 +48,13 @@ void merge_runs(Reals keys, Indices source, MutableIndices target, std::size_t l
                });
 }
 
-// Make `order` hold the candidates that are marked with 1 and then the others.
-void put_marked_first(Indices marks, MutableIndices order) {
-    std::size_t front = 0;
-    for (Index wanted : {1u, 0u})
-        for (Index candidate = 0; candidate < marks.size(); ++candidate)
-            if (marks[candidate] == wanted) order[front++] = candidate;
-}
-
-}  // namespace
-
-void sort_descending(Reals keys, MutableIndices order, SortScratch& scratch) {
-    const auto budget = static_cast<std::ptrdiff_t>(tuning::moves_a_candidate * order.size());
-    if (!insertion_sort(keys, order, scratch.keys, 0, order.size(), budget)) sort_from_scratch(keys, order, scratch);
-}
-
-void sort_from_scratch(Reals keys, MutableIndices order, SortScratch& scratch) {
+// Sort runs by insertion, then merge them; `held` and `spare` are room.
+void merge_sort(Reals keys, MutableIndices order, MutableReals held, MutableIndices spare) {
     constexpr std::size_t run = tuning::sorting_run;
     const std::size_t count = order.size();
     for (std::size_t first = 0; first < count; first += run)
-        insertion_sort(keys, order, scratch.keys, first, std::min(first + run, count), run * run);
-    const MutableIndices spare = std::span(scratch.places).first(count);
-    MutableIndices source = order, target = spare;
+        insertion_sort(keys, order, held, first, std::min(first + run, count), run * run);
+    MutableIndices source = order, target = spare.first(count);
     for (std::size_t width = run; width < count; width *= 2) {
         for (std::size_t left = 0; left < count; left += 2 * width)
             merge_runs(keys, source, target, left, std::min(left + width, count), std::min(left + 2 * width, count));
@@ -77,6 +63,61 @@ void sort_from_scratch(Reals keys, MutableIndices order, SortScratch& scratch) {
     if (source.data() != order.data()) std::copy(source.begin(), source.end(), order.begin());
 }
 
+// Keep in `order` those who stand in descending order after one another, and drop the others into `scratch.places`;
+// `scratch.keys` gets the keys of those that stay. Returns how many stay. No branch depends on a key.
+std::size_t keep_descending(Reals keys, MutableIndices order, SortScratch& scratch) {
+    const std::size_t count = order.size();
+    Index* const dropped = scratch.places.data();
+    double* const held = scratch.keys.data();
+    std::size_t kept = 0;
+    double last = std::numeric_limits<double>::infinity();
+    Index last_candidate = 0;
+    for (std::size_t place = 0; place < count; ++place) {
+        const Index candidate = order[place];
+        const double key = keys[candidate];
+        const bool stays = (key < last) | ((key == last) & (candidate >= last_candidate));
+        dropped[place - kept] = candidate;
+        order[kept] = candidate;
+        held[kept] = key;
+        last = stays ? key : last;
+        last_candidate = stays ? candidate : last_candidate;
+        kept += stays;
+    }
+    return kept;
+}
+
+// Merge the sorted `dropped` into order[:kept], whose keys are held beside it, from the back.
+void merge_into(Reals keys, Indices dropped, MutableIndices order, std::size_t kept, Reals held) {
+    std::size_t free = order.size();
+    for (std::size_t next = dropped.size(); next-- > 0;) {
+        const Index candidate = dropped[next];
+        const double key = keys[candidate];
+        while (kept > 0 && (held[kept - 1] < key || (held[kept - 1] == key && order[kept - 1] > candidate)))
+            order[--free] = order[--kept];
+        order[--free] = candidate;
+    }
+}
+
+}  // namespace
+
+void sort_descending(Reals keys, MutableIndices order, SortScratch& scratch) {
+    const auto few = static_cast<std::ptrdiff_t>(tuning::few_moves_a_candidate * order.size());
+    if (insertion_sort(keys, order, scratch.keys, 0, order.size(), few)) return;
+    // whole classes of candidates have passed others: those that stand right stay, the others are sorted and merged in
+    const std::size_t kept = keep_descending(keys, order, scratch);
+    if (kept == order.size()) return;
+    const MutableIndices dropped = std::span(scratch.places).first(order.size() - kept);
+    const MutableReals held = std::span(scratch.keys).subspan(kept);
+    const auto budget = static_cast<std::ptrdiff_t>(tuning::moves_a_candidate * dropped.size());
+    if (!insertion_sort(keys, dropped, held, 0, dropped.size(), budget)) merge_sort(keys, dropped, held, order.subspan(kept));
+    merge_into(keys, dropped, order, kept, scratch.keys);
+}
+
+void sort_from_scratch(Reals keys, MutableIndices order, SortScratch& scratch) {
+    merge_sort(keys, order, scratch.keys, scratch.places);
+}
+
+// The candidates that stand first already have `count` keys, so that nobody below their least can be among the best.
 void sort_best(Reals keys, std::size_t count, MutableIndices order, SortScratch& scratch) {
     if (count == 0) return;  // every slot is pinned: there is no last rank to look for
     const std::size_t n = keys.size();
@@ -84,17 +125,12 @@ void sort_best(Reals keys, std::size_t count, MutableIndices order, SortScratch&
         sort_descending(keys, order, scratch);
         return;
     }
-    const MutableIndices marks = std::span(scratch.places).first(n);
-    const double threshold = key_at_rank(keys, count, marks);
-    std::size_t room = count;  // for those at the threshold, who fill up by index
-    for (double key : keys) room -= key > threshold ? 1 : 0;
-    for (std::size_t candidate = 0; candidate < n; ++candidate) {
-        const bool tied = keys[candidate] == threshold && room > 0;
-        if (tied) --room;
-        marks[candidate] = keys[candidate] > threshold || tied ? 1 : 0;
-    }
-    put_marked_first(marks, order);
-    sort_descending(keys, order.first(count), scratch);
+    double threshold = keys[order[0]];
+    for (std::size_t place = 1; place < count; ++place) threshold = std::min(threshold, keys[order[place]]);
+    std::size_t found = count;
+    for (std::size_t place = count; place < n; ++place)
+        if (keys[order[place]] >= threshold) std::swap(order[found++], order[place]);
+    sort_descending(keys, order.first(found), scratch);
 }
 
 double key_at_rank(Reals keys, std::size_t rank, MutableIndices places) {

@@ -1,9 +1,6 @@
 #include "packing.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
 
 namespace excalibr {
 namespace {
@@ -50,29 +47,6 @@ SparseRows pack_rows(Reals cells, std::size_t rows, std::size_t columns) {
     packed.columns.resize(place);
     packed.values.resize(place);
     return packed;
-}
-
-RowSums look_over(Indices starts, Reals values) {
-    RowSums sums;
-    for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
-        double total = 0.0;
-        for (const double value : values.subspan(starts[row], starts[row + 1] - starts[row])) {
-            if (!(0.0 <= value && value < std::numeric_limits<double>::infinity())) sums.are_shares = false;
-            total += value;
-        }
-        sums.off = std::max(sums.off, std::abs(total - 1.0));
-    }
-    return sums;
-}
-
-std::vector<double> with_sums_of_one(Indices starts, Reals values) {
-    std::vector<double> divided(values.size());
-    for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
-        double total = 0.0;
-        for (Index place = starts[row]; place < starts[row + 1]; ++place) total += values[place];
-        for (Index place = starts[row]; place < starts[row + 1]; ++place) divided[place] = values[place] / total;
-    }
-    return divided;
 }
 
 std::vector<double> exposure_of(Indices rankings, Reals weights, Reals position_weights, std::size_t n) {

@@ -39,12 +39,14 @@ void FreePart::choose_candidates() {
     }
     candidates_.clear();
     scores_.clear();
+    item_prices_.clear();
     place_of_.assign(question.n(), 0);
     for (Index candidate = 0; candidate < question.n(); ++candidate) {
         if (!is_free_[candidate]) continue;
         place_of_[candidate] = static_cast<Index>(candidates_.size());
         candidates_.push_back(candidate);
         scores_.push_back(question.scores[candidate]);
+        if (!question.item_prices.empty()) item_prices_.push_back(question.item_prices[question.items[candidate]]);
     }
     open_slots_.clear();
     for (Index slot = 0; slot < question.k(); ++slot)
@@ -135,7 +137,8 @@ void FreePart::set_objective(Balance balance, double steepness) {
     const Question& question = *question_;
     program_.gains.resize(scores_.size());
     for (std::size_t candidate = 0; candidate < scores_.size(); ++candidate)
-        program_.gains[candidate] = balance.relevance * scores_[candidate];
+        program_.gains[candidate] =
+            balance.relevance * scores_[candidate] - (item_prices_.empty() ? 0.0 : item_prices_[candidate]);
     program_.penalties.clear();
     for (std::size_t category = 0; category < question.r(); ++category) {
         Penalty penalty = penalty_of(category, balance.calibration);
@@ -157,6 +160,7 @@ void FreePart::set_objective(Balance balance, double steepness) {
 
 void FreePart::set_feasibility_objective() {
     set_objective(Balance::of(1.0), 1.0);
+    std::fill(program_.gains.begin(), program_.gains.end(), 0.0);
     for (std::size_t category = 0; category < question_->r(); ++category)
         program_.penalties[category] = Penalty{program_.penalties[category].low, program_.penalties[category].high};
 }

@@ -24,6 +24,7 @@ class FreePart {
     const Question& question() const { return *question_; }
     const Program& program() const { return program_; }
     Reals scores() const { return scores_; }            // of the free candidates
+    Reals item_prices() const { return item_prices_; }  // of the free candidates; empty for none
     bool all_pinned() const { return open_slots_.empty(); }
     bool limited() const { return !limited_.empty(); }
     std::pair<double, double> score_range() const;      // the best score and the spread of those who can be shown
@@ -63,7 +64,7 @@ class FreePart {
     const Question* question_ = nullptr;
     Program program_;
     std::vector<Index> candidates_, place_of_, open_slots_, limited_;
-    std::vector<double> scores_, pinned_shares_, values_;
+    std::vector<double> scores_, item_prices_, pinned_shares_, values_;
     std::vector<unsigned char> slot_is_pinned_, is_free_;
     std::vector<Index> order_, slot_order_;
     RankingOracle oracle_;

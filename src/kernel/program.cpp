@@ -45,6 +45,17 @@ Penalty straightened(const Penalty& penalty) {
     return {penalty.high, penalty.high, 0.0, (1.0 - penalty.smoothing) * penalty.above, 0.0, 0.0};
 }
 
+// sums += factor · A·amounts, category by category: long loops instead of many short ones.
+void add_by_category(const SparseView& columns, double factor, Reals amounts, MutableReals sums) {
+    for (std::size_t category = 0; category < amounts.size(); ++category) {
+        const double amount = factor * amounts[category];
+        if (amount == 0.0) continue;
+        const Index last = columns.starts[category + 1];
+        for (Index entry = columns.starts[category]; entry < last; ++entry)
+            sums[columns.columns[entry]] += columns.values[entry] * amount;
+    }
+}
+
 }  // namespace
 
 double Program::spread() const {
@@ -75,12 +86,14 @@ void ScaledProgram::load_objective(const Program& program, double tolerance) {
     lowest.resize(penalties.size());
     highest.resize(penalties.size());
     steepness = 0.0;
+    any_curved_ = false;
     const double allowed = tolerance / static_cast<double>(std::max<std::size_t>(penalties.size(), 1));
     for (std::size_t category = 0; category < penalties.size(); ++category) {
         Penalty& penalty = penalties[category];
         if (is_nearly_straight(penalty, allowed)) penalty = straightened(penalty);
         penalty.below /= unit;
         penalty.above /= unit;
+        any_curved_ = any_curved_ || penalty.curved();
         lowest[category] = penalty.lowest_price();
         highest[category] = penalty.highest_price();
         steepness = std::max({steepness, penalty.below, penalty.above});
@@ -90,14 +103,12 @@ void ScaledProgram::load_objective(const Program& program, double tolerance) {
 
 void price_adjusted_scores(const ScaledProgram& program, Reals prices, MutableReals adjusted) {
     std::copy(program.gains.begin(), program.gains.end(), adjusted.begin());
-    const SparseView columns = program.columns.view();
-    for (std::size_t category = 0; category < prices.size(); ++category) {  // long loops, where the rows would be short
-        const double price = prices[category];
-        if (price == 0.0) continue;
-        const Index last = columns.starts[category + 1];
-        for (Index entry = columns.starts[category]; entry < last; ++entry)
-            adjusted[columns.columns[entry]] -= columns.values[entry] * price;
-    }
+    add_by_category(program.columns.view(), -1.0, prices, adjusted);
+}
+
+void category_sums(const ScaledProgram& program, Reals changes, MutableReals sums) {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    add_by_category(program.columns.view(), 1.0, changes, sums);
 }
 
 double penalty_cost(std::span<const Penalty> penalties, Reals shares) {

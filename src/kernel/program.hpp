@@ -49,10 +49,17 @@ struct ScaledProgram {
     std::size_t n() const { return gains.size(); }
     std::size_t r() const { return penalties.size(); }
     std::size_t k() const { return slots.size(); }
+    bool curved() const { return any_curved_; }
+
+  private:
+    bool any_curved_ = false;
 };
 
 // z = c − A·y: what each candidate is worth once its categories are paid for.
 void price_adjusted_scores(const ScaledProgram& program, Reals prices, MutableReals adjusted);
+
+// A·d: what moving the prices by d takes from each candidate's adjusted score.
+void category_sums(const ScaledProgram& program, Reals changes, MutableReals sums);
 
 // Σ_j φ_j(p_j)
 double penalty_cost(std::span<const Penalty> penalties, Reals shares);

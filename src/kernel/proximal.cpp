@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "tuning.hpp"
 
@@ -17,25 +18,26 @@ bool looks_at_everyone(const ScaledProgram& program) {
 }
 
 // How much to loosen the hold on the exposure: the easier the last proximal step was, the more.
-double growth_after(std::size_t steps) {
-    if (steps <= 2) return 16.0;
-    if (steps <= 6) return 4.0;
-    return steps < tuning::max_newton_steps ? 2.0 : 0.3;
+double growth_after(std::size_t steps, const tuning::Pace& pace) {
+    if (steps >= tuning::max_newton_steps) return pace.after_failure;
+    if (steps <= 2) return steps <= 1 ? pace.growth_after_1 : pace.growth_after_2;
+    return steps <= 6 ? pace.growth_after_6 : pace.growth_after_more;
 }
 
 }  // namespace
 
 Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std::size_t max_sorts) {
     start(program);
+    const tuning::Pace& pace = program.curved() ? tuning::curved_pace : tuning::straight_pace;
     double rho = tuning::first_rho * program.slots[0] / std::max(program.spread + program.steepness, 1e-12);
     double rho_limit = tuning::largest_rho, residual_wanted = tuning::first_residual, smallest_gap = infinity;
     Effort effort;
     std::size_t stalled = 0;
     for (std::size_t outer = 0; outer < tuning::max_proximal_steps && stalled < tuning::max_stalled; ++outer) {
         const Progress progress = newton(program, rho, residual_wanted, max_sorts - effort.sorts - 1);
-        effort.sorts += progress.sorts + 1;
+        effort.sorts += progress.sorts + record(program, tolerance);
         effort.steps += progress.steps;
-        const double gap = record(program);
+        const double gap = best_.gap();
         if (gap <= tolerance) {
             effort.status = Status::converged;
             return effort;
@@ -47,19 +49,21 @@ Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std
         stalled = gap < 0.9 * smallest_gap ? 0 : stalled + 1;
         smallest_gap = std::min(smallest_gap, gap);
         if (progress.steps == 0) residual_wanted *= 0.1;  // solved as far as was asked, and yet the gap is open
-        residual_wanted = std::max(1e-15, std::min(residual_wanted, tuning::residual_of_gap * gap / program.steepness));
+        residual_wanted = std::max(1e-15, std::min(residual_wanted, pace.residual_of_gap * gap / program.steepness));
         std::copy(exposure_.begin(), exposure_.end(), centre_.begin());
         if (stalled > 0 && stalled % tuning::patience == 0) rho_limit = std::max(0.1 * rho_limit, 10.0);  // rounding?
-        rho = std::min(rho * growth_after(progress.steps), rho_limit);
+        rho = std::min(rho * growth_after(progress.steps, pace), rho_limit);
     }
     effort.status = Status::stalled;
     return effort;
 }
 
-// Start at the ranking by gains, with prices of 0.
+// Start with prices of 0, between the ranking by gains and the mean of all rankings: at a single ranking nothing moves
+// until prices are far from 0, and Newton steps have no curvature to go by.
 void ProximalMethod::start(const ScaledProgram& program) {
     const std::size_t n = program.n(), r = program.r();
-    for (auto* values : {&centre_, &adjusted_, &point_, &exposure_}) values->assign(n, 0.0);
+    for (auto* values : {&point_, &exposure_, &moves_}) values->assign(n, 0.0);
+    adjusted_ = trial_adjusted_ = program.gains;
     for (auto* values : {&prices_, &shares_, &gradient_, &wanted_, &floors_, &ceilings_, &direction_, &trial_, &right_,
                          &total_})
         values->assign(r, 0.0);
@@ -68,15 +72,17 @@ void ProximalMethod::start(const ScaledProgram& program) {
     scratch_.resize(n);
     sort_from_scratch(program.gains, order_, scratch_);
     ranked_ = order_;
-    is_active_.assign(n, 1);
     active_ = n;
     blocks_.resize(n);
     hessian_.resize(r, r);
     factor_.resize(r, r);
     free_.resize(r);
     damping_ = 1.0;
-    radius_ = 2.0 * program.steepness;
-    for (std::size_t rank = 0; rank < program.k(); ++rank) centre_[order_[rank]] = program.slots[rank];
+    radius_ = tuning::first_radius * program.steepness;
+    const double total = std::accumulate(program.slots.begin(), program.slots.end(), 0.0);
+    centre_.assign(n, tuning::first_mixture * total / static_cast<double>(n));
+    for (std::size_t rank = 0; rank < program.k(); ++rank)
+        centre_[order_[rank]] += (1.0 - tuning::first_mixture) * program.slots[rank];
     best_.objective = -infinity;
     best_.bound = infinity;
     best_.prices.assign(r, 0.0);
@@ -86,7 +92,7 @@ void ProximalMethod::start(const ScaledProgram& program) {
 ProximalMethod::Progress ProximalMethod::newton(const ScaledProgram& program, double rho, double residual_wanted,
                                                 std::size_t budget) {
     threshold_ = looks_at_everyone(program) ? -infinity : infinity;
-    evaluate(program, rho, prices_);
+    evaluate(program, rho, 0.0);
     Progress progress{0, 1};
     while (progress.steps < tuning::max_newton_steps && progress.sorts < budget) {
         const double residual = set_gradient(program);
@@ -200,9 +206,6 @@ double ProximalMethod::box_constrained_step(double damping) {
         for (std::size_t place = 0; place < free; ++place) direction_[free_[place]] = 0.0;
         for (std::size_t place = 0; place < free; ++place) {
             const Index category = free_[place];
-            const MutableReals row = factor_.row(place);
-            for (std::size_t other = place; other < free; ++other) row[other] = hessian_(category, free_[other]);
-            row[place] += damping;
             double moved = gradient_[category];
             for (std::size_t other = 0; round > 0 && other < r; ++other)
                 if (direction_[other] != 0.0)
@@ -210,13 +213,24 @@ double ProximalMethod::box_constrained_step(double damping) {
                              direction_[other];
             right_[place] = -moved;
         }
-        factorise(factor_, free);
-        substitute(factor_, std::span(right_).first(free));
+        solve_free(free, damping);
         const std::size_t kept = clamp_to_box(free);
         if (kept == free) break;
         free = kept;
     }
     return dot(gradient_, direction_);
+}
+
+// Solve (H + damping·I)·d = right for the free prices; `right_` ends as d.
+void ProximalMethod::solve_free(std::size_t free, double damping) {
+    for (std::size_t place = 0; place < free; ++place) {
+        const MutableReals row = factor_.row(place);
+        const Reals whole = hessian_.row(free_[place]);
+        for (std::size_t other = place; other < free; ++other) row[other] = whole[free_[other]];
+        row[place] += damping;
+    }
+    factorise(factor_, free);
+    substitute(factor_, std::span(right_).first(free));
 }
 
 // Take the solution over; prices that leave the box stop at its side and are free no longer. Returns how many still are.
@@ -247,10 +261,11 @@ std::size_t ProximalMethod::line_search(const ScaledProgram& program, double rho
     for (const double step : direction_) furthest = std::max(furthest, std::abs(step));
     double length = std::min(1.0, radius_ / furthest);
     std::size_t trials = 0;
+    category_sums(program, direction_, moves_);
     while (true) {
         for (std::size_t category = 0; category < prices_.size(); ++category)
             trial_[category] = prices_[category] + length * direction_[category];
-        evaluate(program, rho, trial_);
+        evaluate(program, rho, length);
         ++trials;
         move_wanted_shares(program, trial_);
         double slope_there = 0.0;
@@ -261,21 +276,23 @@ std::size_t ProximalMethod::line_search(const ScaledProgram& program, double rho
         length = std::max(0.05 * length, tuning::caution * length * slope / (slope - slope_there));
     }
     std::copy(trial_.begin(), trial_.end(), prices_.begin());
+    std::swap(adjusted_, trial_adjusted_);
     if (trials == 1) {
-        damping_ = std::max(0.3 * damping_, 1e-6);
-        radius_ = std::max(radius_, 4.0 * length * furthest);
+        damping_ = std::max(0.5 * damping_, 1e-6);
+        radius_ = std::max(radius_, 3.0 * length * furthest);
     } else {
-        radius_ = 8.0 * length * furthest;
+        radius_ = 2.0 * length * furthest;
         if (length < tuning::short_step) damping_ = std::min(4.0 * damping_, 1e6);
     }
     return trials;
 }
 
-// x(y) and its shares.
-void ProximalMethod::evaluate(const ScaledProgram& program, double rho, Reals prices) {
-    price_adjusted_scores(program, prices, adjusted_);
-    for (std::size_t candidate = 0; candidate < point_.size(); ++candidate)
-        point_[candidate] = centre_[candidate] + rho * adjusted_[candidate];
+// x(y) and its shares at a part of the way along the direction.
+void ProximalMethod::evaluate(const ScaledProgram& program, double rho, double length) {
+    for (std::size_t candidate = 0; candidate < point_.size(); ++candidate) {
+        trial_adjusted_[candidate] = adjusted_[candidate] - length * moves_[candidate];
+        point_[candidate] = centre_[candidate] + rho * trial_adjusted_[candidate];
+    }
     project_active(program);
     set_shares(program);
 }
@@ -302,25 +319,24 @@ void ProximalMethod::project_active(const ScaledProgram& program) {
     if (active_ < n && active_ > 4 * (2 * k + tuning::spare_candidates)) threshold_ = infinity;
 }
 
-// Make `order_` hold exactly the candidates whose point reaches the threshold; who leaves loses its exposure.
+// Put the candidates whose point reaches the threshold first in `order_`; who leaves them loses its exposure.
 //
 // Those that stay keep their relative order and newcomers follow, so that sorting stays cheap.
 void ProximalMethod::select_above(double threshold) {
-    std::size_t kept = 0;
+    const MutableIndices left = scratch_.places;
+    std::size_t kept = 0, leaving = 0;
     for (std::size_t place = 0; place < active_; ++place) {
         const Index candidate = order_[place];
         if (point_[candidate] >= threshold) {
             order_[kept++] = candidate;
         } else {
-            is_active_[candidate] = 0;
+            left[leaving++] = candidate;
             exposure_[candidate] = 0.0;
         }
     }
-    for (Index candidate = 0; candidate < point_.size(); ++candidate)
-        if (point_[candidate] >= threshold && !is_active_[candidate]) {
-            is_active_[candidate] = 1;
-            order_[kept++] = candidate;
-        }
+    std::copy_n(left.begin(), leaving, order_.begin() + static_cast<std::ptrdiff_t>(kept));
+    for (std::size_t place = active_; place < order_.size(); ++place)
+        if (point_[order_[place]] >= threshold) std::swap(order_[kept++], order_[place]);
     active_ = kept;
 }
 
@@ -347,26 +363,98 @@ void ProximalMethod::set_shares(const ScaledProgram& program) {
     }
 }
 
-// Keep the exposure and the prices if they are the best so far; returns the gap between the two.
-double ProximalMethod::record(const ScaledProgram& program) {
+// Keep the exposure and the prices if they are the best so far, and those that crossover leads to. Returns the sorts.
+std::size_t ProximalMethod::record(const ScaledProgram& program, double tolerance) {
+    record_exposure(program);
+    if (!cross_over(program)) {
+        record_prices(program, prices_);
+        return 1;
+    }
+    record_prices(program, trial_);
+    if (best_.gap() <= tolerance) return 1;
+    if (best_.prices == trial_) {
+        prices_ = trial_;
+        std::swap(adjusted_, trial_adjusted_);
+        return 1;
+    }
+    record_prices(program, prices_);
+    return 2;
+}
+
+void ProximalMethod::record_exposure(const ScaledProgram& program) {
     double objective = -penalty_cost(program.penalties, shares_);
     for (std::size_t rank = 0; rank < active_; ++rank)
         objective += program.gains[order_[rank]] * exposure_[order_[rank]];
-    if (objective > best_.objective) {
-        best_.objective = objective;
-        best_.exposure = exposure_;
-        best_.order.assign(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(active_));
-        best_.block_starts.assign(blocks_.starts.begin(),
-                                  blocks_.starts.begin() + static_cast<std::ptrdiff_t>(blocks_.count + 1));
+    if (objective <= best_.objective) return;
+    best_.objective = objective;
+    best_.exposure = exposure_;
+    best_.order.assign(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(active_));
+    best_.block_starts.assign(blocks_.starts.begin(),
+                              blocks_.starts.begin() + static_cast<std::ptrdiff_t>(blocks_.count + 1));
+}
+
+// The bound at some prices, from adjusted scores computed anew.
+void ProximalMethod::record_prices(const ScaledProgram& program, Reals prices) {
+    price_adjusted_scores(program, prices, trial_adjusted_);
+    sort_best(trial_adjusted_, program.k(), ranked_, scratch_);
+    const double bound = conjugate_sum(program.penalties, prices) + ranking_value(program.slots, trial_adjusted_, ranked_);
+    if (bound >= best_.bound) return;
+    best_.bound = bound;
+    best_.prices.assign(prices.begin(), prices.end());
+}
+
+// Make `trial_` the prices that this face asks for; false where there are none to move.
+bool ProximalMethod::cross_over(const ScaledProgram& program) {
+    trial_ = prices_;
+    return program.curved() ? cross_over_by_shares(program) : cross_over_by_ties(program);
+}
+
+// Where penalties are curved: the slopes of the penalties at the present shares.
+bool ProximalMethod::cross_over_by_shares(const ScaledProgram& program) {
+    for (std::size_t category = 0; category < trial_.size(); ++category) {
+        const Penalty& penalty = program.penalties[category];
+        if (!penalty.curved()) continue;
+        const double slope = penalty.slope(shares_[category], true);
+        trial_[category] = std::clamp(slope, program.lowest[category], program.highest[category]);
     }
-    price_adjusted_scores(program, prices_, adjusted_);
-    sort_best(adjusted_, program.k(), ranked_, scratch_);
-    const double bound = conjugate_sum(program.penalties, prices_) + ranking_value(program.slots, adjusted_, ranked_);
-    if (bound < best_.bound) {
-        best_.bound = bound;
-        best_.prices = prices_;
+    return true;
+}
+
+// Where all are straight: the prices nearest to a tie of all candidates of each block, by least squares in the prices that
+// are between their bounds.
+bool ProximalMethod::cross_over_by_ties(const ScaledProgram& program) {
+    std::size_t free = 0;
+    for (Index category = 0; category < prices_.size(); ++category)
+        if (prices_[category] > floors_[category] && prices_[category] < ceilings_[category]) free_[free++] = category;
+    if (free == 0) return false;
+    set_tie_residuals(program);
+    set_hessian(program, 1.0);
+    for (std::size_t place = 0; place < free; ++place) right_[place] = -gradient_[free_[place]];
+    solve_free(free, tuning::least_damping * static_cast<double>(program.n()));
+    for (std::size_t place = 0; place < free; ++place) {
+        const Index category = free_[place];
+        const double price = prices_[category] + right_[place];
+        trial_[category] = std::abs(price) < tuning::no_price ? 0.0 : std::clamp(price, floors_[category], ceilings_[category]);
     }
-    return best_.gap();
+    return true;
+}
+
+// The gradient of half the squared deviations from a tie, Σ_blocks Σ_i (z_i − mean of the block)²/2, in the prices.
+void ProximalMethod::set_tie_residuals(const ScaledProgram& program) {
+    const SparseView rows = program.rows.view();
+    std::fill(gradient_.begin(), gradient_.end(), 0.0);
+    for (std::size_t block = 0; block < blocks_.count; ++block) {
+        const Index first = blocks_.starts[block], last = blocks_.starts[block + 1];
+        if (last - first == 1) continue;
+        double mean = 0.0;
+        for (Index rank = first; rank < last; ++rank) mean += adjusted_[order_[rank]];
+        mean /= static_cast<double>(last - first);
+        for (Index rank = first; rank < last; ++rank) {
+            const double residual = adjusted_[order_[rank]] - mean;
+            for (Index entry = rows.starts[order_[rank]]; entry < rows.starts[order_[rank] + 1]; ++entry)
+                gradient_[rows.columns[entry]] -= residual * rows.values[entry];
+        }
+    }
 }
 
 }  // namespace excalibr

@@ -4,6 +4,9 @@
 // smooth: x(y) is the projection of xₜ + ρ·(c − A·y), and the gradient is the share that each price asks for less Aᵀx(y).
 // Newton steps in the box of the prices solve it; then xₜ moves and ρ grows. x(y) is always a feasible exposure and y
 // always gives an upper bound, so the gap is known at every proximal step.
+//
+// A proximal step leaves the candidates of a block nearly tied, the more nearly the larger ρ is. Crossover moves the
+// prices to where they tie exactly: once the face is the optimal one, so are these prices, whatever ρ.
 #pragma once
 
 #include "linear.hpp"
@@ -44,18 +47,25 @@ class ProximalMethod {
     void set_hessian(const ScaledProgram& program, double rho);
     double set_direction(double rho, double residual);
     double box_constrained_step(double damping);
+    void solve_free(std::size_t free, double damping);
     std::size_t clamp_to_box(std::size_t free);
     std::size_t line_search(const ScaledProgram& program, double rho, double slope, std::size_t max_trials);
-    void evaluate(const ScaledProgram& program, double rho, Reals prices);
+    void evaluate(const ScaledProgram& program, double rho, double length);
     void project_active(const ScaledProgram& program);
     void select_above(double threshold);
     void set_shares(const ScaledProgram& program);
-    double record(const ScaledProgram& program);
+    std::size_t record(const ScaledProgram& program, double tolerance);
+    void record_exposure(const ScaledProgram& program);
+    void record_prices(const ScaledProgram& program, Reals prices);
+    bool cross_over(const ScaledProgram& program);
+    bool cross_over_by_ties(const ScaledProgram& program);
+    bool cross_over_by_shares(const ScaledProgram& program);
+    void set_tie_residuals(const ScaledProgram& program);
 
     // where the method is
-    std::vector<double> prices_, centre_, adjusted_, point_, exposure_, shares_;
-    std::vector<Index> order_, ranked_;  // by `point_`, of which `active_` are looked at; by adjusted scores
-    std::vector<unsigned char> is_active_;
+    std::vector<double> prices_, centre_, point_, exposure_, shares_;
+    std::vector<double> adjusted_, moves_, trial_adjusted_;  // at the prices; by how much a whole step moves them; at a trial
+    std::vector<Index> order_, ranked_;  // by `point_`, of which the first `active_` are looked at; by adjusted scores
     std::size_t active_ = 0;
     double threshold_ = 0.0;  // who is below it is not looked at
     Blocks blocks_;

@@ -28,6 +28,7 @@ struct Question {
     Reals base;              // (r,) what was shown before, in units of this page; empty for nothing
     Reals floors, caps;      // (r,) hard limits of expected shares, −∞ and ∞ for none; empty for none at all
     double smoothing = 0.0;  // 0 for L1, Steck's α for KL
+    Reals item_prices;       // by row of the table, subtracted from the gains whatever the trade-off; empty for none
     std::span<const unsigned char> unavailable;   // (n,) who must not be shown; empty for nobody
     Indices pinned_slots, pinned_candidates;      // which candidate keeps which slot
     std::span<const std::int32_t> group_of_item;  // group of each row of the table, −1 for none; empty for none at all

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <numeric>
 
 #include "tuning.hpp"
 
@@ -61,7 +62,7 @@ void RangeSolver::clear_answer(std::size_t r) {
     answer_.failure = Failure::none;
     answer_.engine = Engine::none;
     answer_.effort = {Status::converged, 0, 0};
-    answer_.gap = answer_.allowed_gap = answer_.trade_off = nan;
+    answer_.gap = answer_.allowed_gap = answer_.trade_off = answer_.objective = nan;
     answer_.prices.assign(r, nan);
 }
 
@@ -84,13 +85,19 @@ const UserAnswer& RangeSolver::solve_one(const Users& users, std::size_t user) {
         solver_.solve(users.trade_offs[user], users.limits, answer_);
     if (answer_.failure == Failure::none && users.draws != Draws::lottery)
         redrawing_.redraw(users.draws, users.aim, users.budget, solver_, answer_);
+    if (answer_.failure == Failure::none)
+        answer_.objective =
+            solver_.objective_at(answer_.trade_off, answer_.lottery) + (1.0 - answer_.trade_off) * solver_.best_score();
     return answer_;
 }
 
 const Question& RangeSolver::question_of(const Users& users, std::size_t user) {
     const auto begin = static_cast<std::size_t>(users.starts[user]), end = static_cast<std::size_t>(users.starts[user + 1]);
-    items_.assign(users.items.begin() + static_cast<std::ptrdiff_t>(begin),
-                  users.items.begin() + static_cast<std::ptrdiff_t>(end));
+    items_.resize(end - begin);
+    if (users.items.empty())
+        std::iota(items_.begin(), items_.end(), static_cast<Index>(begin));
+    else
+        std::copy_n(users.items.begin() + static_cast<std::ptrdiff_t>(begin), end - begin, items_.begin());
     pinned_slots_.clear();
     pinned_candidates_.clear();
     if (!users.pinned_starts.empty())
@@ -109,6 +116,7 @@ const Question& RangeSolver::question_of(const Users& users, std::size_t user) {
     question_.floors = users.floors;
     question_.caps = users.caps;
     question_.smoothing = users.smoothing;
+    question_.item_prices = users.item_prices;
     if (!users.unavailable.empty()) question_.unavailable = users.unavailable.subspan(begin, end - begin);
     question_.pinned_slots = pinned_slots_;
     question_.pinned_candidates = pinned_candidates_;
@@ -140,6 +148,7 @@ void RangeSolver::write(const Users& users, RangeAnswer& answer) {
     answer.gaps.push_back(answer_.gap);
     answer.allowed_gaps.push_back(answer_.allowed_gap);
     answer.trade_offs.push_back(answer_.trade_off);
+    answer.objectives.push_back(answer_.failure == Failure::none ? answer_.objective : nan);
     answer.statuses.push_back(static_cast<std::int64_t>(answer_.effort.status));
     answer.engines.push_back(static_cast<std::int64_t>(answer_.engine));
     answer.sorts.push_back(static_cast<std::int64_t>(answer_.effort.sorts));

@@ -14,7 +14,7 @@ namespace excalibr {
 enum class Asked : std::int64_t { nothing = 0, solution = 1, relevance_order = 2 };
 
 // The questions of many users, in arrays that outlive the calls. User u has the candidates `starts[u]` to `starts[u + 1]`;
-// what has a row a user is (users, r), and what is empty is not asked.
+// what has a row a user is (users, r), and what is empty is not asked. Candidate c is the item `items[c]`, or c without them.
 struct Users {
     Reals scores;
     std::span<const std::int64_t> starts, items;
@@ -23,6 +23,7 @@ struct Users {
     Reals lows, highs, weights, bases;
     Reals floors, caps;  // (r,), the same for all
     double smoothing = 0.0;
+    Reals item_prices;  // a price a row of the table
     std::span<const unsigned char> unavailable;
     std::span<const std::int64_t> pinned_starts, pinned_slots, pinned_candidates;
     std::span<const std::int32_t> group_of_item;
@@ -44,6 +45,7 @@ struct RangeAnswer {
     std::vector<std::int64_t> counts;          // rankings of each user
     std::vector<double> prices;                // (users, r)
     std::vector<double> gaps, allowed_gaps, trade_offs;
+    std::vector<double> objectives;            // of the program that was asked, prices of items subtracted
     std::vector<std::int64_t> statuses, engines, sorts, steps;  // as numbers of Status and Engine
     std::vector<std::int64_t> failures;        // as numbers of Failure
     std::vector<double> details;               // (users, 3): category, wanted, reached

@@ -43,6 +43,7 @@ void SimplexMaster::reset(std::size_t slots, std::size_t categories, std::size_t
 bool SimplexMaster::resume(Penalties penalties, double factor, double worth_entering, bool factorised) {
     factor_ = factor;
     wanted_ = worth_entering_ = worth_entering;
+    restarts_ = 0;
     if (pool.count == 0) return true;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) values_[ranking] = factor * pool.relevance[ranking];
     if (!factorised && !(has_basis_ && take_basis(penalties))) {
@@ -151,9 +152,16 @@ void SimplexMaster::price_basis(Penalties penalties) {
 }
 
 bool SimplexMaster::refresh(Penalties penalties) {
-    const bool regular = pivots_since_ == 0 || factorise_basis();
+    const bool regular = pivots_since_ == 0 || factorise_basis() || start_over(penalties);
     price_basis(penalties);
     return regular;
+}
+
+// A small pivot made the basis singular: begin again with slacks, over all rankings that were found.
+bool SimplexMaster::start_over(Penalties penalties) {
+    if (++restarts_ > tuning::max_restarts) return false;
+    set_first_basis(penalties);
+    return take_basis(penalties);
 }
 
 std::size_t SimplexMaster::add(const ScaledProgram& program, Reals centred_scores, Indices ranking) {
@@ -308,10 +316,7 @@ bool SimplexMaster::pivot(Penalties penalties, Entering entering) {
     }
     ++pivots_;
     ++pivots_since_;
-    if (pivots_since_ < tuning::refactorise_every) return true;
-    const bool regular = factorise_basis();
-    price_basis(penalties);
-    return regular;
+    return pivots_since_ < tuning::refactorise_every || refresh(penalties);
 }
 
 void SimplexMaster::set_entering_column(const Entering& entering) {

@@ -33,7 +33,7 @@ class SimplexMaster {
     // is left at that: another ranking is then worth more than the last pivots.
     bool optimise(Penalties penalties, std::size_t newest, std::size_t passes);
 
-    // Factorise and price anew, unless that was the last thing done; false if the basis is singular.
+    // Factorise and price anew, unless that was the last thing done; false if no basis could be factorised.
     bool refresh(Penalties penalties);
 
     double reduced_cost(std::size_t ranking) const;
@@ -70,6 +70,7 @@ class SimplexMaster {
     void set_first_basis(Penalties penalties);
     bool take_basis(Penalties penalties);
     bool factorise_basis();
+    bool start_over(Penalties penalties);
     void price_basis(Penalties penalties);
     void make_room();
 
@@ -97,7 +98,7 @@ class SimplexMaster {
     Matrix inverse_, work_;        // inverse_(row, place): transposed, so that pivots run along memory
     std::vector<std::size_t> listed_;
     std::vector<Index> places_;
-    std::size_t pivots_ = 0, pivots_since_ = 0;
+    std::size_t pivots_ = 0, pivots_since_ = 0, restarts_ = 0;
     bool has_basis_ = false;
     double factor_ = 1.0;
     double wanted_ = 0.0, worth_entering_ = 0.0;  // the least reduced cost that is acted on: as asked, and beside rounding

@@ -22,31 +22,42 @@ inline constexpr double curve_part = 0.1;   // of the tolerance that straighteni
 inline constexpr double largest_number = 1e160;  // of a question, beyond what Python lets pass: its squares overflow
 
 // Which engine.
-inline constexpr std::size_t few_categories = 12;         // up to so many the simplex is quicker than the proximal method
-inline constexpr std::size_t few_for_gentle_slopes = 20;  // up to so many where most candidates are shown (n ≤ 2k) …
-inline constexpr double gentle = 0.75;                    // … and slopes are at most this part of the spread
+inline constexpr std::size_t few_categories = 12;       // up to so many the simplex is quicker than the proximal method
+inline constexpr double few_effective = 4.5;             // … or where the target is as narrow as so many equal shares, …
+inline constexpr double gentle = 0.2;                    // … or where n ≤ 2k and slopes are at most this part of the spread
+inline constexpr std::size_t too_many_for_simplex = 20;  // from more categories on a pivot costs too much for either
 
 // Sorting.
 inline constexpr std::size_t sorting_run = 12;       // runs sorted by insertion before they are merged; 8 to 16 are alike
+inline constexpr std::size_t few_moves_a_candidate = 1;  // by insertion, then runs are merged: a tenth off for two categories
 inline constexpr std::size_t moves_a_candidate = 8;  // insertion is given up for merging after so many moves a candidate
 inline constexpr std::size_t worth_selecting = 5;    // from so many candidates a slot on, the best are selected, then sorted
 
 // The proximal method.
 inline constexpr double first_rho = 8.0;             // · heaviest slot / (spread + steepest): 2 to 16 are within 5 %
 inline constexpr double largest_rho = 2e5;           // beyond it the rounding of ρ·z would show in the exposure
+inline constexpr double first_mixture = 0.8;         // of the mean of all rankings in the first centre; with 0 genres take a tenth more sorts
+inline constexpr double first_radius = 1.0;          // · steepest: how far the first price may move in a first step
 inline constexpr double first_residual = 1e-2;       // how exactly the first proximal step is solved
-inline constexpr double residual_of_gap = 0.2;       // later ones: this part of the gap, over the steepest weight
+struct Pace {
+    double growth_after_1, growth_after_2, growth_after_6, growth_after_more;  // of ρ, by how many Newton steps it took
+    double after_failure;                                                     // … or more than `max_newton_steps`
+    double residual_of_gap;  // how exactly later steps are solved: this part of the gap, over the steepest weight
+};
+inline constexpr Pace straight_pace = {3.0, 2.0, 2.0, 2.0, 0.3, 0.3};  // crossover is exact at any ρ; growth by 16: a tenth more
+inline constexpr Pace curved_pace = {16.0, 16.0, 4.0, 2.0, 0.5, 0.4};  // no crossover; with the other pace half more sorts
 inline constexpr std::size_t max_proximal_steps = 200;
 inline constexpr std::size_t max_stalled = 32;       // proximal steps that win less than a tenth before giving up
 inline constexpr std::size_t patience = 6;           // after so many of them ρ is held smaller: perhaps it is rounding
-inline constexpr std::size_t max_newton_steps = 20;  // more mean that ρ grew too fast
-inline constexpr std::size_t max_trials = 6;         // of a line search
+inline constexpr std::size_t max_newton_steps = 15;  // more mean that ρ grew too fast
+inline constexpr std::size_t max_trials = 2;         // of a line search
 inline constexpr std::size_t max_dampings = 12;      // tenfold each: a direction of descent is found long before
 inline constexpr std::size_t max_clampings = 10;     // rounds of the active set; few problems need more than three
 inline constexpr double least_damping = 1e-12;       // of ρ: keeps the factorisation regular where categories coincide
 inline constexpr double flat_enough = 0.3;           // a line search ends where the slope is this part of its start's
-inline constexpr double short_step = 0.3;            // a shorter step teaches more damping
-inline constexpr double caution = 0.7;               // of the parabola's end: the curvature grows on the way
+inline constexpr double short_step = 0.7;            // a shorter step teaches more damping
+inline constexpr double caution = 0.8;               // of the parabola's end: the curvature grows on the way
+inline constexpr double no_price = 1e-16;            // in units of the program: what the rounding of a price of 0 comes to
 inline constexpr std::size_t spare_candidates = 32;  // looked at beyond twice the slots, where candidates are many
 
 // Lotteries.
@@ -59,6 +70,7 @@ inline constexpr double small_reduction_pivot = 1e-9;  // a smaller entry does n
 inline constexpr std::size_t pool_room = 64, pool_room_a_category = 6;  // rankings kept; 600 need as many sorts
 inline constexpr std::size_t refactorise_every = 40;    // pivots until the inverse has drifted too far; 60 once lost digits
 inline constexpr double singular_pivot = 1e-14;         // a basis with a smaller pivot is not factorised
+inline constexpr std::size_t max_restarts = 3;          // from slacks, after a basis became singular: 1 solve in thousands needs one
 inline constexpr double small_pivot = 1e-10;            // a basic variable that moves less does not stop a step
 inline constexpr double ratio_tie = 1e-14;              // steps that differ by less end together, by the larger pivot
 inline constexpr double simplex_effort = 4e9;           // multiplications, about a second, which only hundreds of rows need

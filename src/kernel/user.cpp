@@ -20,8 +20,11 @@ void UserSolver::load(const Question& question) {
     free_.load(question);
     std::tie(top_, spread_) = free_.score_range();
     if (spread_ < tuning::least_spread) spread_ = 0.0;
+    const Reals prices = free_.item_prices();
+    const auto [cheapest, dearest] = std::minmax_element(prices.begin(), prices.end());
+    price_spread_ = prices.empty() ? 0.0 : *dearest - *cheapest;
     sweeps_ = question.r() < tuning::too_many_for_sweeps && question.smoothing == 0.0 && !free_.limited() &&
-              !free_.all_pinned();
+              !free_.all_pinned() && question.item_prices.empty();  // a sweep's gains are the scores, scaled
     sweep_begun_ = false;
 }
 
@@ -81,7 +84,11 @@ double UserSolver::cost_of(Reals shares) const {
 
 double UserSolver::objective_at(double trade_off, const Lottery& lottery) {
     const double relevance = centred_relevance(lottery);
-    return (1.0 - trade_off) * relevance - trade_off * cost_of(shares_);
+    double paid = 0.0;
+    const Question& question = free_.question();
+    for (std::size_t candidate = 0; !question.item_prices.empty() && candidate < exposure_.size(); ++candidate)
+        if (exposure_[candidate] != 0.0) paid += exposure_[candidate] * question.item_prices[question.items[candidate]];
+    return (1.0 - trade_off) * relevance - trade_off * cost_of(shares_) - paid;
 }
 
 // Nothing is left to decide: every slot is pinned. Any price between the slopes of its penalty proves a category's cost.
@@ -112,7 +119,7 @@ void UserSolver::solve_within_limits(Balance balance, const Limits& limits, Curv
     const Question& question = free_.question();
     double weight = 0.0;
     for (const double own : question.weights) weight = std::max(weight, balance.calibration * own);
-    double scale = balance.relevance * spread_ + weight;
+    double scale = balance.relevance * spread_ + price_spread_ + weight;
     if (!(scale > 0.0)) scale = 1.0;
     Effort effort;
     feasible_.clear(0);
@@ -214,7 +221,8 @@ void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
         end.effort.operations += inside.effort.operations;
         if (inside.failure != Failure::none) continue;
         const double gap = gap_by_rows(end.balance, inside.lottery, end.row_prices);
-        if (gap <= std::max(end.gap, tuning::end_gap * unit)) {
+        const double allowed = std::min(end.gap + tuning::end_gap * unit, end.allowed_gap);
+        if (gap <= std::max(end.gap, allowed)) {
             end.lottery = inside.lottery;
             end.gap = gap;
             measure(end);
@@ -226,7 +234,9 @@ void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
 // At λ = 0 with nobody tied and nothing limited there is one optimum only.
 bool UserSolver::has_ties(double trade_off) {
     if (trade_off == 1.0 || free_.limited()) return true;
-    sorted_.assign(free_.question().scores.begin(), free_.question().scores.end());
+    sorted_.assign(free_.scores().begin(), free_.scores().end());
+    for (std::size_t candidate = 0; candidate < free_.item_prices().size(); ++candidate)
+        sorted_[candidate] -= free_.item_prices()[candidate];
     std::sort(sorted_.begin(), sorted_.end());
     return std::adjacent_find(sorted_.begin(), sorted_.end()) != sorted_.end();
 }

@@ -28,6 +28,7 @@ struct UserAnswer {
     Lottery lottery;             // of the whole, by slot
     std::vector<double> prices;  // (r,) as policies report them
     double trade_off = 0.0;      // the λ that the prices prove the gap at
+    double objective = 0.0;      // of the program that was asked, prices of items subtracted; set by RangeSolver
     double gap = 0.0;
     double allowed_gap = 0.0;    // beyond it there is a warning: see unwarned_gap
     Engine engine = Engine::none;
@@ -122,7 +123,7 @@ class UserSolver {
     Answer answer_;
     Lottery free_lottery_, mixed_, thinned_;
     std::vector<double> exposure_, shares_, sorted_;
-    double top_ = 0.0, spread_ = 0.0;
+    double top_ = 0.0, spread_ = 0.0, price_spread_ = 0.0;
     bool sweeps_ = false, sweep_begun_ = false;
     UserAnswer conflict_;  // why no policy keeps the limits
     Lottery feasible_;     // one that does, where it was looked for

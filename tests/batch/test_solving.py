@@ -10,8 +10,10 @@ import pytest
 from scipy import sparse
 
 from excalibr import calibrate, calibrate_batch
-from excalibr._batch import Batch, Status, measure, solve_users
-from excalibr._options import Settings
+from excalibr._many_users import measure, solve_users
+from excalibr._options import Options
+from excalibr._problem import Batch, Status
+from excalibr._solver import questions_of
 from excalibr.errors import BatchWarning, ExcalibrWarning, InputError
 
 
@@ -106,7 +108,7 @@ def bits() -> str:
         others = {name: given[name] for name in ("items", "trade_offs", "slots")}
         batch = Batch.of(*(given[name] for name in names), **others)
         (lotteries,) = solve_users(batch, lambda part: part)
-        arrays = (lotteries.weights, lotteries.gaps, lotteries.prices, measure(batch, lotteries))
+        arrays = (lotteries.weights, lotteries.gaps, lotteries.prices, measure(questions_of(batch), lotteries))
         printed.append(f"{lotteries.places.tolist()} {[number.hex() for array in arrays for number in array.ravel()]}")
     return " ".join(printed)
 
@@ -220,13 +222,11 @@ def test_there_are_no_more_slots_than_position_weights() -> None:
 
 def test_bad_users_can_be_ranked_by_their_scores() -> None:
     targets = np.array([[0.5, 0.5], [2.0, 0.0]])
-    batch = Batch.of(
-        [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], [0, 3, 6], np.eye(2)[[0, 1, 0] * 2], targets, settings=Settings(k=2)
-    )
+    batch = Batch.of([1.0, 2.0, 3.0, 1.0, 2.0, 3.0], [0, 3, 6], np.eye(2)[[0, 1, 0] * 2], targets, options=Options(k=2))
     (lotteries,) = solve_users(batch, lambda part: part, fall_back=True)
     assert lotteries.places[-2:].tolist() == [2, 1]
     greedy = Batch.of(
-        batch.scores, batch.starts, np.eye(2)[[0, 1, 0] * 2], targets, settings=Settings(k=2, method="greedy")
+        batch.scores, batch.starts, np.eye(2)[[0, 1, 0] * 2], targets, options=Options(k=2, method="greedy")
     )
     (one_at_a_time,) = solve_users(greedy, lambda part: part, fall_back=True)
     assert one_at_a_time.places[-2:].tolist() == [2, 1]

@@ -165,5 +165,5 @@ def test_without_matplotlib_the_extra_is_named(comparison: Comparison, monkeypat
 
 
 def test_too_many_slots_are_refused() -> None:
-    with pytest.raises(InputError, match="k: is 151, must be at least 1 and at most"):
+    with pytest.raises(InputError, match="k: is 151, must be at most the number of candidates"):
         compare(make_catalogue(seed=7), "Ada", k=151, trade_off=0.5)

@@ -39,7 +39,8 @@ def asked(folder: Path) -> list[str]:
 WRONG = {
     "-k 0": "-k: is 0, must be a whole number of at least 1.",
     "--trade-off 7": "--trade-off: is 7.0, must be from 0 (relevance only) to 1 (calibration only).",
-    "--trade-off 0.5 --relevance-loss 0.1": "--relevance-loss: is given with --trade-off, must be given alone.",
+    "--trade-off 0.5 --relevance-loss 0.1": "--trade-off and --relevance-loss: are both given, must not go together. "
+    "Hint: keep one of them.",
     "--threads 0": "--threads: is 0, must be a whole number of at least 1.",
     "--fallback errors": "--fallback: is 'errors', must be one of 'relevance', 'nothing', 'error'. "
     "Hint: did you mean 'error'?",
@@ -61,8 +62,8 @@ WRONG = {
     "--attribute-weights genre=2": "--attribute-weights: is {'genre': 2}, must go with several attributes. "
     "Hint: name the columns of the attributes, --category genre,decade.",
     "--floors x=0.1": "--floors: is 'x', must be one of 'a', 'b'.",
-    "--users ITEMS": "--users: has the columns ['item_id', 'category'], must have 'trade_off', 'k' or 'visit'. "
-    "Hint: rename yours.",
+    "--users ITEMS": "--users: has the columns ['item_id', 'category'], must have 'trade_off', 'k', 'visit' or "
+    "'weight'. Hint: rename yours.",
 }
 
 

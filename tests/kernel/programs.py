@@ -64,7 +64,7 @@ class Arrays:
 
     def of(self, parts: Any) -> Any:
         """The same for the kernel."""
-        packed = kernel.pack_rows(self.rows)[:3]
+        packed = kernel.pack_rows(self.rows)
         return parts.Program(
             self.gains, *packed, self.penalties, self.position_weights, self.group_of, self.group_limits
         )

@@ -21,30 +21,12 @@ SHARES = arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 5
 
 @given(TABLES)
 def test_packed_rows_are_those_of_scipy(table: Floats) -> None:
-    indptr, indices, values, _, _ = kernel.pack_rows(table)
+    indptr, indices, values = kernel.pack_rows(table)
     expected = sp.csr_array(table)
     assert indptr.dtype == indices.dtype == np.int64
     np.testing.assert_array_equal(indptr, expected.indptr)
     np.testing.assert_array_equal(indices, expected.indices)
     np.testing.assert_array_equal(values, expected.data)
-
-
-@given(TABLES)
-def test_look_over_finds_what_is_no_share_and_the_worst_sum(table: Floats) -> None:
-    indptr, _, values, are_shares, off = kernel.pack_rows(table)
-    assert (are_shares, off) == kernel.look_over(indptr, values)
-    assert are_shares == bool(((table >= 0) & (table < np.inf)).all())
-    if are_shares:
-        sums = np.array([sum(row) for row in table.tolist()])
-        assert off == pytest.approx(np.abs(sums - 1.0).max(initial=0.0), rel=1e-14)
-
-
-@given(SHARES)
-def test_rows_divided_by_their_sum_have_a_sum_of_one(table: Floats) -> None:
-    table[:, 0] += 1.0
-    indptr, indices, values, _, _ = kernel.pack_rows(table)
-    divided = sp.csr_array((kernel.with_sums_of_one(indptr, values), indices, indptr), shape=table.shape)
-    np.testing.assert_allclose(divided.toarray(), table / table.sum(axis=1, keepdims=True), rtol=1e-14)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -61,7 +43,7 @@ def test_exposure_is_the_sum_over_rankings_and_slots(seed: int) -> None:
 
 @given(SHARES)
 def test_shares_are_the_transposed_matrix_times_the_exposure(table: Floats) -> None:
-    indptr, indices, values, _, _ = kernel.pack_rows(table)
+    indptr, indices, values = kernel.pack_rows(table)
     exposure = np.linspace(0.1, 1.0, len(table))
     shares = kernel.shares_of(indptr, indices, values, table.shape[1], exposure)
     np.testing.assert_allclose(shares, table.T @ exposure, rtol=1e-13)
@@ -74,7 +56,7 @@ def test_arrays_that_are_read_only_are_taken() -> None:
 
 
 def test_results_are_arrays_of_numpys_own_that_can_be_written() -> None:
-    indptr, indices, values, _, _ = kernel.pack_rows(np.eye(3))
+    indptr, indices, values = kernel.pack_rows(np.eye(3))
     assert all(array.flags.owndata and array.flags.writeable for array in (indptr, indices, values))
 
 

@@ -84,7 +84,7 @@ class Asked:
 
     def free_part(self) -> Any:
         return parts.FreePart(
-            *(self.scores, self.items, *kernel.pack_rows(self.table)[:3], self.low, self.high, self.weights, self.base),
+            *(self.scores, self.items, *kernel.pack_rows(self.table), self.low, self.high, self.weights, self.base),
             *(self.floors, self.caps, self.smoothing, self.unavailable, whole_numbers(self.pinned.keys())),
             *(whole_numbers(self.pinned.values()), self.group_of_item, self.group_limits, self.position_weights),
         )

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from excalibr import Policy, _parallel, calibrate, calibrate_batch, calibrate_path
-from excalibr._batch import Batch, solve_users
-from excalibr._options import Settings
+from excalibr._many_users import solve_users
+from excalibr._options import Options
+from excalibr._problem import Batch
 from excalibr.errors import BatchWarning, GapWarning
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +117,7 @@ INTERRUPTED = """
 import sys
 from types import SimpleNamespace
 from excalibr import _parallel, calibrate_batch
-from excalibr._batch import solving
+from excalibr import _many_users as solving
 from tests.kernel.test_safety import made_up
 
 kernel = solving.kernel
@@ -173,7 +174,7 @@ import warnings
 from types import SimpleNamespace
 import numpy as np
 from excalibr import calibrate_batch
-from excalibr._batch import solving
+from excalibr import _many_users as solving
 from tests.kernel.test_safety import bits_of
 
 def batch(n):
@@ -249,7 +250,7 @@ def test_the_warning_of_a_batch_points_at_the_line_that_called_it() -> None:
 
 @pytest.mark.parametrize("method", ["excalibr", "greedy"])
 def test_batches_that_take_turns_leave_the_filters_of_warnings_as_they_were(method: str) -> None:
-    batch = Batch.of(**made_up(users=200), settings=Settings(k=6, method=method, max_sorts=1))
+    batch = Batch.of(**made_up(users=200), options=Options(k=6, method=method, max_sorts=1))
     before = list(warnings.filters)
     one, other = (solve_users(batch, lambda part: part, threads=2) for _ in range(2))
     for _ in range(2):

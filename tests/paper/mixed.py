@@ -64,7 +64,7 @@ def unit(problem: Problem) -> float:
     return max(1.0, float(np.ptp(problem.gains)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Banded(Problem):
     """A problem with a penalty of its own."""
 
@@ -77,9 +77,7 @@ class Banded(Problem):
 
 
 def banded(problem: Problem, band: Penalty) -> Banded:
-    return Banded(
-        problem.scores, problem.memberships, problem.target, problem.position_weights, problem.trade_off, band=band
-    )
+    return Banded(problem.batch, problem.user, problem.trade_off, band=band)
 
 
 def optimum_by_enumeration(problem: Problem) -> float:

@@ -13,6 +13,7 @@ from excalibr import Problem
 from excalibr._problem import Penalty
 from excalibr.errors import InputError, SolverError
 from excalibr.paper import solve_full, solve_reduced
+from tests.problems import with_scores
 
 from .mixed import banded, optimum_by_enumeration, problems, unit
 
@@ -100,7 +101,7 @@ def test_limits_that_no_policy_can_meet_are_an_error_that_says_so() -> None:
 
 def test_scores_of_any_scale_are_solved_as_well() -> None:
     for scale in (1e-6, 1e6):
-        problem = replace(HALVES, scores=HALVES.scores * scale, trade_off=0.0)
+        problem = with_scores(HALVES, HALVES.scores * scale, trade_off=0.0)
         assert solve_reduced(problem).objective / scale == pytest.approx(2.5, abs=1e-9)
 
 
@@ -108,7 +109,7 @@ def test_an_offset_of_all_scores_costs_no_precision() -> None:
     random = np.random.default_rng(106)  # with scores of 1e6 and more, HiGHS's tolerances once hid all that differs
     scores, categories = random.random(20), random.dirichlet(np.ones(6), 20)
     plain = Problem.of(scores, categories, random.dirichlet(np.ones(6)), k=8)
-    shifted = replace(plain, scores=plain.scores + 1e6)
+    shifted = with_scores(plain, plain.scores + 1e6)
     for solve in (solve_reduced, solve_full):
         offset = 1e6 * (1.0 - plain.trade_off)
         assert solve(shifted).objective - offset == pytest.approx(solve(plain).objective, abs=1e-8)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import excalibr
-from excalibr._problem import Limits, Problem
+from excalibr._problem import Problem
 from excalibr._solver import Curve, proven_gap, solve, solve_path
 from tests.checks import check_agreement, check_certificate, check_lottery, scale
 from tests.problems import movie_like_problem
@@ -20,8 +20,8 @@ TRADE_OFFS = [0.9, 0.0, 0.3, 1.0, 0.05, 0.6]
 @given(small_problems())
 @settings(max_examples=60)
 def test_a_path_equals_solving_one_at_a_time(problem: Problem) -> None:
-    problems = [problem.with_trade_off(trade_off) for trade_off in TRADE_OFFS]
-    for policy, alone in zip(solve_path(problems), [solve(each) for each in problems], strict=True):
+    alone_at = [solve(problem.with_trade_off(trade_off)) for trade_off in TRADE_OFFS]
+    for policy, alone in zip(solve_path(problem, TRADE_OFFS), alone_at, strict=True):
         check_lottery(policy)
         check_agreement(policy)
         check_certificate(policy)
@@ -31,7 +31,7 @@ def test_a_path_equals_solving_one_at_a_time(problem: Problem) -> None:
 @given(small_problems(), st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6))
 @settings(max_examples=60)
 def test_a_curve_is_solved_at_trade_offs_in_any_order(problem: Problem, trade_offs: list[float]) -> None:
-    curve = Curve(problem, Limits())
+    curve = Curve(problem)
     for trade_off in trade_offs:
         policy, alone = curve.at(trade_off).policy, solve(problem.with_trade_off(trade_off))
         check_lottery(policy)
@@ -44,7 +44,7 @@ def test_a_curve_is_solved_at_trade_offs_in_any_order(problem: Problem, trade_of
 def test_prices_from_elsewhere_are_only_a_place_to_start(problem: Problem, trade_off: float, other: float) -> None:
     elsewhere = solve(problem.with_trade_off(other))
     assert elsewhere.prices is not None
-    point = Curve(problem, Limits()).at(trade_off, prices=elsewhere.prices)
+    point = Curve(problem).at(trade_off, prices=elsewhere.prices)
     check_lottery(point.policy)
     check_certificate(point.policy)
     assert point.value(trade_off) == pytest.approx(
@@ -55,7 +55,7 @@ def test_prices_from_elsewhere_are_only_a_place_to_start(problem: Problem, trade
 @given(small_problems(), st.floats(0.0, 1.0))
 @settings(max_examples=30)
 def test_the_gap_of_a_policy_at_another_trade_off_bounds_what_is_lost_there(problem: Problem, trade_off: float) -> None:
-    curve = Curve(problem, Limits())
+    curve = Curve(problem)
     policy, best = curve.at(problem.trade_off).policy, solve(problem.with_trade_off(trade_off))
     assert best.prices is not None
     gap = curve.gap_at(trade_off, policy, best.prices)
@@ -66,7 +66,7 @@ def test_the_gap_of_a_policy_at_another_trade_off_bounds_what_is_lost_there(prob
 
 @pytest.mark.parametrize("r", [10, 20, 40])
 def test_a_long_curve_outgrows_its_pool_and_stays_exact(r: int) -> None:
-    curve = Curve(movie_like_problem(np.random.default_rng(7), 150, 50, r, 2, 0.5), Limits())
+    curve = Curve(movie_like_problem(np.random.default_rng(7), 150, 50, r, 2, 0.5))
     for trade_off in np.random.default_rng(8).permutation(np.linspace(0.0, 1.0, 25)):
         policy = curve.at(float(trade_off)).policy
         check_lottery(policy)

@@ -14,7 +14,7 @@ def read(columns: dict[str, Any], **options: Any) -> Items:
 
 
 def shares(items: Items) -> dict[Any, dict[str, float]]:
-    dense = items.rows.toarray()
+    dense = items.rows.dense()
     names = items.categories.to_pylist()
     return {
         item: {name: share for name, share in zip(names, row.tolist(), strict=True) if share}

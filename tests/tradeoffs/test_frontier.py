@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import excalibr
 from excalibr import calibrate, frontier
-from excalibr._tradeoffs import Frontier
+from excalibr._solver.frontier import Frontier
 from excalibr.errors import InfeasibleError, InputError
 from tests.literal import best_value
 from tests.problems import movie_like_problem

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from excalibr import __version__
+from excalibr._cli.balance import balance
 from excalibr._cli.data import data
 from excalibr._cli.demo import demo
 from excalibr._cli.experiment import experiment
@@ -42,6 +43,10 @@ application.command(
     epilog="Example: excalibr rerank candidates.parquet --items items.parquet --history history.parquet "
     "-k 10 --trade-off 0.5 -o slates.parquet"
 )(in_own_words(rerank))
+application.command(
+    epilog="Example: excalibr balance candidates.parquet --items items.parquet --history history.parquet "
+    "--everyone seller=targets.csv -k 10 -o prices.parquet"
+)(in_own_words(balance))
 application.command(hidden=True)(warmup)
 application.command(epilog="Example: excalibr experiment --data ml-1m.zip --out results --threads 2")(
     in_own_words(experiment)

@@ -1,33 +1,27 @@
-"""What is asked for one user, checked once and then immutable: the only room where inputs are checked."""
+"""What is asked, for any number of users: checked once, and then immutable. One user is a view, :class:`Problem`."""
 
-from excalibr._problem.checks import SUM_TOLERANCE, WIDEST_BAND, WIDEST_RANGE, is_real, is_whole, without_negligible
+from excalibr._problem.batch import Batch
+from excalibr._problem.by_category import ByCategory
+from excalibr._problem.faults import NEVER_RANKED, Status, too_few_candidates
 from excalibr._problem.memberships import CategoriesLike, Memberships
-from excalibr._problem.penalty import KL_SMOOTHING, Penalty
-from excalibr._problem.question import Limits, Problem
-from excalibr._problem.reading import ByCategory, Wishes
-from excalibr._problem.sorting import first_allowed, relevance_order, room_left
-from excalibr._problem.terms import Attribute, Band, Shown, Terms
+from excalibr._problem.ordering import relevance_order
+from excalibr._problem.penalty import Penalty
+from excalibr._problem.problem import Problem, read_problem
+from excalibr._problem.terms import Attribute, Band, Shown
 
 __all__ = [
-    "KL_SMOOTHING",
-    "SUM_TOLERANCE",
-    "WIDEST_BAND",
-    "WIDEST_RANGE",
+    "NEVER_RANKED",
     "Attribute",
     "Band",
+    "Batch",
     "ByCategory",
     "CategoriesLike",
-    "Limits",
     "Memberships",
     "Penalty",
     "Problem",
     "Shown",
-    "Terms",
-    "Wishes",
-    "first_allowed",
-    "is_real",
-    "is_whole",
+    "Status",
+    "read_problem",
     "relevance_order",
-    "room_left",
-    "without_negligible",
+    "too_few_candidates",
 ]

@@ -8,10 +8,7 @@ import numpy as np
 
 from excalibr._types import Floats
 
-__all__ = ["KL_SMOOTHING", "Penalty"]
-
-KL_SMOOTHING = 0.01
-"""Steck's α: a distribution p is compared with the target q as (1 − α)·p + α·q, which keeps KL finite where p_j = 0."""
+__all__ = ["Penalty"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,19 @@
 """What can be asked beyond the paper: several attributes, bands, weights, limits, groups, pinned items, earlier pages.
 
-:class:`Terms` holds it in checked form, beside the scores and rows of a :class:`Problem`. The readers
-of what callers write are in :mod:`excalibr._problem.reading`.
+:class:`Terms` holds it in checked form, for any number of users. :mod:`excalibr._problem.reading` makes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr._arrays import frozen, numbers
-from excalibr._problem.checks import WIDEST_BAND, without_negligible
 from excalibr._problem.memberships import CategoriesLike
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
@@ -43,10 +42,9 @@ class Band:
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
         edges = {"low": numbers("Band.low", low), "high": numbers("Band.high", high)}
         for name, edge in edges.items():
-            if edge.ndim != 1 or not (np.abs(edge) <= WIDEST_BAND).all():
-                must = f"be r numbers within ±{WIDEST_BAND:g}"
-                raise InputError(explain(f"Band.{name}", f"is {edge.tolist()}", must))
-            object.__setattr__(self, name, frozen(without_negligible(edge)))
+            if edge.ndim != 1 or not np.isfinite(edge).all():
+                raise InputError(explain(f"Band.{name}", f"is {edge.tolist()}", "be r finite numbers"))
+            object.__setattr__(self, name, frozen(edge))
         if edges["low"].shape != edges["high"].shape:
             shapes = f"have shapes {edges['low'].shape} and {edges['high'].shape}"
             raise InputError(explain("Band.low and Band.high", shapes, "have the same shape (r,)"))
@@ -92,46 +90,50 @@ class Attribute(NamedTuple):
         return slice(self.start, self.stop)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Terms:
-    """What is asked beyond the paper's program, for r categories in all and n candidates.
+    """What is asked beyond scores, rows and targets, of any number of users; what is None is not asked.
 
     Attributes
     ----------
-    attributes
-        The attributes by name; empty where the caller gave a single array.
-    high
-        (r,) the upper edge of the target's band; its lower edge is the problem's ``target``.
+    lows, highs
+        (users, r) the band that this page should keep to, without what was shown before.
     weights
-        (r,) what a unit of deviation of each category costs, against 1 in the paper.
-    smoothing
-        0 for the L1 divergence, Steck's α for KL.
+        (r,) for all, or (users, r): what a unit of deviation of each category costs, against 1 in the paper.
+    bases
+        (users, r) what earlier pages showed of each category, in units of this page.
     floors, caps
         (r,) hard limits of each category's expected share; -inf and inf where there are none.
-    base
-        (r,) what earlier pages showed of each category, in units of this page.
     unavailable
-        (n,) true for the candidates that were shown before.
-    pinned_slots, pinned_candidates
-        Which candidate keeps which slot.
-    groups, group_limits
-        (n,) the group of each candidate, -1 for none, and how many of each group a ranking may have at most.
+        (N,) true for the candidates that were shown before.
+    pins
+        Where each user's pins begin (users + 1,), their slots, and the candidates that keep them.
+    groups
+        The group of each row of the categories, -1 for none, and how many of each group a ranking may have at most.
     """
 
-    attributes: tuple[Attribute, ...]
-    high: Floats
+    lows: Floats
+    highs: Floats
     weights: Floats
-    smoothing: float
-    floors: Floats
-    caps: Floats
-    base: Floats
-    unavailable: Booleans
-    pinned_slots: Integers
-    pinned_candidates: Integers
-    groups: Integers
-    group_limits: Integers
+    bases: Floats | None = None
+    floors: Floats | None = None
+    caps: Floats | None = None
+    unavailable: Booleans | None = None
+    pins: tuple[Integers, Integers, Integers] | None = None
+    groups: tuple[Integers, Integers] | None = None
 
-    @property
-    def limited(self) -> Integers:
-        """The categories with a floor or a cap."""
-        return np.flatnonzero(np.isfinite(self.floors) | np.isfinite(self.caps))
+    @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        """The same as the kernel takes it."""
+        floats = (self.lows, self.highs, self.weights, self.bases, self.floors, self.caps)
+        return (
+            *(_NO_NUMBERS if each is None else np.ascontiguousarray(each).reshape(-1) for each in floats),
+            _NO_FLAGS if self.unavailable is None else self.unavailable,
+            *(self.pins or (_NO_PLACES, _NO_PLACES, _NO_PLACES)),
+            *(self.groups or (_NO_PLACES, _NO_PLACES)),
+        )
+
+
+_NO_NUMBERS = frozen(np.empty(0))
+_NO_PLACES = frozen(np.empty(0, dtype=np.int64))
+_NO_FLAGS = frozen(np.empty(0, dtype=np.bool_))

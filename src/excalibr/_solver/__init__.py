@@ -1,52 +1,43 @@
 """The exact solver: a problem in, the optimal lottery with its certificate out. The work is the compiled kernel's.
 
 ``solve`` takes one problem, at its trade-off or within a budget; ``Curve`` solves one problem at several trade-offs,
-each from what the ones before found; ``proven_gap`` certifies any lottery.
+each from what the ones before found; ``proven_gap`` certifies any lottery. :mod:`excalibr._solver.tracing` traces the
+whole frontier on a curve.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from excalibr._native import kernel
-from excalibr._policy import Policy, SolveInfo
-from excalibr._problem import Limits, Problem
-from excalibr._solver.failures import Failure, error_of
-from excalibr._solver.questions import TRADE_OFF, Aim, question_of
+from excalibr._policy import Policy
+from excalibr._problem import Problem
+from excalibr._solver.seam import ENGINES, STATUSES, policy_of, question_of, questions_of
 from excalibr._types import Floats, Integers
-from excalibr.errors import GapWarning
 
-__all__ = ["ENGINES", "STATUSES", "Aim", "Curve", "Point", "gap_warning", "proven_gap", "solve", "solve_path"]
-
-ENGINES = ("none", "simplex", "proximal", "interior")
-STATUSES = ("converged", "sorts spent", "stalled")
-"""What the kernel's numbers mean, see :class:`excalibr._policy.SolveInfo`."""
+__all__ = ["ENGINES", "STATUSES", "Curve", "Point", "proven_gap", "questions_of", "solve", "solve_path"]
 
 
-def solve(problem: Problem, limits: Limits | None = None, aim: Aim = TRADE_OFF) -> Policy:
+def solve(problem: Problem) -> Policy:
     """The optimal lottery of at most r + 1 rankings, with the gap that its rankings and prices prove.
 
     At λ = 0 and 1, where many lotteries are optimal, the best of them by the other aim.
     """
-    limits = limits or Limits()
-    return _policy(problem, limits, aim, kernel.solve_user(question_of(problem, limits, aim), 0))
+    return policy_of(problem, kernel.solve_user(question_of(problem), problem.user))
 
 
-def solve_path(problems: Sequence[Problem], limits: Limits | None = None) -> list[Policy]:
+def solve_path(problem: Problem, trade_offs: Sequence[float]) -> list[Policy]:
     """The policies of one user's problem at several trade-offs, in the order given.
 
     They are solved from the smallest trade-off up, so that each starts near its optimum.
     """
-    if not problems:
-        return []
-    curve = Curve(problems[0], limits or Limits())
-    order = sorted(range(len(problems)), key=lambda place: problems[place].trade_off)
-    policies = {place: curve.at(problems[place].trade_off).policy for place in order}
-    return [policies[place] for place in range(len(problems))]
+    curve = Curve(problem)
+    order = sorted(range(len(trade_offs)), key=lambda place: trade_offs[place])
+    policies = {place: curve.at(trade_offs[place]).policy for place in order}
+    return [policies[place] for place in range(len(trade_offs))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,40 +63,36 @@ class Curve:
     Parameters
     ----------
     problem
-        What is asked, at any trade-off.
-    limits
-        How exactly each point is solved.
+        What is asked, at any trade-off; its options say how exactly each point is solved.
 
     Examples
     --------
     >>> problem = Problem.of([0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=1)
-    >>> curve = Curve(problem, Limits())
+    >>> curve = Curve(problem)
     >>> [round(curve.at(trade_off).policy.deviation, 6) for trade_off in (0.0, 0.9)]
     [1.0, 0.0]
     """
 
-    def __init__(self, problem: Problem, limits: Limits) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.limits = limits
         self.solves, self.operations = 0, 0.0
-        self._rows = float(problem.r + (0 if problem.terms is None else len(problem.terms.limited)))
-        self._curve = kernel.Curve(question_of(problem, limits), 0)
+        self._curve = kernel.Curve(question_of(problem), problem.user)
 
     def at(self, trade_off: float, tolerance: float | None = None, prices: Floats | None = None) -> Point:
         """The optimum at λ, to another tolerance than the curve's if one is given; ``prices`` (r,) are near its own."""
         self.solves += 1
-        problem, limits = self.problem.with_trade_off(trade_off), self.limits
-        sorts = -1 if limits.max_sorts is None else int(limits.max_sorts)
-        wanted = limits.tolerance if tolerance is None else tolerance
+        problem = self.problem.with_trade_off(trade_off)
+        asked, sorts = problem.options.asked[4:]
+        wanted = asked if tolerance is None else tolerance
         found, relevance, cost = self._curve.solve(problem.trade_off, wanted, sorts, prices)
-        policy = _policy(problem, limits, TRADE_OFF, found)
+        policy = policy_of(problem, found)
         self.operations += self._operations(policy)
         return Point(relevance, cost, problem.trade_off, policy)
 
     def _operations(self, policy: Policy) -> float:
         """About how many multiplications it took: a pivot updates a matrix of the rows, other steps factorise it."""
         assert policy.info is not None
-        step = self._rows ** (2 if policy.info.engine == "simplex" else 3)
+        step = float(self.problem.r) ** (2 if policy.info.engine == "simplex" else 3)
         return policy.info.sorts * self.problem.n * _SORTING + policy.info.steps * step
 
     def gap_at(self, trade_off: float, policy: Policy, prices: Floats) -> float:
@@ -139,35 +126,9 @@ def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Fl
     prices
         (r,) category prices; those outside the penalty's slopes are brought inside, which keeps the bound valid.
     """
-    curve = kernel.Curve(question_of(problem, Limits()), 0)
+    curve = kernel.Curve(question_of(problem), problem.user)
     gap: float = curve.gap_at(problem.trade_off, *_arrays(rankings, weights), _array(prices))
     return gap
-
-
-def gap_warning(policy: Policy, limits: Limits) -> GapWarning | None:
-    """What to say of a policy whose gap is not what was asked; None where it is."""
-    if policy.info is None or policy.gap <= policy.info.allowed_gap:
-        return None
-    reason = (
-        "max_sorts was reached" if limits.max_sorts is not None else "the tolerance is finer than rounding allows here"
-    )
-    return GapWarning(
-        f"proved a gap of {policy.gap:.2g}, not the {policy.info.allowed_gap:.2g} that was asked: {reason}. "
-        "The lottery is valid."
-    )
-
-
-def _policy(problem: Problem, limits: Limits, aim: Aim, found: tuple[Any, ...]) -> Policy:
-    """What the kernel found for one user as a policy, or the error that says why it found nothing."""
-    (rankings, weights, prices, gap, allowed, trade_off, status, engine, sorts, steps, failure, *details) = found
-    if failure:
-        terms = problem.terms
-        floors, caps = (None, None) if terms is None else (terms.floors, terms.caps)
-        raise error_of(Failure(failure, *details[:4]), problem.attributes, floors, caps, aim.budget, limits.max_sorts)
-    if aim.kind != "trade_off":
-        problem = problem.with_trade_off(trade_off)
-    info = SolveInfo(ENGINES[engine], sorts, steps, STATUSES[status], details[4], allowed)
-    return Policy(problem, rankings, weights, gap, prices, info=info)
 
 
 def _arrays(rankings: Integers, weights: Floats) -> tuple[Integers, Floats]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from excalibr._messages import Message, Option
-from excalibr._problem import Attribute
+from excalibr._problem import Attribute, Batch, too_few_candidates
 from excalibr._types import Floats
 from excalibr.errors import ExcalibrError, InfeasibleError, InputError, SolverError, explain
 
@@ -43,16 +43,10 @@ class Failure(NamedTuple):
     limit_prices: Floats | None
 
 
-def error_of(
-    failure: Failure,
-    attributes: Sequence[Attribute],
-    floors: Floats | None,
-    caps: Floats | None,
-    budget: float,
-    max_sorts: int | None,
-) -> ExcalibrError:
-    """The error that says what a failure means."""
-    wanted, reached, name = failure.wanted, failure.reached, _name(attributes, failure.category)
+def error_of(failure: Failure, batch: Batch) -> ExcalibrError:
+    """The error that says what a failure of one of a batch's users means."""
+    wanted, reached, name = failure.wanted, failure.reached, _name(batch.attributes, failure.category)
+    budget, max_sorts = batch.options.budget, batch.options.max_sorts
     texts = {
         FLOOR_OUT_OF_REACH: f"floors: category {name} cannot reach {wanted:g}; "
         f"the most that any policy shows of it is {reached:.6g}.",
@@ -70,24 +64,24 @@ def error_of(
     if failure.kind in texts:
         return InfeasibleError(texts[failure.kind])
     if failure.kind == LIMITS_CONFLICT:
-        return _conflict(failure, attributes, floors, caps)
+        return _conflict(failure, batch)
     if failure.kind in (NO_SINGLE_RANKING, SINGLE_NOT_FOUND):
         return _no_single(failure)
     if failure.kind == TOO_FEW_CANDIDATES:
-        hint = "pass more candidates, a smaller k, or wider limits."
-        found = f"is {wanted:.0f}, and only {reached:.0f} of the candidates may be shown together"
-        return InputError(explain("k", found, f"be at most {reached:.0f}", hint))
+        return too_few_candidates(wanted, reached)
     if failure.kind == NUMBERS_TOO_LARGE:
         return InputError(explain("scores, weights and targets", "overflow", f"be numbers of at most {wanted:g}"))
     return SolverError("the solver ran out of memory. Hint: fewer candidates, slots or categories need less.")
 
 
-def _conflict(failure: Failure, attributes: Sequence[Attribute], floors: Any, caps: Any) -> InfeasibleError:
+def _conflict(failure: Failure, batch: Batch) -> InfeasibleError:
     """The limits that stand against one another: those with a price when nothing but the limits counts."""
+    floors: Any = batch.terms and batch.terms.floors
+    caps: Any = batch.terms and batch.terms.caps
     prices = np.zeros(0) if failure.limit_prices is None else failure.limit_prices
     priced = [
         f"{'floor' if prices[category] < 0 else 'cap'} "
-        f"{(floors if prices[category] < 0 else caps)[category]:g} of category {_name(attributes, category)}"
+        f"{(floors if prices[category] < 0 else caps)[category]:g} of category {_name(batch.attributes, category)}"
         for category in np.flatnonzero(np.abs(prices) > 1e-6).tolist()
     ]
     return InfeasibleError(

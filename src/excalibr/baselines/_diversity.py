@@ -20,7 +20,7 @@ def mmr(problem: Problem) -> Policy:
     The similarity of two candidates is the mass that their category rows share, :math:`1 - \tfrac12 \sum_j |A_{ij} -
     A_{lj}|`: 1 for equal rows, 0 for rows with no category in common; the first pick has nothing to be similar to. The
     target plays no part. λ is the problem's trade-off: 0 is relevance only. The order of selection fills the slots
-    heaviest first; ties as in :func:`excalibr.baselines._greedy`.
+    heaviest first; ties as in :func:`excalibr.baselines.greedy`.
 
     References
     ----------

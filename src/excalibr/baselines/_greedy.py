@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from excalibr._native import kernel
+from excalibr._options import KL_SMOOTHING
 from excalibr._policy import Policy
-from excalibr._problem import KL_SMOOTHING, Problem
+from excalibr._problem import Problem
 from excalibr._types import Floats, Integers
 from excalibr.baselines._single import centred_gains, falling_weights, one_ranking
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from excalibr._policy import Policy
 from excalibr._problem import Problem
+from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats, Integers
 from excalibr.baselines._greedy import select
 from excalibr.baselines._single import centred_gains, falling_weights, one_ranking
 from excalibr.errors import GapWarning, InputError, SolverError, explain, missing_extra, unknown_name
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["mip_greedy"]
 
@@ -34,7 +37,7 @@ def mip_greedy(
 
     The set is judged without positions. The paper does not give the scale of the score term; here it is the mean
     score, so that λ means about the same as for a ranking. The chosen set is ordered by
-    :func:`excalibr.baselines._greedy`.
+    :func:`excalibr.baselines.greedy`.
 
     Parameters
     ----------
@@ -92,6 +95,7 @@ class _Program:
     @classmethod
     def of(cls, problem: Problem) -> _Program:
         n, k, r = problem.n, problem.k, problem.r
+        sp = scipy_sparse()
         shares, slack, wanted = problem.memberships.sparse().T, sp.eye_array(r), k * problem.target
         count = sp.csr_array(np.concatenate((np.ones(n), np.zeros(r)))[None, :])
         gains, trade_off = _scaled(problem)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr._arrays import numbers
+from excalibr._options import KL_SMOOTHING
 from excalibr._types import Floats
-from excalibr.baselines import SMOOTHING
 from excalibr.errors import InputError, explain
 
 __all__ = ["DIVERGENCES", "hellinger", "jensen_shannon", "kl", "l1"]
@@ -23,7 +23,7 @@ __all__ = ["DIVERGENCES", "hellinger", "jensen_shannon", "kl", "l1"]
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
 
-def kl(distribution: ArrayLike, target: ArrayLike, smoothing: float = SMOOTHING) -> Floats:
+def kl(distribution: ArrayLike, target: ArrayLike, smoothing: float = KL_SMOOTHING) -> Floats:
     r"""Kullback–Leibler divergence of the smoothed distribution from the target, in nats.
 
     .. math::

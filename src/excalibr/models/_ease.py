@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import threadpoolctl
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from excalibr._arrays import frozen
 from excalibr._sparse import SparseRows, read_rows
-from excalibr.errors import InputError, SolverError, explain, unknown_name
+from excalibr.errors import InputError, SolverError, explain, missing_extra, unknown_name
 from excalibr.models._ranking import TopItems, top_items
 
 __all__ = ["EASE", "gram_matrix"]
@@ -106,6 +104,10 @@ class EASE:
         _check_gram(gram, regularisation)
         array = gram if overwrite and gram.flags.c_contiguous else gram.copy(order="C")
         array.flat[:: len(array) + 1] += regularisation
+        try:
+            import threadpoolctl
+        except ImportError as error:
+            raise missing_extra("threadpoolctl", "scipy") from error
         with threadpoolctl.threadpool_limits(threads, "blas"):
             _invert(array, regularisation)
         _divide_by_diagonal(array)
@@ -191,6 +193,8 @@ def _check_gram(gram: Dense, regularisation: float) -> None:
 
 def _invert(array: Dense, regularisation: float) -> None:
     """The inverse of a symmetric positive definite array, in its place."""
+    from scipy.linalg import lapack
+
     factorise, invert = (lapack.spotrf, lapack.spotri) if array.dtype == np.float32 else (lapack.dpotrf, lapack.dpotri)
     columns = array.T  # LAPACK wants columns; of a symmetric array they are the rows
     factor, status = factorise(columns, lower=1, clean=0, overwrite_a=1)

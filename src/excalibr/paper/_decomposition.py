@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats, Integers
 from excalibr.errors import unknown_name
 from excalibr.paper._stochastic import ONE, MatrixLike, checked, exact
@@ -120,6 +119,9 @@ class _Remainder:
         """A perfect matching (row → column) on the entries greater than ``grain``, or None when there is none."""
         chosen = self.support[self.entries() > grain]
         starts = np.searchsorted(chosen, np.arange(self.size + 1) * self.size)
+        sp = scipy_sparse()
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
         graph = sp.csr_array(
             (np.ones(len(chosen), dtype=np.int8), (chosen % self.size).astype(np.int32), starts.astype(np.int32)),
             shape=(self.size, self.size),

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from excalibr._problem import Problem
+from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats
 from excalibr.errors import unknown_name
 from excalibr.paper import _glop as glop
 from excalibr.paper._solution import Solution, gave_up
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["SOLVERS", "solve_full", "solve_reduced"]
 
@@ -156,6 +158,7 @@ def _build(problem: Problem, full: bool) -> _Program:
     costs = np.concatenate((-np.outer(gains - middle, weights).ravel(), np.where(soft, slopes, 0.0)))
     scale = float(np.abs(costs).max()) or 1.0
 
+    sp = scipy_sparse()
     no_slack = sp.csr_array((n + columns, 2 * r))
     row_sums = sp.hstack((sp.kron(sp.eye_array(n), np.ones((1, columns))), no_slack[:n]))
     column_sums = sp.hstack((sp.kron(np.ones((1, n)), sp.eye_array(columns)), no_slack[n:]))
@@ -180,6 +183,8 @@ def _linprog(program: _Program, solver: str) -> Any:
     options = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
     if solver == "highs-ipm":
         options["ipm_optimality_tolerance"] = TOLERANCE
+    from scipy.optimize import linprog
+
     solve: Any = linprog  # its stubs know neither sparse matrices nor a method that is a variable
     return solve(
         program.costs,

@@ -6,25 +6,27 @@ permutation keeps them exactly equal, and Birkhoff's theorem holds to the last b
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from excalibr._arrays import numbers
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
 __all__ = ["ONE", "SUM_TOLERANCE", "MatrixLike", "checked", "exact", "from_units"]
 
-MatrixLike = ArrayLike | sp.sparray | sp.spmatrix
+MatrixLike: TypeAlias = "ArrayLike | sp.sparray | sp.spmatrix"
 
 ONE = 2**52
 """The unit: its multiples up to 1 are floats without rounding."""
 
 SUM_TOLERANCE = 1e-6
-"""How far from what it must be a row sum, a column sum or a zero may be; within it, the matrix is mended."""
+"""How far from what it must be a row sum, a column sum or a zero may be; within it, the matrix is corrected."""
 
 BALANCED = 1e-14
 MOST_SCALINGS = 100
@@ -35,7 +37,7 @@ def checked(argument: str, matrix: MatrixLike, *, square: bool) -> Floats:
 
     Columns must sum to 1; rows too when the matrix is ``square``, else at most to 1.
     """
-    dense: Any = matrix.toarray() if sp.issparse(matrix) else matrix
+    dense: Any = matrix.toarray() if hasattr(matrix, "toarray") else matrix
     array = numbers(argument, dense)
     if array.ndim != 2 or not array.size:
         raise InputError(explain(argument, f"has shape {array.shape}", "be a matrix with at least one row and column"))

@@ -53,6 +53,14 @@ class Frame:
         new = [_series(name, values, self.data.implementation) for name, values in added.items()]
         return nw.to_native(chosen.with_columns(*new).select(*columns))
 
+    def like(self, columns: Mapping[str, Any]) -> Any:
+        """A table of these columns, of numbers or texts, in the caller's kind."""
+        import narwhals as nw
+
+        kind = self.data.implementation
+        series = {name: _series(name, values, kind) for name, values in columns.items()}
+        return nw.to_native(nw.from_dict(series, backend=kind))
+
 
 def read_frame(table: Any, name: str) -> Frame:
     """A table of pandas, Polars or PyArrow, or anything with an Arrow stream, which comes back as a PyArrow table."""

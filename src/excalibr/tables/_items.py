@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import sums_by
-from excalibr._problem import Attribute
-from excalibr._sparse import SparseRows, build_rows
+from excalibr._problem import Attribute, Memberships
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain
 from excalibr.tables._frames import Frame, read_frame
@@ -77,18 +76,21 @@ class Items:
     categories
         (r,) Arrow array of text, in order; of several attributes one after the other.
     rows
-        (items, r) sparse, each item's shares; rows sum to 1 for each attribute.
+        (items, r) each item's shares; rows sum to 1 for each attribute.
     attributes
         The attributes by name; empty where a single column was named.
     columns
         What was understood of each column of categories.
+    groups
+        The same of the attributes that prices are of, or None where there are no prices.
     """
 
     ids: Any
     categories: Any
-    rows: SparseRows
+    rows: Memberships
     attributes: tuple[Attribute, ...] = ()
     columns: tuple[CategoryColumn, ...] = ()
+    groups: Items | None = None
 
     @property
     def parts(self) -> tuple[Attribute, ...]:
@@ -142,7 +144,7 @@ def numbers_of(column: Any, name: str, table: str) -> Floats:
 
 def _read_attribute(
     frame: Frame, column: str, ids: Any, places: Integers, options: Tables
-) -> tuple[Any, SparseRows, CategoryColumn]:
+) -> tuple[Any, Memberships, CategoryColumn]:
     """The categories of one column, in order, each item's shares of them, and what was understood."""
     weights = weights_in(frame, options)
     values = _plain(frame.column(column, "category"))
@@ -158,7 +160,7 @@ def _read_attribute(
     made = _shares(owners, codes, shares, shape, added=added)
     guessed = separator is not None and options.splits_at == GUESS
     marks = _marks(values, categories, separator, options)
-    sizes = (len(categories) - bool(len(without)), len(ids), made.nnz - len(without), len(without))
+    sizes = (len(categories) - bool(len(without)), len(ids), len(made.values) - len(without), len(without))
     return categories, made, CategoryColumn(column, *sizes, separator, guessed, marks)
 
 
@@ -180,11 +182,10 @@ def _marks(values: Any, categories: Any, separator: str | None, options: Tables)
     return marks_in(categories)
 
 
-def _side_by_side(found: list[tuple[Any, SparseRows, CategoryColumn]]) -> tuple[Any, SparseRows]:
+def _side_by_side(found: list[tuple[Any, Memberships, CategoryColumn]]) -> tuple[Any, Memberships]:
     import pyarrow as pa
-    from scipy.sparse import hstack
 
-    rows: SparseRows = hstack([rows for _, rows, _ in found], format="csr")
+    rows = Memberships.side_by_side([rows for _, rows, _ in found])
     return pa.concat_arrays([categories for categories, _, _ in found]), rows
 
 
@@ -221,7 +222,7 @@ def _joined(labels: Any, there: Booleans, without: int) -> Any:
     return pa.concat_arrays([labels.filter(pa.array(there)), none])
 
 
-def _shares(owners: Integers, codes: Integers, weights: Floats, shape: tuple[int, int], *, added: bool) -> SparseRows:
+def _shares(owners: Integers, codes: Integers, weights: Floats, shape: tuple[int, int], *, added: bool) -> Memberships:
     """Rows that sum to 1. A pair that comes twice counts once, or with its weights added, in an order of their own."""
     order = np.lexsort((weights, codes, owners))
     pairs = owners[order] * shape[1] + codes[order]
@@ -230,4 +231,4 @@ def _shares(owners: Integers, codes: Integers, weights: Floats, shape: tuple[int
     owner = different // shape[1]
     totals = sums_by(owner, amounts, shape[0])
     starts = np.searchsorted(owner, np.arange(shape[0] + 1))
-    return build_rows(amounts / totals[owner], different % shape[1], starts, shape[1])
+    return Memberships(starts, different % shape[1], amounts / totals[owner], shape[1])

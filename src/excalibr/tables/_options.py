@@ -32,6 +32,9 @@ class Tables(ColumnNames):
     prior: Any = option(None, "Shares for users without history (category, weight).")
     pinned: Any = option(None, "Items that keep a place in a user's slate (user_id, rank, item_id).")
     shown: Any = option(None, "Items that users have just seen (user_id, item_id, optional weight or rank).")
+    prices: Any = option(
+        None, "Prices of groups of items, as balance finds them (pass, probability, attribute, category, price, block)."
+    )
     strength: float = option(0.0, "How many items of a history the prior is worth; 0: it only serves empty histories.")
     half_life: float | None = option(
         None, "Weigh the history by age: the weight halves with each; in the timestamps' unit, seconds for dates."

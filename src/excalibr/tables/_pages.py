@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._options import Settings
+from excalibr._options import Options
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.positions import raw_weights
 from excalibr.tables._candidates import Candidates
@@ -68,7 +68,7 @@ def read_pinned(given: Candidates, items: Items, options: Tables) -> Pinned:
     return Pinned(pinned, bad)
 
 
-def read_shown(users: Any, items: Items, options: Tables, settings: Settings) -> Seen:
+def read_shown(users: Any, items: Items, options: Tables, ranking: Options) -> Seen:
     """The items that these users have seen, with the attention that they got.
 
     That is ``weight``, on the scale of the page's own position weights before they are brought to a sum of 1; where
@@ -77,23 +77,23 @@ def read_shown(users: Any, items: Items, options: Tables, settings: Settings) ->
     """
     frame = read_frame(options.shown, "shown")
     owners, places = owners_of(users, frame, options), _items_of(frame, items, options)
-    weights = _attention(frame, options, settings)
+    weights = _attention(frame, options, ranking)
     kept = np.flatnonzero((owners >= 0) & (places >= 0) & np.isfinite(weights))
     kept = kept[np.lexsort((weights[kept], places[kept], owners[kept]))]
     return Seen(owners[kept], places[kept], weights[kept])
 
 
-def _attention(frame: Frame, options: Tables, settings: Settings) -> Floats:
+def _attention(frame: Frame, options: Tables, ranking: Options) -> Floats:
     rank = options.find("rank", "shown", frame.columns)
     if rank is None or options.find("weight", "shown", frame.columns) is not None:
         return weights_in(frame, options)
     ranks = numbers_of(frame.column(rank, "rank"), rank, "shown")
     good = (ranks >= 1) & np.isfinite(ranks)
     last = int(ranks[good].max(initial=1))
-    if isinstance(settings.position_weights, str):
-        slots = raw_weights(settings.position_weights, last)
+    if isinstance(ranking.position_weights, str):
+        slots = raw_weights(ranking.position_weights, last)
     else:
-        given = np.asarray(settings.position_weights, dtype=np.float64)
+        given = np.asarray(ranking.position_weights, dtype=np.float64)
         slots = np.append(given, np.zeros(max(0, last - len(given))))
     return np.where(good, slots[np.where(good, ranks, 1).astype(np.int64) - 1], np.nan)
 

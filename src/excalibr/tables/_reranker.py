@@ -7,18 +7,20 @@ import warnings
 from collections.abc import Hashable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from excalibr import _seeds as seeds
-from excalibr._batch import Batch, Beyond, Status, solve_users
-from excalibr._calibration import DEFAULT_TRADE_OFF
+from excalibr._many_users import solve_users
 from excalibr._messages import Message, Option
-from excalibr._options import Settings, option, read_settings
+from excalibr._options import Options, one_of, option, read_options
 from excalibr._parallel import Advance, checked_threads, progress_bar
+from excalibr._problem import Batch, Status
+from excalibr._seeds import checked_seed
+from excalibr._solver import questions_of
 from excalibr._types import Floats
-from excalibr.errors import BatchWarning, InputError, explain, unknown_name
+from excalibr.errors import BatchWarning, InputError, explain
+from excalibr.tables._by_name import with_numbers
 from excalibr.tables._candidates import Candidates, read_candidates
 from excalibr.tables._items import Items, read_items
 from excalibr.tables._options import Tables
@@ -28,6 +30,10 @@ from excalibr.tables._stored import draw_stored
 from excalibr.tables._summary import warn_all
 from excalibr.tables._user_targets import Wanted, read_wanted
 from excalibr.tables._visits import visits_of
+
+if TYPE_CHECKING:
+    from excalibr.tables._balance import Balance
+    from excalibr.tables._prices import GroupPrices
 
 __all__ = ["Reranker"]
 
@@ -39,7 +45,7 @@ NOTHING_PINNED = Pinned({}, np.zeros(1, dtype=bool))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Reranker(Settings):
+class Reranker(Options):
     """Re-ranks tables of candidates for many users: the constructor takes how to rank, the methods take tables.
 
     Parameters
@@ -71,16 +77,13 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
     {'user_id': ['ada', 'ada'], 'rank': [1, 2], 'item_id': [1, 3], 'score': [0.9, 0.5]}
     """
 
-    seed: int = option(0, "Rankings are drawn by (seed, user).")
-    threads: int | None = option(None, "Threads; without it, one for each processor.")
-    fallback: str = option("relevance", "For users who cannot be calibrated: relevance, nothing or error.")
-
-    def __post_init__(self) -> None:
-        Settings.__post_init__(self)
-        checked_threads(self.threads)
-        seeds.uniforms(self.seed, 0, 1)
-        if self.fallback not in FALLBACKS:
-            raise unknown_name("fallback", self.fallback, FALLBACKS)
+    seed: int = option(0, "Rankings are drawn by (seed, user).", lambda _, seed: checked_seed(seed))
+    threads: int | None = option(
+        None, "Threads; without it, one for each processor.", lambda _, threads: checked_threads(threads)
+    )
+    fallback: str = option(
+        "relevance", "For users who cannot be calibrated: relevance, nothing or error.", one_of(FALLBACKS)
+    )
 
     def rerank(self, candidates: Any, items: Any, *, day: Hashable = None, **tables: Any) -> Any:
         """One ranking a user, drawn by (seed, user), or by (seed, (user, day)) where a day is given.
@@ -95,7 +98,8 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         day
             Anything that names the draw besides the user: a date, a page.
         **tables
-            ``history`` or ``targets``; ``users``, ``prior``, ``pinned``, ``shown``; ``strength``, ``half_life``,
+            ``history`` or ``targets``; ``users``, ``prior``, ``pinned``, ``shown``; ``prices`` of groups of items, as
+            :meth:`balance` finds them, which are subtracted from the gains; ``strength``, ``half_life``,
             ``separator``; ``visit``, which visit of the user this is, from 0 (or a column of ``users``): visits
             balance one another, see :meth:`excalibr.Policy.sample`; ``propensities=True`` for the columns
             ``probability`` (of the ranking), ``propensity`` (of the item in its place) and ``propensity_anywhere``;
@@ -132,7 +136,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         ``draw(lotteries(...), day=day)`` is ``rerank(..., day=day)``; ``visit``, ``users``, ``propensities`` and column
         names are as there.
         """
-        return draw_stored(lotteries, read_settings(Tables, {"targets": {}, **options}), self.seed, day)
+        return draw_stored(lotteries, read_options(Tables, {"targets": {}, **options}), self.seed, day)
 
     def solve(
         self,
@@ -152,41 +156,93 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         ``items`` may also be what :func:`excalibr.tables.read_items` has read from the same table. ``advance`` is
         called with the number of users that are done, in place of a progress bar.
         """
-        options = read_settings(Tables, tables)
-        known = items if isinstance(items, Items) else read_items(items, options)
-        given = read_candidates(candidates, known, options)
-        seen = None if options.shown is None else read_shown(given.users, known, options, self)
-        given = given if seen is None else given.without(seen.owners, seen.items)
-        wanted = read_wanted(given.users, known, options)
+        options = read_options(Tables, tables)
+        prices = _prices_of(options)
+        known = items if isinstance(items, Items) else _items_of(items, prices, options)
+        given, wanted, batch = self.read(candidates, known, options)
         visits, bad_visits = visits_of(wanted.visits, options)
-        batch = self._batch(given, seen, wanted, known, options)
         if bad_visits is not None:
             batch = batch.with_statuses(np.where(bad_visits, Status.BAD_VISIT, batch.statuses))
         self._stop_at_bad(batch, given)
         LOGGER.info("%s", understood_text(options, known, batch))
         visited = None if visits is None else np.broadcast_to(visits, batch.users)
-        finish = Finish(batch, given.keys(), self.seed, day, keep, measured, visited, options.propensities)
-        workers, fall_back = checked_threads(self.threads), self.fallback == "relevance"
+        questions = questions_of(batch) if measured else None
+        finish = Finish(batch, given.keys(), self.seed, day, keep, questions, visited, options.propensities)
+        how: dict[str, Any] = {"fall_back": self.fallback == "relevance", "threads": checked_threads(self.threads)}
         with nullcontext(advance) if advance else progress_bar("Re-ranking", batch.users) as done:
-            parts = list(solve_users(batch, finish, fall_back=fall_back, threads=workers, advance=done))
+            if prices is None:
+                parts = list(solve_users(batch, finish, **how, advance=done))
+            else:
+                parts = list(prices.solve(batch, known, given.keys(), finish, **how, advance=done))
         return Results(options, known, given, batch, parts)
+
+    def balance(self, candidates: Any, items: Any, **asked: Any) -> Balance:
+        """Prices for groups of items, so that over all users each group gets its share of what is seen.
+
+        Parameters
+        ----------
+        candidates, items
+            As for :meth:`rerank`; attributes across everybody are columns of ``items``.
+        **asked
+            ``everyone``, by attribute the wanted share of each group: a mapping from groups to shares that sum to 1,
+            or a table of ``category`` and ``weight``, or of ``category``, ``low`` and ``high``; or one table for all
+            with ``attribute`` as well. ``everyone_weights``, by attribute what a unit of deviation costs, against
+            users' own objectives (1 by default); ``everyone_floors`` and ``everyone_caps``, by attribute mappings
+            from groups to hard limits; ``everyone_relative``, count deviations relative to their targets;
+            ``everyone_tolerance`` (1e-3), the wanted gap; ``max_passes`` (30); ``start``, an earlier table of prices.
+            All else is as for :meth:`rerank`; a column ``weight`` of ``users`` is how much each user counts.
+
+        Returns
+        -------
+        Balance
+            With ``prices``, ``objective``, ``bound``, ``gap``, ``slates()``, ``lotteries()``, ``report()``.
+
+        Examples
+        --------
+        Both users would see the big seller's item first; the small one should get a quarter of what is seen:
+
+        >>> import pyarrow as pa
+        >>> candidates = pa.table({
+        ...     "user_id": ["ada", "ada", "bob", "bob"], "item_id": [1, 2, 1, 2], "score": [0.9, 0.5, 0.9, 0.8],
+        ... })
+        >>> items = pa.table({"item_id": [1, 2], "category": ["drama", "drama"], "seller": ["big", "small"]})
+        >>> balance = Reranker(k=1, trade_off=0.0).balance(
+        ...     candidates, items, targets={"drama": 1.0}, everyone={"seller": {"big": 0.75, "small": 0.25}}
+        ... )
+        >>> balance.prices.select(["category", "share_before", "share_after"]).to_pylist()[1]
+        {'category': 'small', 'share_before': 0.0, 'share_after': 0.25}
+        >>> round(balance.objective, 6), round(balance.gap, 6)  # bob sees the other item every second time
+        (0.875, 0.0)
+        """
+        from excalibr.tables._balance import balance  # with scipy
+
+        return balance(self, candidates, items, asked)
+
+    def read(self, candidates: Any, items: Items, options: Tables) -> tuple[Candidates, Wanted, Batch]:
+        """The candidates, what their users want, and both as one batch."""
+        given = read_candidates(candidates, items, options)
+        seen = None if options.shown is None else read_shown(given.users, items, options, self)
+        given = given if seen is None else given.without(seen.owners, seen.items)
+        wanted = read_wanted(given.users, items, options)
+        return given, wanted, self._batch(given, seen, wanted, items, options)
 
     def _batch(self, given: Candidates, seen: Seen | None, wanted: Wanted, items: Items, options: Tables) -> Batch:
         """The candidates and what their users want, as one batch."""
         pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
         shown = {} if seen is None else seen.by_user()
-        asked = options.pinned is not None or options.shown is not None
-        trade_off = DEFAULT_TRADE_OFF if self.trade_off is None else self.trade_off
         batch = Batch.of(
             given.scores,
             given.starts,
             items.rows,
             wanted.targets,
             items=given.items,
-            trade_offs=_or_else(wanted.trade_offs, trade_off),
+            trade_offs=_or_else(wanted.trade_offs, self.asked_trade_off),
             slots=_or_else(wanted.slots, np.inf if self.k is None else self.k),
-            settings=self.numbered(items.categories.to_pylist(), items.attributes),
-            beyond=Beyond(items.attributes, wanted.highs, pinned.by_user, shown, asked),
+            options=with_numbers(self, items.categories.to_pylist(), items.attributes),
+            attributes=items.attributes,
+            highs=wanted.highs,
+            pinned=pinned.by_user,
+            shown=shown,
         )
         statuses = np.where(pinned.bad & (wanted.statuses == Status.OK), Status.BAD_PIN, wanted.statuses)
         return batch.with_statuses(statuses)
@@ -195,6 +251,8 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         if self.fallback == "error" and not batch.good.all():
             at = int(np.argmin(batch.good))
             found = f"user {given.keys()[at]!r} has {Status(batch.statuses[at]).text}"
+            if at in batch.reasons:
+                found = f"user {given.keys()[at]!r}: {batch.reasons[at]}"
             hint = Message("see ", Option("fallback", ...), ".")
             raise InputError(explain("candidates", found, "have only users who can be calibrated", hint))
 
@@ -205,6 +263,22 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         if told:
             warnings.warn(told, BatchWarning, stacklevel=3)
         return results
+
+
+def _prices_of(options: Tables) -> GroupPrices | None:
+    if options.prices is None:
+        return None
+    from excalibr.tables._prices import read_prices  # with scipy
+
+    return read_prices(options.prices)
+
+
+def _items_of(table: Any, prices: GroupPrices | None, options: Tables) -> Items:
+    if prices is None:
+        return read_items(table, options)
+    from excalibr.tables._prices import read_priced_items
+
+    return read_priced_items(table, prices, options)
 
 
 def _or_else(own: Floats | None, default: float) -> Floats | None:

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import spans
-from excalibr._batch import Batch, Effort, Lotteries, Status, measure
-from excalibr._batch.checked import NEVER_RANKED
+from excalibr._many_users import measure
 from excalibr._messages import CommandWords, message_of
+from excalibr._native import kernel
+from excalibr._policy import Effort, Lotteries
+from excalibr._problem import NEVER_RANKED, Batch, Status
 from excalibr._propensities import propensities_of_many
 from excalibr._solver import ENGINES, STATUSES
 from excalibr._types import Floats, Integers
@@ -53,14 +55,17 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Finish:
-    """What a thread does with the lotteries of a range: draw, measure, and let go of what nobody asked for."""
+    """What a thread does with the lotteries of a range: draw, measure, and let go of what nobody asked for.
+
+    With ``questions`` what the lotteries do is measured.
+    """
 
     batch: Batch
     keys: Sequence[Hashable]
     seed: int
     day: Hashable
     keep: bool
-    measured: bool
+    questions: kernel.Questions | None
     visits: Integers | None = None
     propensities: bool = False
 
@@ -80,7 +85,7 @@ class Finish:
             lotteries.statuses,
             lotteries.reasons,
             lotteries.effort,
-            _measured(self.batch, lotteries) if self.measured else None,
+            None if self.questions is None else _measured(self.questions, self.batch, lotteries),
             lotteries if self.keep else None,
             _propensities(lotteries, slots, drawn, places) if self.propensities else None,
         )
@@ -94,14 +99,14 @@ def _propensities(lotteries: Lotteries, slots: Integers, drawn: Integers, shown:
     return np.stack([np.repeat(lotteries.weights[chosen], slots[some]), found.in_slot, found.anywhere], axis=1)
 
 
-def _measured(batch: Batch, lotteries: Lotteries) -> Floats:
+def _measured(questions: kernel.Questions, batch: Batch, lotteries: Lotteries) -> Floats:
     """What the lotteries of a range do; where that cannot be computed for a user, nan for that user and nobody else."""
     try:
-        return measure(batch, lotteries)
+        return measure(questions, lotteries)
     except (ExcalibrError, MemoryError, ArithmeticError):
         if len(lotteries.counts) == 1:
             return np.full((1, len(MEASURES)), np.nan)
-        return np.concatenate([_measured(batch, own) for own in _one_by_one(batch, lotteries)])
+        return np.concatenate([_measured(questions, batch, own) for own in _one_by_one(batch, lotteries)])
 
 
 def _one_by_one(batch: Batch, lotteries: Lotteries) -> Iterator[Lotteries]:
@@ -189,7 +194,7 @@ class Results:
         tally = Tally(users=self.batch.users, left_out=Counter(self.candidates.left_out))
         for code in self._statuses[self._statuses != Status.OK].tolist():
             tally.statuses[Status(code).text] += 1
-        if self.batch.settings.k is not None:
+        if self.batch.options.k is not None:
             tally.tight = int(((self.batch.slots == np.diff(self.batch.starts)) & (self.batch.slots > 1)).sum())
         return tally
 
@@ -218,7 +223,7 @@ class Results:
         """Whether nobody named a number of slots, so that every user has as many as candidates."""
         sizes = np.diff(self.batch.starts)
         several = sizes > 1
-        return self.batch.settings.k is None and bool(several.any() and (self.batch.slots == sizes)[several].all())
+        return self.batch.options.k is None and bool(several.any() and (self.batch.slots == sizes)[several].all())
 
     def _named(self, role: str) -> str:
         """How the candidates call a column."""

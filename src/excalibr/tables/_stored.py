@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import spans
-from excalibr._batch import choose_rankings, choose_visited
+from excalibr._policy import choose_rankings, choose_visited
 from excalibr._propensities import propensities_of_many
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain

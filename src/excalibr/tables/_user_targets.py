@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import sums_by
-from excalibr._batch import Status
-from excalibr._problem import Attribute
-from excalibr._sparse import build_rows
+from excalibr._problem import Attribute, Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import codes_in, labels_of, matched
 from excalibr.tables._items import Items, numbers_of
 from excalibr.tables._options import Tables
-from excalibr.targets import recency_weights, shares_of
+from excalibr.targets import recency_by_user, shares_of
 
 __all__ = ["Wanted", "owners_of", "read_own_numbers", "read_wanted"]
 
@@ -160,9 +158,10 @@ def _history_sums(users: Any, items: Items, options: Tables) -> tuple[Floats, In
     places = codes_in(*matched(item_ids, items.ids, "item_id", ("history", "items")))
     weights = _history_weights(frame, owners, places, options)
     kept = _in_order(owners, places, weights)
-    starts = np.searchsorted(owners[kept], np.arange(len(users) + 1))
-    counted = build_rows(weights[kept], places[kept], starts, len(items.ids))
-    return np.asarray((counted @ items.rows).toarray()), _statuses(owners, weights, len(users))
+    rows, r = items.rows.of(places[kept]), len(items.categories)
+    cells = owners[kept][rows.owners] * r + rows.indices
+    sums = sums_by(cells, weights[kept][rows.owners] * rows.values, len(users) * r)
+    return sums.reshape(len(users), r), _statuses(owners, weights, len(users))
 
 
 def _history_weights(frame: Frame, owners: Integers, places: Integers, options: Tables) -> Floats:
@@ -176,10 +175,9 @@ def _history_weights(frame: Frame, owners: Integers, places: Integers, options: 
     order = np.argsort(owners, kind="stable")
     order = order[counts[order]]
     starts = np.searchsorted(owners[order], np.arange(int(owners.max(initial=-1)) + 2))
-    stamps = build_rows(times[order], np.zeros(len(order), dtype=np.int64), starts, 1)
     aged = np.where(counts, 0.0, 1.0)  # what does not count keeps its weight, and a negative one its sign
     aged[~np.isfinite(times)] = 0.0
-    aged[order] = recency_weights(stamps, options.half_life).data
+    aged[order] = recency_by_user(times[order], starts, options.half_life)
     return weights * aged
 
 
@@ -265,9 +263,9 @@ def read_own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
         return (None,) * len(OWN_NUMBERS)
     frame = read_frame(options.users, "users")
     owners = owners_of(users, frame, options)
-    if not set(OWN_NUMBERS) & set(frame.columns):
+    if not {*OWN_NUMBERS, "weight"} & set(frame.columns):
         found = f"has the columns {frame.columns}"
-        raise InputError(explain("users", found, "have 'trade_off', 'k' or 'visit'", "rename yours."))
+        raise InputError(explain("users", found, "have 'trade_off', 'k', 'visit' or 'weight'", "rename yours."))
     return tuple(_own(frame, name, owners, len(users)) for name in OWN_NUMBERS)
 
 

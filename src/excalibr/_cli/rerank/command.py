@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +15,7 @@ from excalibr._cli.rerank.options import with_options
 from excalibr._cli.signals import Stop, stoppable
 from excalibr.errors import ExcalibrError, missing_extra
 
-__all__ = ["rerank"]
+__all__ = ["rerank", "stopped_or_failed"]
 
 UNREADABLE = 3
 
@@ -49,19 +51,25 @@ def rerank(
         raise missing_extra("pyarrow", "data") from None
     named = {"slates": out, "report": report, "lotteries": lotteries}
     outputs = {name: path for name, path in named.items() if path is not None}
-    with stoppable() as stop:
-        try:
-            told = run_job(read_job(candidates, items, outputs, day, options, stop), resume=resume)
-        except (Exception, KeyboardInterrupt) as error:
-            if stop.signal is not None or isinstance(error, KeyboardInterrupt):
-                # Whatever was going on when the signal came may have failed because of it.
-                typer.echo(f"excalibr: {_stopped(stop)}. Go on with --resume.", err=True)
-                raise typer.Exit(stop.code) from None
-            if isinstance(error, OSError) and not isinstance(error, ExcalibrError):
-                typer.echo(f"excalibr: {_told(error)}", err=True)
-                raise typer.Exit(UNREADABLE) from None
-            raise
+    with stoppable() as stop, stopped_or_failed(stop):
+        told = run_job(read_job(candidates, items, outputs, day, options, stop), resume=resume)
     typer.echo(told, err=True)
+
+
+@contextmanager
+def stopped_or_failed(stop: Stop) -> Iterator[None]:
+    """Exit codes for what ends a run early: a signal, or a file that cannot be read or written."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        if stop.signal is not None or isinstance(error, KeyboardInterrupt):
+            # Whatever was going on when the signal came may have failed because of it.
+            typer.echo(f"excalibr: {_stopped(stop)}. Go on with --resume.", err=True)
+            raise typer.Exit(stop.code) from None
+        if isinstance(error, OSError) and not isinstance(error, ExcalibrError):
+            typer.echo(f"excalibr: {_told(error)}", err=True)
+            raise typer.Exit(UNREADABLE) from None
+        raise
 
 
 def _stopped(stop: Stop) -> str:

@@ -24,15 +24,16 @@ from excalibr._cli.rerank.parts import Part, Run, fingerprint
 from excalibr._cli.rerank.sources import Source, format_of
 from excalibr._cli.rerank.streams import Scan, in_user_order, scan
 from excalibr._cli.signals import Stop
-from excalibr._options import BY_CATEGORY, read_settings
+from excalibr._options import read_options
 from excalibr._parallel import Advance, progress_bar
-from excalibr.errors import InputError
+from excalibr.errors import InputError, explain
 from excalibr.tables import Items, Tables, read_items
+from excalibr.tables._by_name import BY_CATEGORY
 from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import Tally
 from excalibr.tables._users import UserStream
 
-__all__ = ["Job", "read_job", "run_job"]
+__all__ = ["CHUNK_ROWS", "Job", "feed_of", "nested", "read_job", "run_job"]
 
 CHUNK_ROWS = 250_000
 """Rows of candidates that are read before they are re-ranked; memory grows with it, and not with the tables."""
@@ -83,7 +84,7 @@ class Job:
     @cached_property
     def names(self) -> Tables:
         """The options that say how columns are called and read."""
-        return read_settings(Tables, {"targets": {}, **self.options})
+        return read_options(Tables, {"targets": {}, **self.options})
 
     @property
     def sources(self) -> list[Source]:
@@ -93,6 +94,10 @@ class Job:
     def user_id(self, source: Source) -> str:
         """The column of users of a table."""
         return self.names.column("user_id", source.name, source.schema.names)
+
+    def scan_candidates(self) -> Scan:
+        """How many rows and users there are, and whether they are in order."""
+        return _scan(self.candidates, self.user_id(self.candidates))
 
     def stamp(self, inputs: Inputs) -> str:
         """A digest of all that the outputs depend on; the number of threads is not part of it."""
@@ -122,10 +127,10 @@ def read_job(
     others = {name: value for name, value in options.items() if name not in names and name not in PATHS}
     others["category"] = _columns(others["category"])
     by_attribute = not isinstance(others["category"], str)
-    names_of_columns = read_settings(Tables, {**others, **beside})
+    names_of_columns = read_options(Tables, {**others, **beside})
     by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, names_of_columns)}
     return Job(
-        read_settings(Reranker, {name: _numbers(name, options[name], by_attribute) for name in names}),
+        read_options(Reranker, {name: _numbers(name, options[name], by_attribute) for name in names}),
         others,
         *needed,
         by_user,
@@ -174,6 +179,21 @@ def _nested(named: dict[str, Any]) -> dict[str, Any]:
     return nested
 
 
+def nested(name: str, value: Any) -> Any:
+    """``seller=0.5`` as ``{"seller": 0.5}``, ``seller:small=0.02`` as ``{"seller": {"small": 0.02}}``."""
+    if not isinstance(value, str):
+        return value
+    try:
+        pairs = [
+            (label.strip(), float(number)) for label, _, number in (part.rpartition("=") for part in value.split(","))
+        ]
+    except ValueError:
+        pairs = []
+    if not pairs or not all(label for label, _ in pairs):
+        raise InputError(explain(name, f"is {value!r}", "be names and numbers, such as seller:small=0.02"))
+    return _nested(dict(pairs))
+
+
 def run_job(job: Job, *, resume: bool) -> str:
     """Do it, or what is left of it, and say in a line what was done."""
     with locked(job.outputs.values()):
@@ -209,12 +229,12 @@ def _parts(job: Job, run: Run, done: list[Part], tally: Tally) -> Iterator[Part]
     """The parts that were done before, and then those that are made now."""
     for_all = {name: source.read() for name, source in job.for_all.items()}
     asked = job.options | for_all
-    items = read_items(job.items.read(), job.names)
-    scanned = _scan(job.candidates, job.user_id(job.candidates))
+    items = _read_items(job, for_all.get("prices"))
+    scanned = job.scan_candidates()
     tally.left_out += Counter({"without a user": scanned.without_user})
     tell_understood(items, said_of_users(scanned, job.reranker.k), job.sources, job.names)
     tell_warnings(items, job.reranker, "users" in job.by_user, WORDS)
-    feed = _feed(job, run, scanned)
+    feed = feed_of(job, run, scanned)
     with progress_bar("Re-ranking", scanned.users if scanned.is_sorted else None) as show:
         for part in done:
             feed.skip(part.rows)
@@ -225,6 +245,15 @@ def _parts(job: Job, run: Run, done: list[Part], tally: Tally) -> Iterator[Part]
         while (made := _make_part(job, run, number, feed, items, asked, pace, advance)) is not None:
             yield made
             number += 1
+
+
+def _read_items(job: Job, prices: Any) -> Items:
+    """The items, with the groups that prices are of where there are prices."""
+    if prices is None:
+        return read_items(job.items.read(), job.names)
+    from excalibr.tables._prices import read_priced_items, read_prices  # with scipy
+
+    return read_priced_items(job.items.read(), read_prices(prices), job.names)
 
 
 def _make_part(
@@ -276,7 +305,8 @@ def _stoppable(advance: Advance, stop: Stop) -> Advance:
     return checked
 
 
-def _feed(job: Job, run: Run, scanned: Scan) -> Feed:
+def feed_of(job: Job, run: Run, scanned: Scan) -> Feed:
+    """Whole users at a time, with their rows of the other tables."""
     candidates = _stream(job, job.candidates, scanned, run)
     others = {
         name: _stream(job, source, _scan(source, job.user_id(source)), run) for name, source in job.by_user.items()

@@ -19,7 +19,7 @@ from excalibr.tables._reranker import Reranker
 
 __all__ = ["PATHS", "WORDS", "with_options"]
 
-PATHS = ("history", "targets", "users", "prior", "pinned", "shown")
+PATHS = ("history", "targets", "users", "prior", "pinned", "shown", "prices")
 """Options whose value is a table in a file, or a folder of files."""
 
 _SHORT = {"k": ("-k",)}

@@ -35,7 +35,9 @@ MADE_BY = "excalibr rerank"
 GROUP_ROWS = 250_000
 """Rows that are written to an output together, whatever the parts have: where those end does not show in the bytes."""
 
-_OURS = re.compile(r"part-\d{6,}\.(json|\w+\.arrow)|sorting-\w+|\.(part-\d+(\.\w+)?|run)\.[0-9a-f]{12}\.tmp\.\w+")
+_OURS = re.compile(
+    r"part-\d{6,}\.(json|\w+\.arrow)|pass-\d{6,}\.npz|sorting-\w+|\.(part-\d+(\.\w+)?|pass-\d+|run)\.[0-9a-f]{12}\.tmp\.\w+"
+)
 
 
 def fingerprint(facts: Mapping[str, Any]) -> str:

@@ -10,13 +10,13 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import _seeds as seeds
-from excalibr._arrays import frozen
+from excalibr._arrays import Array, frozen
 from excalibr._native import kernel
 from excalibr._problem import Problem, relevance_order
 from excalibr._propensities import Propensities, probability_of, propensities_of, read_ranking
@@ -25,13 +25,12 @@ from excalibr._visits import choose_visits, read_visit
 from excalibr.errors import InputError, explain
 
 if TYPE_CHECKING:
-    from excalibr._explanation import Explanation
+    from excalibr._policy.explanation import Explanation
 
 __all__ = ["Policy", "SolveInfo"]
 
 
-@dataclass(frozen=True, slots=True)
-class SolveInfo:
+class SolveInfo(NamedTuple):
     """What a solve by the exact method took.
 
     Attributes
@@ -61,7 +60,7 @@ class SolveInfo:
     allowed_gap: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Policy:
     r"""A lottery: ranking :math:`Q_t` is shown with probability :math:`\theta_t`.
 
@@ -105,12 +104,25 @@ class Policy:
     method: str = "excalibr"
     info: SolveInfo | None = None
 
-    def __post_init__(self) -> None:
-        # Read-only views: what is derived from the arrays is kept, and the caller's own arrays stay as they were.
-        for name in ("rankings", "weights", "category_prices"):
-            array = getattr(self, name)
-            if array is not None:
-                object.__setattr__(self, name, frozen(array.view()))
+    def __init__(
+        self,
+        problem: Problem,
+        rankings: Integers,
+        weights: Floats,
+        gap: float = nan,
+        category_prices: Floats | None = None,
+        method: str = "excalibr",
+        info: SolveInfo | None = None,
+    ) -> None:
+        self.__dict__.update(  # at once: guarded assignments, one by one, would take as long as checking a problem
+            problem=problem,
+            rankings=_read_only(rankings),
+            weights=_read_only(weights),
+            gap=gap,
+            category_prices=None if category_prices is None else _read_only(category_prices),
+            method=method,
+            info=info,
+        )
 
     @cached_property
     def exposure(self) -> Floats:
@@ -180,9 +192,15 @@ class Policy:
 
     @property
     def objective(self) -> float:
-        """(1 − λ)·relevance − λ·cost, the value of the program that was asked."""
+        """(1 − λ)·relevance − λ·cost − what is paid for items, the value of the program that was asked."""
         trade_off = self.problem.trade_off
-        return (1.0 - trade_off) * self.relevance - trade_off * self.cost
+        return (1.0 - trade_off) * self.relevance - trade_off * self.cost - self.paid
+
+    @property
+    def paid(self) -> float:
+        """Σ of the items' exposure times their prices; 0 where items have none."""
+        prices = self.problem.item_prices
+        return 0.0 if prices is None else float(prices @ self.exposure)
 
     @property
     def bound(self) -> float:
@@ -272,6 +290,8 @@ class Policy:
         """The ranking of the lottery with the best objective of its own, (k,); the heavier one in a tie."""
         trade_off = self.problem.trade_off
         values = (1.0 - trade_off) * self.draw_relevances - trade_off * self.draw_costs
+        if self.problem.item_prices is not None:
+            values = values - self.problem.item_prices[self.rankings] @ self.problem.position_weights
         best: Integers = self.rankings[int(np.argmax(values))]
         return best
 
@@ -312,7 +332,7 @@ class Policy:
         >>> sorted(zip(why.items.label.tolist(), why.items.probability.round(6).tolist()))
         [('Harbour', 1.0), ('Orchard', 0.5), ('Wedding', 0.5)]
         """
-        from excalibr._explanation import explain_policy  # only who asks why needs it
+        from excalibr._policy.explanation import explain_policy  # only who asks why needs it
 
         return explain_policy(self, items, categories)
 
@@ -341,6 +361,11 @@ class Policy:
         exposure = np.zeros(self.problem.n)
         exposure[ranking] = self.problem.position_weights
         return exposure
+
+
+def _read_only(array: Array) -> Array:
+    """A read-only view: what is derived from the array is kept, and the caller's own stays as it was."""
+    return frozen(array.view()) if array.flags.writeable else array
 
 
 def _checked_size(size: object) -> int:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._policy import Policy
-from excalibr._solver import Curve
-from excalibr._tradeoffs.budgets import most_relevant_within, nearest_within
+from excalibr._solver import Curve, solve
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain, missing_extra
 
@@ -53,10 +52,8 @@ class Frontier:
             raise InputError(
                 explain("relevance_loss and max_deviation", "are both given or both left out", "be one of the two")
             )
-        if relevance_loss is not None:
-            return nearest_within(self.curve.problem, relevance_loss, self.curve.limits)
-        assert max_deviation is not None
-        return most_relevant_within(self.curve.problem, max_deviation, self.curve.limits)
+        budget = {"trade_off": None, "relevance_loss": relevance_loss, "max_deviation": max_deviation}
+        return solve(self.curve.problem.asking(**budget))
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the curve on matplotlib axes, or on new ones; returns them."""

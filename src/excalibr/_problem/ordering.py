@@ -10,10 +10,9 @@ from excalibr._types import Floats, Integers
 from excalibr.positions import slots_by_weight
 
 if TYPE_CHECKING:
-    from excalibr._problem.question import Problem
-    from excalibr._problem.terms import Terms
+    from excalibr._problem.problem import Problem
 
-__all__ = ["first_allowed", "relevance_order", "room_left"]
+__all__ = ["relevance_order"]
 
 
 def relevance_order(problem: Problem, scores: Floats | None = None) -> Integers:
@@ -32,24 +31,21 @@ def relevance_order(problem: Problem, scores: Floats | None = None) -> Integers:
     order = np.argsort(-(problem.scores if scores is None else scores), kind="stable").astype(np.int64)
     slots = slots_by_weight(problem.position_weights)
     ranking = np.empty(problem.k, dtype=np.int64)
-    terms = problem.terms
-    if terms is None:
-        ranking[slots] = order[: problem.k]
-        return np.concatenate((ranking, order[problem.k :]))
-    order = order[~terms.unavailable[order]]
-    free = order[~np.isin(order, terms.pinned_candidates)]
-    open_slots = slots[~np.isin(slots, terms.pinned_slots)]
-    groups = terms.groups[free] if terms.group_limits.size else terms.groups
-    ranking[open_slots] = free[first_allowed(np.arange(len(free)), len(open_slots), groups, room_left(terms))]
-    ranking[terms.pinned_slots] = terms.pinned_candidates
+    pinned_slots, pinned = problem.pins
+    order = order[~problem.unavailable[order]]
+    free = order[~np.isin(order, pinned)]
+    open_slots = slots[~np.isin(slots, pinned_slots)]
+    ranking[open_slots] = _first_allowed(free, len(open_slots), problem)
+    ranking[pinned_slots] = pinned
     return np.concatenate((ranking, order[~np.isin(order, ranking)]))
 
 
-def first_allowed(order: Integers, count: int, group_of: Integers, limits: Integers) -> Integers:
+def _first_allowed(order: Integers, count: int, problem: Problem) -> Integers:
     """The first candidates of an order, passing over those whose group is full."""
-    if not group_of.size:
+    if problem.groups is None:
         return order[:count]
-    left, chosen = limits.copy(), []
+    group_of, limits = problem.groups
+    left, chosen = limits - np.bincount(group_of[problem.pins[1]] + 1, minlength=len(limits) + 1)[1:], []
     for candidate in order:
         group = group_of[candidate]
         if group < 0 or left[group] > 0:
@@ -57,11 +53,3 @@ def first_allowed(order: Integers, count: int, group_of: Integers, limits: Integ
             if group >= 0:
                 left[group] -= 1
     return np.array(chosen[:count], dtype=np.int64)
-
-
-def room_left(terms: Terms) -> Integers:
-    """How many of each group the open slots may still have."""
-    if not terms.group_limits.size:
-        return np.empty(0, dtype=np.int64)
-    pinned = terms.groups[terms.pinned_candidates]
-    return np.asarray(terms.group_limits - np.bincount(pinned + 1, minlength=len(terms.group_limits) + 1)[1:])

@@ -1,29 +1,31 @@
-"""``calibrate_batch``, and the loop under it: ranges of users in threads, by the compiled loop or one by one."""
+"""Many users at once: ``calibrate_batch``, and the loop under it. Ranges of users in threads, by the compiled loop.
+
+Other methods than the exact one are a Python call a user. One bad user stops nobody.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import methods
-from excalibr._batch.answers import Effort, Lotteries, Policies, join, no_effort, problem_of
-from excalibr._batch.checked import NEVER_RANKED, Batch, Status
 from excalibr._native import kernel
-from excalibr._options import Settings, read_settings
-from excalibr._parallel import Advance, checked_threads, over_ranges, progress_bar
-from excalibr._policy import Policy
+from excalibr._options import Options, read_options
+from excalibr._parallel import Advance, checked_threads, one_blas_thread, over_ranges, progress_bar
+from excalibr._policy import Effort, Lotteries, Policies, Policy, join, no_effort
+from excalibr._problem import Batch, Status
+from excalibr._solver import questions_of
 from excalibr._solver.failures import Failure, error_of
-from excalibr._types import Floats, Integers
-from excalibr.errors import BatchWarning, ExcalibrError, InputError, SolverError, explain
-from excalibr.positions import slots_by_weight
+from excalibr._types import Booleans, Floats, Integers
+from excalibr.errors import BatchWarning, ExcalibrError, InputError, SolverError
 
-__all__ = ["calibrate_batch", "measure", "solve_users", "sum_up"]
-
-_NOWHERE = np.empty(0, dtype=np.int64)
+__all__ = ["Solver", "calibrate_batch", "measure", "solve_users", "sum_up"]
 
 Result = TypeVar("Result")
 Solve: TypeAlias = Callable[[int, int], Lotteries]
@@ -38,8 +40,9 @@ def calibrate_batch(
     items: ArrayLike | None = None,
     trade_offs: ArrayLike | None = None,
     slots: ArrayLike | None = None,
+    item_prices: ArrayLike | None = None,
     threads: int | None = None,
-    **settings: Any,
+    **options: Any,
 ) -> Policies:
     """Calibrate many users at once, on threads: for each what :func:`excalibr.calibrate` gives, bit for bit.
 
@@ -61,9 +64,11 @@ def calibrate_batch(
         (N,) which row of ``categories`` each candidate is.
     trade_offs, slots
         (users,) a ``trade_off`` and a ``k`` for each user, in place of the one for all.
+    item_prices
+        (rows of ``categories``,) what a unit of exposure of each costs, as for :func:`excalibr.calibrate`.
     threads
         None is one for each processor. The result is the same for any number.
-    **settings
+    **options
         The other options of :func:`excalibr.calibrate`: ``k``, ``trade_off``, ``position_weights``, ``method``, ….
 
     Returns
@@ -85,14 +90,17 @@ def calibrate_batch(
     >>> policies[1].rankings.tolist()
     [[1]]
     """
-    options = read_settings(Settings, settings)
     batch = Batch.of(
-        scores, indptr, categories, targets, items=items, trade_offs=trade_offs, slots=slots, settings=options
-    )
+        *(scores, indptr, categories, targets),
+        items=items,
+        trade_offs=trade_offs,
+        slots=slots,
+        options=read_options(Options, options),
+    ).with_item_prices(item_prices)
     workers = checked_threads(threads)
     with progress_bar("Calibrating", batch.users) as advance:
         parts = list(solve_users(batch, _keep, threads=workers, advance=advance))
-    policies = Policies(batch, join(parts, batch.memberships.n_categories))
+    policies = Policies(batch, join(parts, batch.r))
     sum_up(policies.statuses)
     return policies
 
@@ -110,14 +118,38 @@ def solve_users(
     With ``fall_back``, users who cannot be calibrated are ranked by their scores; those without candidates or with
     scores that are not finite never are.
     """
-    if batch.settings.method == "excalibr":
-        yield from _solved_by_the_kernel(batch, finish, fall_back, threads, advance)
-    else:
-        solve = _one_by_one_solve(batch, fall_back)
-        yield from over_ranges(lambda first, last: finish(solve(first, last)), batch.users, threads, advance)
+    solver = Solver.of(batch, fall_back=fall_back)
+    with nullcontext() if batch.options.method == "excalibr" else one_blas_thread():
+        yield from over_ranges(
+            lambda first, last: finish(solver(first, last)), batch.users, threads, advance, solver.cancel
+        )
 
 
-def measure(batch: Batch, lotteries: Lotteries) -> Floats:
+@dataclass(frozen=True, eq=False)
+class Solver:
+    """Solves ranges of a batch's users, by the compiled loop or one by one; :attr:`cancel` ends those under way."""
+
+    solve: Solve
+    cancel: Callable[[], None]
+
+    @classmethod
+    def of(cls, batch: Batch, *, fall_back: bool = False, wanted: Booleans | None = None) -> Solver:
+        """For a batch; the exact method leaves out users who are not wanted."""
+        if batch.options.method != "excalibr":
+            return cls(_one_by_one_solve(batch, fall_back), lambda: None)
+        questions = questions_of(batch, fall_back=fall_back, wanted=wanted)
+
+        def solve(first: int, last: int) -> Lotteries:
+            return _lotteries_of_range(batch, kernel.solve_range(questions, first, last), first)
+
+        return cls(solve, questions.cancel)
+
+    def __call__(self, first: int, last: int) -> Lotteries:
+        """The lotteries of a range."""
+        return self.solve(first, last)
+
+
+def measure(questions: kernel.Questions, lotteries: Lotteries) -> Floats:
     """(users, 6) what the lotteries of a range do.
 
     Columns: relevance and deviation of the order by scores; relevance and deviation of the lottery in expectation;
@@ -125,8 +157,7 @@ def measure(batch: Batch, lotteries: Lotteries) -> Floats:
     """
     first, last = lotteries.first, lotteries.first + len(lotteries.counts)
     arrays = (np.ascontiguousarray(lotteries.places), lotteries.weights, np.ascontiguousarray(lotteries.counts))
-    measured: Floats = kernel.measure_range(batch.questions(fall_back=False), *arrays, first, last)
-    return measured
+    return kernel.measure_range(questions, *arrays, first, last)
 
 
 def sum_up(statuses: Integers, *, level: int = 3) -> None:
@@ -141,108 +172,63 @@ def _keep(lotteries: Lotteries) -> Lotteries:
     return lotteries
 
 
-def _solved_by_the_kernel(
-    batch: Batch, finish: Callable[[Lotteries], Result], fall_back: bool, threads: int, advance: Advance | None
-) -> Iterator[Result]:
-    """The loop over users inside the kernel, range by range; an interrupt ends the ranges that are under way."""
-    questions = batch.questions(fall_back=fall_back)
-
-    def work(first: int, last: int) -> Result:
-        return finish(_lotteries_of_range(batch, kernel.solve_range(questions, first, last), first))
-
-    yield from over_ranges(work, batch.users, threads, advance, questions.cancel)
-
-
 def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lotteries:
     """The kernel's answers for a range of users."""
-    (places, weights, counts, prices, gaps, allowed, trade_offs, statuses, engines, sorts, steps, failures, *rest) = (
-        found
-    )
+    places, weights, counts, prices, gaps, allowed, trade_offs, objectives, *rest = found
+    statuses, engines, sorts, steps, failures, details, limit_prices, _ = rest
     outcome = batch.statuses[first : first + len(counts)].copy()
     solved = outcome < Status.NO_CANDIDATES
     outcome[solved & (gaps > allowed)] = Status.STOPPED_EARLY
-    errors = {}
+    errors: dict[int, ExcalibrError] = {}
     for place in np.flatnonzero(failures).tolist():
         outcome[place] = Status.FAILED
-        errors[first + place] = _error(batch, place, failures, rest[0], rest[1])
-    for user, reason in batch.terms.reasons.items():
-        if first <= user < first + len(counts) and solved[user - first]:
-            outcome[user - first], errors[user] = Status.FAILED, InputError(reason)
+        errors[first + place] = _error(batch, place, failures, details, limit_prices)
+    errors |= {user: InputError(why) for user, why in batch.reasons.items() if first <= user < first + len(counts)}
     effort = Effort(engines, sorts, steps, statuses)
-    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, errors)
+    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, errors, {}, objectives)
 
 
 def _error(batch: Batch, place: int, failures: Integers, details: Floats, limit_prices: Floats | None) -> ExcalibrError:
     category, wanted, reached = details[place].tolist()
     prices = None if limit_prices is None else limit_prices[place]
-    failure = Failure(int(failures[place]), int(category), wanted, reached, prices)
-    terms, settings = batch.terms, batch.settings
-    budget = settings.relevance_loss if settings.max_deviation is None else settings.max_deviation
-    return error_of(
-        failure, batch.beyond.attributes, terms.floors, terms.caps, float(budget or 0.0), settings.max_sorts
-    )
+    return error_of(Failure(int(failures[place]), int(category), wanted, reached, prices), batch)
 
 
 def _one_by_one_solve(batch: Batch, fall_back: bool) -> Solve:
     """Another method than the exact one, user after user, at the price of Python for each."""
-    r = batch.memberships.n_categories
+    orders = questions_of(batch, solve=False, fall_back=fall_back)
 
     def solve(first: int, last: int) -> Lotteries:
-        return join([_solve_user(batch, user, fall_back) for user in range(first, last)], r)
+        return join([_solve_user(batch, user, orders) for user in range(first, last)], batch.r)
 
     return solve
 
 
-def _solve_user(batch: Batch, user: int, fall_back: bool) -> Lotteries:
-    status, errors = int(batch.statuses[user]), {}
-    if status < Status.NO_CANDIDATES:
+def _solve_user(batch: Batch, user: int, orders: kernel.Questions) -> Lotteries:
+    """The method's lottery; of a user who has none, the order by scores or nothing, with the reason."""
+    errors: dict[int, ExcalibrError] = {}
+    status = int(batch.statuses[user])
+    if user in batch.reasons:
+        errors[user] = InputError(batch.reasons[user])
+    elif status < Status.NO_CANDIDATES:
         try:
-            return _lotteries_of(batch, user, _apply_method(batch, user))
+            return _lotteries_of(batch, user, methods.apply(batch.options.method, batch.problem(user)))
         except ExcalibrError as error:
             status, errors[user] = int(Status.FAILED), error
         except MemoryError as error:
             status, errors[user] = int(Status.FAILED), SolverError(f"out of memory {error}".strip())
-    ranked = fall_back and status not in NEVER_RANKED
-    weights, places = np.ones(int(ranked)), _by_relevance(batch, user) if ranked else _NOWHERE
-    nothing = np.full((1, batch.memberships.n_categories), np.nan)
-    unknown = np.array([np.nan])
+    places, weights, counts, prices, gaps, _, trade_offs, *_ = kernel.solve_range(orders, user, user + 1)
     return Lotteries(
-        *(user, places, weights, np.array([len(weights)]), nothing, unknown, np.array([status]), unknown),
-        *(no_effort(1), errors),
+        *(user, places, weights, counts, prices, gaps, np.array([status]), trade_offs, no_effort(1)), errors
     )
-
-
-def _apply_method(batch: Batch, user: int) -> Policy:
-    """The method's policy for one user, as :func:`excalibr.calibrate` would make it."""
-    own, settings = batch.own_problem(user), batch.settings
-    for name in ("draws", "relevance_loss", "max_deviation"):
-        if name in own.options:
-            hint = f"leave out {name}, or the method."
-            raise InputError(explain("method", f"is {settings.method!r}", f"be 'excalibr' where {name} is given", hint))
-    return methods.apply(settings.method, problem_of(own), settings.limits())
 
 
 def _lotteries_of(batch: Batch, user: int, policy: Policy) -> Lotteries:
     prices = policy.category_prices
-    prices = np.full(batch.memberships.n_categories, np.nan) if prices is None else prices
+    prices = np.full(batch.r, np.nan) if prices is None else prices
     counts, places, status = np.array([len(policy.weights)]), policy.rankings.ravel(), np.array([int(Status.OK)])
     trade_off, gap = np.array([policy.problem.trade_off]), np.array([policy.gap])
     return Lotteries(
         *(user, places, policy.weights, counts, prices[None, :], gap, status, trade_off, no_effort(1)),
         policies={user: policy},
     )
-
-
-def _by_relevance(batch: Batch, user: int) -> Integers:
-    """The best scores in the heaviest slots, ties by the lower index; pinned candidates keep their slots."""
-    scores, k = batch.scores[batch.starts[user] : batch.starts[user + 1]], int(batch.slots[user])
-    ranking = np.full(k, -1, dtype=np.int64)
-    for slot, candidate in batch.beyond.pinned.get(user, {}).items():
-        if slot < k:
-            ranking[slot] = candidate
-    by_score = np.argsort(-scores, kind="stable")
-    by_score = by_score[~np.isin(by_score, ranking)]
-    by_weight = slots_by_weight(batch.settings.weights_of(k))
-    free = by_weight[ranking[by_weight] < 0]
-    ranking[free] = by_score[: len(free)]
-    return ranking

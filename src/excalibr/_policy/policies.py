@@ -10,14 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from excalibr import _seeds as seeds
-from excalibr._batch.checked import Batch, OwnProblem, Status
-from excalibr._policy import Policy
-from excalibr._problem import Problem
+from excalibr._policy.policy import Policy
+from excalibr._problem import Batch, Problem, Status
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_visits
 from excalibr.errors import ExcalibrError, InputError, explain
 
-__all__ = ["Effort", "Lotteries", "Policies", "choose_rankings", "choose_visited", "join", "no_effort", "problem_of"]
+__all__ = ["Effort", "Lotteries", "Policies", "choose_rankings", "choose_visited", "join", "no_effort"]
 
 
 class Effort(NamedTuple):
@@ -61,6 +60,8 @@ class Lotteries:
         What went wrong for the users (numbers in the batch) whose status is ``FAILED``.
     policies
         The policies themselves, by user, where they were made one by one.
+    objectives
+        (users,) each user's own program's value, nan where there is none; None where a method was asked one by one.
     """
 
     first: int
@@ -74,6 +75,7 @@ class Lotteries:
     effort: Effort
     errors: dict[int, ExcalibrError] = field(default_factory=dict)
     policies: dict[int, Policy] = field(default_factory=dict)
+    objectives: Floats | None = None
 
     @property
     def reasons(self) -> dict[int, str]:
@@ -156,11 +158,12 @@ class Policies(Sequence[Policy]):
     def _policy(self, user: int) -> Policy:
         """The policy from the compiled loop's arrays; for a bad user the error of its numbers."""
         lotteries = self.lotteries
-        problem = problem_of(self.batch.own_problem(user))
-        if not np.isnan(lotteries.trade_offs[user]):
-            problem = problem.with_trade_off(float(lotteries.trade_offs[user]))
+        problem = self.batch.problem(user)
         if not lotteries.counts[user]:
             raise InputError(f"user {user}: {Status(self.statuses[user]).text}.")
+        trade_off = float(lotteries.trade_offs[user])
+        if trade_off == trade_off and trade_off != problem.trade_off:  # a budget finds its own
+            problem = Problem(problem.batch, user, trade_off)
         weights = lotteries.weights[self._ends[user] - lotteries.counts[user] : self._ends[user]]
         return Policy(problem, self._rankings(user), weights, float(lotteries.gaps[user]), lotteries.prices[user])
 
@@ -213,12 +216,3 @@ def join(parts: Sequence[Lotteries], r: int) -> Lotteries:
     errors = {user: error for part in parts for user, error in part.errors.items()}
     policies = {user: policy for part in parts for user, policy in part.policies.items()}
     return Lotteries(parts[0].first, **joined, effort=effort, errors=errors, policies=policies)
-
-
-def problem_of(own: OwnProblem) -> Problem:
-    """One user's problem, checked as :func:`excalibr.calibrate` checks it."""
-    options = {name: value for name, value in own.options.items() if name not in _NOT_OF_A_PROBLEM}
-    return Problem.of(*own.arrays, **options)
-
-
-_NOT_OF_A_PROBLEM = ("method", "draws", "tolerance", "max_sorts", "relevance_loss", "max_deviation")

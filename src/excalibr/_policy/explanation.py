@@ -19,7 +19,7 @@ from excalibr.errors import InputError, InputTypeError, explain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from excalibr._policy import Policy
+    from excalibr._policy.policy import Policy
 
 __all__ = ["CategoryShares", "Explanation", "SlateItems", "explain_policy"]
 
@@ -230,7 +230,7 @@ def _balance(policy: Policy, before: Policy, prices: Floats, labels: NDArray[np.
         attribute=frozen(names),
         label=frozen(labels),
         target_low=problem.target,
-        target_high=problem.target if problem.terms is None else problem.terms.high,
+        target_high=problem.high,
         before=before.shares,
         after=policy.shares,
         price=frozen(prices),
@@ -350,7 +350,7 @@ def _balance_grid(why: Explanation) -> _Grid:
         deviations = {
             f"deviation of {_short(str(name))}": (was, after.deviation[name]) for name, was in before.deviation.items()
         }
-    if before.problem.terms is not None:
+    if not before.problem.plain:
         deviations["cost"] = (before.cost, after.cost)
     changes = [f"{_percent(why.relevance_kept)} kept"]
     changes += [f"{_percent(1.0 - now / was)} removed" if was > 0.0 else "" for was, now in deviations.values()]

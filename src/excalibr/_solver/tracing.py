@@ -13,9 +13,9 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from excalibr._problem import is_real, is_whole
+from excalibr._options import is_real, is_whole
 from excalibr._solver import Curve, Point
-from excalibr._tradeoffs.frontier import Frontier
+from excalibr._solver.frontier import Frontier
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain
 
@@ -31,6 +31,9 @@ MOST_SOLVES, MOST_OPERATIONS = 20_000, 2e10
 """After so many programs, or multiplications of their solvers, which are some seconds, the polyline is left as it is,
 with the error that was certified by then."""
 
+ROUNDING = 4e-15
+"""Of a cost: how far it can be from what it stands for, which shows where weights are huge."""
+
 VERTICAL = 1e18
 UNKNOWN = -1.0
 WORTH_A_BOUND = 4.0
@@ -40,7 +43,7 @@ WORTH_A_BOUND = 4.0
 def trace(curve: Curve, tolerance: float = 1e-4, max_vertices: int | None = None) -> Frontier:
     """A polyline within ``tolerance`` of the curve; every vertex of it for 0."""
     wanted = _checked(tolerance, max_vertices, curve)
-    solved_to = max(curve.limits.tolerance, PART_FOR_SOLVES * wanted)
+    solved_to = max(curve.problem.options.tolerance, PART_FOR_SOLVES * wanted)
     near = max(wanted, EXACT + solved_to)
     unit = _unit(curve)
     stops = [_stop(curve.at(0.0), unit), _stop(curve.at(1.0), unit)]
@@ -193,6 +196,7 @@ def _distance_above(trade_off: float, gained: float, unit: float) -> float:
 
 def _frontier(curve: Curve, stops: list[_Stop], error: float) -> Frontier:
     points = _envelope([stop.point for stop in stops])
+    error += ROUNDING * max(stop.point.cost for stop in stops)
     return Frontier(
         relevance=np.array([point.policy.relevance for point in points]),
         deviation=np.array([point.cost for point in points]),
@@ -205,11 +209,14 @@ def _frontier(curve: Curve, stops: list[_Stop], error: float) -> Frontier:
 
 
 def _envelope(points: list[Point]) -> list[Point]:
-    """The points that no other and no chord of two others passes over: what the solves left uneven is evened out."""
+    """The points that no chord of two others passes over: what the solves left uneven is evened out."""
     kept: list[Point] = []
-    for point in sorted(points, key=lambda each: (-each.relevance, each.cost)):
-        if kept and kept[-1].cost <= point.cost:
-            continue
+    for point in points:
+        if kept and (kept[-1].relevance <= point.relevance or kept[-1].cost <= point.cost):
+            dominates = kept[-1].relevance <= point.relevance and kept[-1].cost >= point.cost
+            if not dominates and (point.trade_off < 1.0 or len(kept) == 1):
+                continue
+            kept.pop()  # the better of two stays, and the last end
         while len(kept) > 1 and chord(kept[-2], kept[-1]) >= chord(kept[-1], point):
             kept.pop()
         kept.append(point)

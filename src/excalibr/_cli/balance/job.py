@@ -1,0 +1,224 @@
+"""One run of the command: passes over the files, each kept when it is done, then the prices, and slates if asked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import typer
+
+from excalibr._cli.balance.passes import KeptPasses
+from excalibr._cli.rerank.feed import Block
+from excalibr._cli.rerank.inputs import Inputs, check_apart
+from excalibr._cli.rerank.job import CHUNK_ROWS, Job, feed_of, nested, read_job, run_job
+from excalibr._cli.rerank.lock import locked
+from excalibr._cli.rerank.parts import Part, Run, fingerprint
+from excalibr._cli.rerank.sources import Source, format_of
+from excalibr._cli.signals import Stop
+from excalibr._options import read_options
+from excalibr._parallel import Advance, checked_threads, progress_bar
+from excalibr._population import Balanced, BatchCrowd, JoinedCrowd, Progress, balance_crowd, sample_share
+from excalibr._population.mixture import EVERY_BLOCK
+from excalibr._types import Floats
+from excalibr.errors import InputError, explain
+from excalibr.tables import Items, Tables, read_items
+from excalibr.tables._balance import (
+    check_asked,
+    check_limits,
+    labels_of,
+    mixture_of,
+    most_blocks,
+    start_of,
+    user_weights,
+)
+from excalibr.tables._everyone import Everyone, Wish, attributes_of, read_terms
+from excalibr.tables._ids import keys_of, read_ids
+from excalibr.tables._prices import group_rows, price_columns, read_groups, read_prices
+from excalibr.tables._results import Tally
+
+__all__ = ["run_balance"]
+
+ALL = CHUNK_ROWS
+"""Users of a chunk of the candidates: all of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What every pass needs: the job, the items and their groups, and tables for all users."""
+
+    job: Job
+    run: Run
+    items: Items
+    groups: Items
+    for_all: dict[str, Any]
+    n_blocks: int
+    scanned: Any
+
+    def parts(self) -> Iterator[BatchCrowd]:
+        """The users of the files, some at a time; a bar on a terminal."""
+        with self._bar("Balancing") as advance:
+            for block in self._blocks():
+                yield self._crowd(block.candidates, block, advance)
+
+    def pairs(self, share: float) -> Iterator[tuple[BatchCrowd, BatchCrowd]]:
+        """The same with a sample of the users of each part, which is read by itself and small."""
+        with self._bar("Reading") as advance:
+            for block in self._blocks():
+                crowd = self._crowd(block.candidates, block, None)
+                kept = np.flatnonzero(crowd.draws() < share * EVERY_BLOCK)
+                chosen = [crowd.keys[user] for user in kept.tolist()]
+                ids = pa.array(keys_of(read_ids(block.candidates.column(self.job.user_id(self.job.candidates)))))
+                sampled = block.candidates.filter(pc.is_in(ids, pa.array(chosen, ids.type)))
+                yield crowd, self._crowd(sampled, block, None)
+                advance(block.users)
+
+    def _blocks(self) -> Iterator[Block]:
+        feed = feed_of(self.job, self.run, self.scanned)
+        while (block := feed.take(ALL)) is not None:
+            self.job.stop.check()
+            yield block
+
+    def _crowd(self, candidates: Any, block: Block, advance: Advance | None) -> BatchCrowd:
+        job = self.job
+        options = read_options(Tables, job.options | self.for_all | block.others)
+        given, _, batch = job.reranker.read(candidates, self.items, options)
+        return BatchCrowd(
+            *(batch, given.keys(), group_rows(self.groups), user_weights(given.users, options), self.n_blocks),
+            fall_back=job.reranker.fallback == "relevance",
+            threads=checked_threads(job.reranker.threads),
+            advance=None if advance is None else _checked(advance, job.stop),
+        )
+
+    def _bar(self, what: str) -> Any:
+        return progress_bar(what, self.scanned.users if self.scanned.is_sorted else None)
+
+
+def run_balance(
+    candidates: Path,
+    items: Path,
+    outputs: dict[str, Path | None],
+    asked: dict[str, Any],
+    day: str | None,
+    options: dict[str, Any],
+    stop: Stop,
+    *,
+    resume: bool,
+) -> str:
+    """Do it, or what is left of it, and say in a line what was found."""
+    out, slates, report = outputs["out"], outputs["slates"], outputs["report"]
+    assert out is not None
+    if report is not None and slates is None:
+        raise InputError(explain("--report", "is given without --slates", "go with --slates"))
+    everyone, sources = _everyone(asked, stop)
+    made = {"out": out} | ({"shares": outputs["shares"]} if outputs["shares"] is not None else {})
+    for name, path in (("slates", slates), ("report", report)):
+        if path is not None:
+            format_of(path, name)
+    job = read_job(candidates, items, made, None, options, stop)
+    check_apart(made, [*job.sources, *sources])
+    wanted = read_options(Everyone, everyone)
+    check_asked(job.reranker, job.names)
+    told = _prices(job, wanted, sources, asked, resume=resume)
+    if slates is not None:
+        named = {"slates": slates} | ({"report": report} if report is not None else {})
+        told += " " + run_job(read_job(candidates, items, named, day, options | {"prices": out}, stop), resume=resume)
+    return told
+
+
+def _prices(job: Job, wanted: Everyone, sources: list[Source], asked: dict[str, Any], *, resume: bool) -> str:
+    with locked(job.outputs.values()):
+        inputs = Inputs.of([*job.sources, *sources])
+        stamp = fingerprint({"job": job.stamp(inputs), "everyone": {name: str(value) for name, value in asked.items()}})
+        run = Run(job.outputs, stamp, inputs)
+        if resume and run.is_finished():
+            run.clear()
+            return "The prices are complete: nothing is left to do."
+        run.begin(resume=resume)
+        found, labels, wish, n_blocks, before = _search(job, run, wanted)
+        tables = {"out": pa.table(price_columns(labels, mixture_of(found, n_blocks)))}
+        if "shares" in job.outputs:
+            tables["shares"] = _shares(found, labels, wish, n_blocks, before)
+        run.keep(0, Part(0, Tally()), tables)
+        run.finish(1, job.stop.check)
+    proven = f"proven gap {100 * found.relative_gap:.3g} % after {len(found.history)} passes"
+    return f"Prices of {len(labels):,} groups in {job.outputs['out']}: {proven}."
+
+
+def _search(job: Job, run: Run, wanted: Everyone) -> tuple[Balanced, list[tuple[str, str]], Wish, int, Floats | None]:
+    table = job.items.read()
+    groups = read_groups(table, attributes_of(wanted, job.names), job.names)
+    terms, wish = read_terms(wanted, groups, job.names)
+    scanned = job.scan_candidates()
+    n_blocks = most_blocks(scanned.users, terms.n_groups)
+    for_all = {name: source.read() for name, source in job.for_all.items()}
+    work = _Work(job, run, read_items(table, job.names), groups, for_all, n_blocks, scanned)
+    kept = KeptPasses(run.folder, run.inputs.check)
+    crowd = JoinedCrowd.of(work.pairs(sample_share(scanned.users)), work.parts)
+    crowd = dataclasses.replace(crowd, recall=kept.recall, keep=kept.keep)
+    labels = labels_of(groups)
+    start = None if wanted.start is None else start_of(read_prices(wanted.start), labels, terms)
+    options: dict[str, Any] = {
+        "tolerance": wanted.everyone_tolerance,
+        "max_passes": wanted.max_passes,
+        "start": start,
+        "tell": _tell,
+    }
+    found = balance_crowd(crowd, terms, **options)
+    check_limits(crowd, found, labels, wanted.everyone_tolerance)
+    before = crowd.run(np.zeros(terms.n_groups)).group_shares if "shares" in job.outputs else None
+    return found, labels, wish, n_blocks, before
+
+
+def _tell(progress: Progress) -> None:
+    typer.echo(
+        f"excalibr: pass {progress.number}: objective {progress.objective:.6g}, bound {progress.bound:.6g}, "
+        f"gap {100 * progress.relative_gap:.3g} %",
+        err=True,
+    )
+
+
+def _shares(found: Balanced, labels: list[tuple[str, str]], wish: Wish, n_blocks: int, before: Floats | None) -> Any:
+    mixture = mixture_of(found, n_blocks)
+    return pa.table(
+        {
+            "attribute": [attribute for attribute, _ in labels],
+            "category": [category for _, category in labels],
+            "price": mixture.probabilities @ mixture.prices,
+            "share_before": before,
+            "share_after": found.mixed.shares,
+            "low": np.fmax(wish.low, wish.floors),
+            "high": np.fmin(wish.high, wish.caps),
+        }
+    )
+
+
+def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[Source]]:
+    """The keywords of :class:`Everyone`, with tables read, and the files that they came from."""
+    sources, targets = [], {}
+    for pair in asked["everyone"] or []:
+        attribute, given, path = pair.partition("=")
+        if not given:
+            raise InputError(explain("--everyone", f"is {pair!r}", "be an attribute and a file: seller=targets.csv"))
+        sources.append(Source(f"everyone {attribute}", Path(path), stop.check))
+        targets[attribute] = sources[-1].read()
+    read = {name: nested(name, asked[name]) for name in ("everyone_weights", "everyone_floors", "everyone_caps")}
+    start = None
+    if asked["start"] is not None:
+        sources.append(Source("start", asked["start"], stop.check))
+        start = sources[-1].read()
+    plain = {name: asked[name] for name in ("everyone_relative", "everyone_tolerance", "max_passes")}
+    return {"everyone": targets or None, **read, **plain, "start": start}, sources
+
+
+def _checked(advance: Any, stop: Stop) -> Any:
+    def checked(users: int) -> None:
+        stop.check()
+        advance(users)
+
+    return checked

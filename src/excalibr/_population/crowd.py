@@ -1,0 +1,326 @@
+r"""A crowd: all users, asked what they would be shown at given prices of the groups. One answer is a pass.
+
+.. math:: V(\mu) = \sum_u \omega_u \max_x \; f_u(x) - \mu^\top B_u^\top x
+
+A pass has V's proven bound, and for each block of users what they are worth by themselves, Σ ω·f, and what they show of
+each group, Σ ω·Bᵀx. Everything that is found out about a crowd comes from passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from math import fsum
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from excalibr._arrays import frozen, sums_by
+from excalibr._many_users import Solver
+from excalibr._parallel import Advance, over_ranges
+from excalibr._policy import Lotteries
+from excalibr._population.mixture import EVERY_BLOCK, block_of
+from excalibr._problem import Batch
+from excalibr._sparse import SparseRows, build_rows
+from excalibr._types import Booleans, Floats, Integers
+
+__all__ = ["BatchCrowd", "Crowd", "Pass", "Sums", "exposure_of", "join_sums", "no_sums"]
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """What a crowd shows at some prices; users' weights sum to 1 over the crowd.
+
+    Attributes
+    ----------
+    prices
+        (G,) of the groups.
+    value
+        Σ ω·(proven bound of the user's own program at the prices).
+    own
+        (blocks,) Σ ω·(objective without the prices).
+    shares
+        (blocks, G) sparse, Σ ω·(exposure of the groups).
+    weights
+        (blocks,) Σ ω.
+    blocks
+        (blocks,) their numbers, rising.
+    responses
+        What a start needs to foresee other prices, see :class:`excalibr._population.start.Responses`, if asked.
+    """
+
+    prices: Floats
+    value: float
+    own: Floats
+    shares: SparseRows
+    weights: Floats
+    blocks: Integers
+    responses: Sequence[Any] = ()
+
+    @property
+    def group_shares(self) -> Floats:
+        """(G,) of everybody's exposure."""
+        return np.asarray(self.shares.sum(axis=0), dtype=np.float64).ravel()
+
+
+class Crowd(Protocol):
+    """What balancing asks for: passes over all users and over a sample, and the scale of the scores."""
+
+    @property
+    def users(self) -> int:
+        """How many there are."""
+        ...
+
+    @property
+    def n_groups(self) -> int:
+        """G."""
+        ...
+
+    @property
+    def threads(self) -> int:
+        """On how many threads to work."""
+        ...
+
+    @property
+    def spread(self) -> float:
+        """The mean spread of the scores."""
+        ...
+
+    @property
+    def gain_spread(self) -> float:
+        """The mean spread of (1 − λ)·scores."""
+        ...
+
+    def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
+        """A pass at these prices of the groups."""
+        ...
+
+    def sample(self, users: int) -> Crowd:
+        """About so many of the users, as a crowd of their own."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class BatchCrowd:
+    """The users of a batch.
+
+    Attributes
+    ----------
+    batch
+        The users' problems.
+    keys
+        The users, by which blocks are chosen.
+    groups
+        (rows, G) sparse, the share of each group in each row of the batch's memberships.
+    visits
+        (users,) ω, of any sum.
+    n_blocks
+        How many blocks there can be; a user's is chosen by the key.
+    fall_back, threads
+        Whether users who cannot be calibrated are ranked by their scores; and on how many threads.
+    advance
+        Called with the number of users that are done.
+    asked
+        (users,) who belongs to the crowd; None is all.
+    factor
+        Where it is not 0, prices are made so much larger that nothing else counts.
+    """
+
+    batch: Batch
+    keys: Sequence[Hashable]
+    groups: SparseRows
+    visits: Floats
+    n_blocks: int
+    fall_back: bool = True
+    threads: int = 1
+    advance: Advance | None = None
+    asked: Booleans | None = None
+    factor: float = 0.0
+
+    @property
+    def users(self) -> int:
+        """How many there are."""
+        return self.batch.users if self.asked is None else int(self.asked.sum())
+
+    @property
+    def n_groups(self) -> int:
+        """G."""
+        return int(self.groups.shape[1])
+
+    @property
+    def spread(self) -> float:
+        """The mean spread of the scores."""
+        return self._mean_spread(np.ones(self.batch.users))
+
+    @property
+    def gain_spread(self) -> float:
+        """The mean spread of (1 − λ)·scores."""
+        return self._mean_spread(1.0 - self.batch.trade_offs)
+
+    def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
+        """A pass over all users."""
+        return self.sums(prices, foresee=foresee).as_pass(prices)
+
+    def sums(self, prices: Floats, *, foresee: bool = False) -> Sums:
+        """What a pass over these users adds up to, with weights of any sum."""
+        from excalibr._population.start import Responses
+
+        if not self.batch.users:
+            return no_sums(self.n_groups)
+        batch = self.batch.with_item_prices(np.asarray(self.groups @ ((self.factor or 1.0) * prices)))
+        solver = Solver.of(batch, fall_back=self.fall_back, wanted=self.asked)
+
+        def work(first: int, last: int) -> _Range:
+            return self._range(solver(first, last), prices)
+
+        found = _joined(list(over_ranges(work, batch.users, self.threads, self.advance, solver.cancel)))
+        weights = self.visits * found.ranked
+        responses = [Responses.of(batch, self.groups, found.category_prices, weights)] if foresee else []
+        return _in_blocks(self._blocks(), weights, found, responses)
+
+    def sample(self, users: int) -> BatchCrowd:
+        """About so many users: those whose draws are low, whoever is beside them."""
+        kept = self.draws() < users / max(self.users, 1) * EVERY_BLOCK
+        return replace(self, asked=kept, advance=None) if kept.any() else self
+
+    def draws(self) -> Integers:
+        """(users,) a number that belongs to each user's key alone, by which samples are chosen."""
+        return np.array([block_of(key, EVERY_BLOCK) for key in self.keys], dtype=np.int64)
+
+    def without_scores(self) -> BatchCrowd:
+        """The same users with nothing to gain: what they are shown depends on prices alone.
+
+        The kernel has the scores still; prices are made so large that they count a billionth.
+        """
+        batch = replace(self.batch, trade_offs=frozen(np.zeros(self.batch.users)))
+        return replace(self, batch=batch, factor=1e9 * max(float(np.ptp(batch.scores)), 1.0))
+
+    def _range(self, lotteries: Lotteries, prices: Floats) -> _Range:
+        """What is kept of a range of users; those who were not solved count with what they are shown."""
+        first, last = lotteries.first, lotteries.first + len(lotteries.counts)
+        starts = self.batch.starts[first : last + 1]
+        items = self._items[starts[0] : starts[-1]]
+        exposure = build_rows(exposure_of(self.batch, lotteries), items, starts - starts[0], self.groups.shape[0])
+        shares = exposure @ self.groups
+        paid, objectives = shares @ prices, lotteries.objectives
+        objectives = np.full(last - first, np.nan) if objectives is None else objectives
+        solved = np.isfinite(objectives) & (lotteries.counts > 0)
+        if self.factor:  # every score is at least the lowest
+            lowest = float(self.batch.scores.min())
+            objectives = (objectives + np.nan_to_num(lotteries.gaps) - lowest) / self.factor
+            own, bounds = np.zeros(last - first), np.where(solved, objectives, -paid)
+        else:
+            own = np.where(solved, objectives + paid, 0.0)
+            bounds = np.where(solved, objectives + np.nan_to_num(lotteries.gaps), -paid)
+        ranked = (lotteries.counts > 0).astype(np.float64)
+        return _Range(own, bounds, ranked, np.nan_to_num(lotteries.prices), shares)
+
+    def _blocks(self) -> Integers:
+        return np.array([block_of(key, self.n_blocks) for key in self.keys], dtype=np.int64)
+
+    @property
+    def _items(self) -> Integers:
+        """(N,) the row of each candidate."""
+        return np.arange(len(self.batch.scores)) if self.batch.items is None else self.batch.items
+
+    def _mean_spread(self, factors: Floats) -> float:
+        batch = self.batch
+        filled = np.diff(batch.starts) > 0
+        visits = np.where(filled & batch.good, self.visits, 0.0)
+        if self.factor or not visits.any():
+            return 0.0
+        spreads, begins = np.zeros(batch.users), batch.starts[:-1][filled]
+        spreads[filled] = np.maximum.reduceat(batch.scores, begins) - np.minimum.reduceat(batch.scores, begins)
+        return float((visits * factors * np.nan_to_num(spreads)).sum() / visits.sum())
+
+
+class _Range(NamedTuple):
+    """By user: objective without prices, bound with them, whether there is a slate, category prices, group shares."""
+
+    own: Floats
+    bounds: Floats
+    ranked: Floats
+    category_prices: Floats
+    shares: SparseRows
+
+
+def _joined(ranges: list[_Range]) -> _Range:
+    """The users of all ranges, in their order."""
+    from scipy.sparse import vstack
+
+    return _Range(
+        np.concatenate([each.own for each in ranges]),
+        np.concatenate([each.bounds for each in ranges]),
+        np.concatenate([each.ranked for each in ranges]),
+        np.concatenate([each.category_prices for each in ranges]),
+        vstack([each.shares for each in ranges], format="csr"),
+    )
+
+
+def exposure_of(batch: Batch, lotteries: Lotteries) -> Floats:
+    """The expected exposure of every candidate of a range of users, one user after another."""
+    first, last = lotteries.first, lotteries.first + len(lotteries.counts)
+    slots, begin = batch.slots[first:last], batch.starts[first]
+    per_ranking = np.repeat(slots, lotteries.counts)
+    cells = np.cumsum(per_ranking) - per_ranking
+    offsets = np.repeat(batch.starts[first:last] - begin, lotteries.counts * slots)
+    weight_starts = np.repeat(batch.weight_starts[first:last], lotteries.counts)
+    places = np.repeat(weight_starts - cells, per_ranking) + np.arange(per_ranking.sum())
+    weights = batch.position_weights[places] * np.repeat(lotteries.weights, per_ranking)
+    size = int(batch.starts[last] - begin)
+    return sums_by(lotteries.places + offsets, weights, size)[:size]
+
+
+def _in_blocks(blocks: Integers, weights: Floats, found: _Range, responses: list[Any]) -> Sums:
+    """Users' numbers summed by block, in the order of the users."""
+    numbers, place = np.unique(blocks, return_inverse=True)
+    into = build_rows(weights, place, np.arange(len(blocks) + 1), len(numbers))
+    shares = (into.T @ found.shares).tocsr()
+    shares.eliminate_zeros()
+    own = sums_by(place, weights * found.own, len(numbers))
+    total = sums_by(place, weights, len(numbers))
+    values = sums_by(place, weights * found.bounds, len(numbers))
+    return Sums(values, own, shares, total, numbers, responses)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """As :class:`Pass`, with users' weights of any sum and values by block: passes over parts of a crowd can be added.
+
+    Where every user is a block, nothing depends on how a crowd is cut into parts: totals are sums without rounding.
+    """
+
+    values: Floats
+    own: Floats
+    shares: SparseRows
+    weights: Floats
+    blocks: Integers
+    responses: list[Any] = field(default_factory=list)
+
+    def as_pass(self, prices: Floats) -> Pass:
+        """The averages over the users."""
+        scale = 1.0 / max(fsum(self.weights), np.finfo(float).tiny)
+        parts = (scale * fsum(self.values), scale * self.own, scale * self.shares, scale * self.weights, self.blocks)
+        return Pass(prices, *parts, self.responses)
+
+
+def no_sums(n_groups: int) -> Sums:
+    """Of nobody."""
+    nothing = np.empty(0)
+    return Sums(
+        nothing, nothing, build_rows(nothing, [], np.zeros(1, np.int64), n_groups), nothing, np.empty(0, np.int64)
+    )
+
+
+def join_sums(parts: Sequence[Sums]) -> Sums:
+    """The sums over all parts, added block by block in the order of the parts."""
+    from scipy.sparse import vstack
+
+    numbers, place = np.unique(np.concatenate([part.blocks for part in parts]), return_inverse=True)
+    into = build_rows(np.ones(len(place)), place, np.arange(len(place) + 1), len(numbers))
+    shares = (into.T @ vstack([part.shares for part in parts], format="csr")).tocsr()
+    own = sums_by(place, np.concatenate([part.own for part in parts]), len(numbers))
+    total = sums_by(place, np.concatenate([part.weights for part in parts]), len(numbers))
+    responses = [each for part in parts for each in part.responses]
+    values = sums_by(place, np.concatenate([part.values for part in parts]), len(numbers))
+    return Sums(values, own, shares, total, numbers, responses)

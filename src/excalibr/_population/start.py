@@ -1,0 +1,123 @@
+r"""First prices, from what each user would be shown if their own category prices y stayed as they are.
+
+With y fixed a user's program is one sort, and its value bounds the true one from above:
+
+.. math:: V_u(\mu) \le \text{constant} + \sigma\bigl((1-\lambda) s - A y_u - B \mu\bigr)
+
+So the prices that make the sum of these bounds lowest lower the true bound too, a long way at the price of a pass or
+two; near the optimum, where users' candidates are tied, they stop to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import optimize as scipy_optimize
+
+from excalibr._population.terms import Terms
+from excalibr._problem import Batch
+from excalibr._sparse import SparseRows
+from excalibr._types import Floats, Integers
+
+__all__ = ["Responses", "foreseen_prices"]
+
+optimize: Any = scipy_optimize
+
+STEPS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Responses:
+    """Adjusted scores of users' candidates, padded to a table, and what its places weigh and show.
+
+    Attributes
+    ----------
+    adjusted
+        (users, n) (1 − λ)·s − A·y, −inf where a user has no candidate.
+    items
+        (users, n) rows of ``groups``.
+    slots
+        (users, k) position weights, heaviest first, times the user's weight.
+    groups
+        (rows, G) sparse.
+    """
+
+    adjusted: Floats
+    items: Integers
+    slots: Floats
+    groups: SparseRows
+
+    @classmethod
+    def of(cls, batch: Batch, groups: SparseRows, category_prices: Floats, weights: Floats) -> Responses:
+        """Of the users of a batch at the category prices that a pass found for each."""
+        users = np.flatnonzero(batch.good & (weights > 0))
+        sizes = np.diff(batch.starts)[users]
+        width, most = int(sizes.max(initial=1)), int(batch.slots[users].max(initial=1))
+        adjusted, items = np.full((len(users), width), -np.inf), np.zeros((len(users), width), dtype=np.int64)
+        slots = np.zeros((len(users), most))
+        there = np.arange(width) < sizes[:, None]
+        places = (batch.starts[users][:, None] + np.arange(width))[there]
+        owners = np.repeat(np.arange(len(users)), sizes)
+        rows, chosen = batch.memberships, places if batch.items is None else batch.items[places]
+        starts, counts = rows.indptr[chosen], np.diff(rows.indptr)[chosen]
+        entries = np.repeat(starts - np.concatenate(([0], np.cumsum(counts)[:-1])), counts) + np.arange(counts.sum())
+        paid = rows.values[entries] * category_prices[users][np.repeat(owners, counts), rows.indices[entries]]
+        costs = np.bincount(np.repeat(np.arange(len(places)), counts), paid, minlength=len(places))
+        adjusted[there] = (1.0 - batch.trade_offs[users][owners]) * batch.scores[places] - costs
+        items[there] = chosen
+        for k in np.unique(batch.slots[users]).tolist():
+            own = batch.slots[users] == k
+            slots[own, :k] = np.sort(batch.options.weights_of(k))[::-1] * weights[users][own][:, None]
+        return cls(adjusted, items, slots, groups)
+
+    def value(self, prices: Floats) -> tuple[float, Floats]:
+        """The bound of all users at these prices of the groups, up to a constant, and the groups' shares in it."""
+        scores = self.adjusted - (self.groups @ prices)[self.items]
+        most, each = self.slots.shape[1], np.arange(len(scores))[:, None]
+        top = np.argpartition(-scores, most - 1, axis=1)[:, :most] if most < scores.shape[1] else None
+        top = np.broadcast_to(np.arange(most), (len(scores), most)) if top is None else top
+        best = np.take_along_axis(top, np.argsort(-scores[each, top], axis=1, kind="stable"), axis=1)
+        values = np.where(self.slots > 0, scores[each, best], 0.0)
+        exposure = np.bincount(self.items[each, best].ravel(), self.slots.ravel(), minlength=self.groups.shape[0])
+        return float((values * self.slots).sum()), np.asarray(self.groups.T @ exposure)
+
+
+def foreseen_prices(responses: Sequence[Responses], terms: Terms, prices: Floats) -> Floats:
+    """The prices of the terms that make the users' bounds lowest, as far as a few steps of L-BFGS-B go."""
+
+    def bound(at: Floats) -> tuple[float, Floats]:
+        value, shares = joined.value(terms.group_prices(at))
+        return value / total + terms.edge_value(at), -terms.misses(shares / total)
+
+    joined = _joined(responses)
+    total = max(float(joined.slots.sum()), np.finfo(float).tiny)
+
+    found = optimize.minimize(
+        bound,
+        prices,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=np.column_stack([terms.lowest, terms.highest]),
+        options={"maxiter": STEPS, "maxcor": 20},
+    )
+    return np.asarray(np.clip(found.x, terms.lowest, terms.highest))
+
+
+def _joined(parts: Sequence[Responses]) -> Responses:
+    """The users of all parts in one table, so that sums do not depend on how they were cut."""
+    if len(parts) == 1:
+        return parts[0]
+    width, most = (max(getattr(each, name).shape[1] for each in parts) for name in ("adjusted", "slots"))
+    return Responses(
+        np.concatenate([_padded(each.adjusted, width, -np.inf) for each in parts]),
+        np.concatenate([_padded(each.items, width, 0) for each in parts]),
+        np.concatenate([_padded(each.slots, most, 0.0) for each in parts]),
+        parts[0].groups,
+    )
+
+
+def _padded(table: Any, width: int, value: float) -> Any:
+    return np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=value)

@@ -1,0 +1,329 @@
+"""Batch: what is asked for any number of users, checked once and immutable afterwards; a single user is a batch of one.
+
+What is wrong with the arrays as such (shapes, types) is an error. What is wrong with one user's numbers is that user's
+status, and stops nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from excalibr._arrays import floats, frozen, numbers
+from excalibr._native import kernel
+from excalibr._options import Options
+from excalibr._problem.faults import Status, error_of_fault, status_of_faults
+from excalibr._problem.memberships import Memberships, read_rows
+from excalibr._problem.pages import Seen
+from excalibr._problem.reading import read_terms
+from excalibr._problem.terms import Attribute, Terms
+from excalibr._types import Booleans, Floats, Integers
+from excalibr.errors import ExcalibrError, InputError, explain
+
+if TYPE_CHECKING:
+    from excalibr._problem.problem import Problem
+
+__all__ = ["Batch"]
+
+WIDEST_PRICE = 1e150
+"""Prices may be no larger: beyond it the squares of differences overflow."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Batch:
+    """The questions of many users, user by user in flat arrays.
+
+    Attributes
+    ----------
+    checked
+        Scores, category rows and targets, checked and packed by the kernel.
+    options
+        How to rank.
+    attributes
+        Which columns of the categories and targets are which attribute; empty for a single one.
+    terms
+        What is asked beyond that; None for nothing.
+    starts, items
+        (users + 1,) where each user's candidates begin, and (N,) which row of the categories each is; None: its own.
+    slots, trade_offs
+        (users,) each user's own; a user with fewer candidates than slots has as many slots as candidates.
+    weight_starts, position_weights
+        The weights of user u's slots begin at ``weight_starts[u]``.
+    statuses, reasons
+        (users,) codes of :class:`Status`, as far as the inputs tell; and why users failed, in words.
+    banded
+        Whether a target is a band.
+    item_prices
+        (rows,) what a unit of exposure of each row of the categories costs, subtracted from the gains; None: nothing.
+    """
+
+    checked: kernel.Checked
+    options: Options
+    attributes: tuple[Attribute, ...]
+    terms: Terms | None
+    starts: Integers
+    items: Integers | None
+    slots: Integers
+    trade_offs: Floats
+    weight_starts: Integers
+    position_weights: Floats
+    statuses: Integers
+    reasons: Mapping[int, str]
+    banded: bool
+    item_prices: Floats | None = None
+
+    def __init__(self, **fields: Any) -> None:
+        # One update in place of thirteen guarded assignments, which would take as long as all checks of a single call.
+        self.__dict__.update(fields)
+
+    @classmethod
+    def of(
+        cls,
+        scores: ArrayLike,
+        indptr: ArrayLike,
+        categories: Any,
+        targets: ArrayLike,
+        *,
+        items: ArrayLike | None = None,
+        trade_offs: ArrayLike | None = None,
+        slots: ArrayLike | None = None,
+        options: Options | None = None,
+        attributes: tuple[Attribute, ...] = (),
+        highs: Floats | None = None,
+        pinned: Mapping[int, Mapping[int, int]] | None = None,
+        shown: Mapping[int, tuple[Integers, Floats]] | None = None,
+    ) -> Batch:
+        """Check the arguments of :func:`excalibr.calibrate_batch` and build the batch.
+
+        Beyond them: ``attributes`` says what the columns are, ``highs`` (users, r) are the upper edges of targets that
+        are bands, ``pinned`` has slots and candidates by user, ``shown`` rows of the categories and their attention.
+        """
+        options = options or Options()
+        values = _flat("scores", scores)
+        starts = _starts(indptr, len(values))
+        users, sizes = len(starts) - 1, np.diff(starts)
+        rows, height, r = read_rows("categories", categories)
+        chosen = _items(items, len(values), height)
+        lows = _targets(targets, users, r)
+        ends = np.array([each.stop for each in attributes]) if attributes else None
+        upper = None if highs is None else np.ascontiguousarray(highs, dtype=np.float64).reshape(-1)
+        checked = kernel.Checked(values, starts, chosen, rows, lows, upper, ends, None, options.normalise is not None)
+        balance, bad_trade_offs = _trade_offs(trade_offs, users, options)
+        places, bad_slots = _slots(slots, sizes, options)
+        statuses = _statuses(checked, bad_slots, bad_trade_offs, sizes)
+        weight_starts, position_weights = _position_weights(places, options)
+        batch = cls(
+            checked=checked,
+            options=options,
+            attributes=attributes,
+            terms=None,
+            starts=starts,
+            items=chosen,
+            slots=places,
+            trade_offs=balance,
+            weight_starts=weight_starts,
+            position_weights=position_weights,
+            statuses=frozen(statuses),
+            reasons={},
+            banded=highs is not None,
+        )
+        return batch.with_terms(pinned or {}, shown or {}) if options.asks_terms or pinned or shown else batch
+
+    @property
+    def users(self) -> int:
+        """Number of users."""
+        return len(self.starts) - 1
+
+    @property
+    def r(self) -> int:
+        """Number of categories, of all attributes together."""
+        return self.checked.r
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is asked beyond the paper's program: one attribute, distributions, the L1 divergence."""
+        return self.terms is None and not self.attributes and not self.banded and self.options.plain
+
+    @property
+    def good(self) -> Booleans:
+        """(users,) whether the user can be calibrated."""
+        return np.asarray(self.statuses < Status.NO_CANDIDATES)
+
+    @cached_property
+    def scores(self) -> Floats:
+        """(N,) the scores of all candidates, brought to the range from 0 to 1 where that is asked."""
+        return frozen(self.checked.scores)
+
+    @cached_property
+    def memberships(self) -> Memberships:
+        """The rows of the categories, with sums of 1 for each attribute."""
+        checked = self.checked
+        return Memberships(frozen(checked.indptr), frozen(checked.indices), frozen(checked.values), checked.r)
+
+    @cached_property
+    def lows(self) -> Floats:
+        """(users, r) the lower edge of what each user's page should show."""
+        return frozen(self.checked.lows) if self.terms is None else self.terms.lows
+
+    @cached_property
+    def highs(self) -> Floats:
+        """(users, r) the upper edge; the same, where targets are no bands."""
+        return frozen(self.checked.highs) if self.terms is None else self.terms.highs
+
+    def problem(self, user: int) -> Problem:
+        """One user's question; an error where it cannot be asked."""
+        from excalibr._problem.problem import Problem
+
+        if self.statuses[user] >= Status.NO_CANDIDATES:
+            raise self.error(user)
+        return Problem(self, user, float(self.trade_offs[user]))
+
+    def error(self, user: int) -> ExcalibrError:
+        """Why a user cannot be calibrated: the error that :func:`excalibr.calibrate` raises for the same numbers."""
+        if user in self.reasons:
+            return InputError(self.reasons[user])
+        fault = self.checked.fault(user)
+        if fault[0]:
+            return error_of_fault(fault, self.attributes)
+        return InputError(f"user {user}: {Status(self.statuses[user]).text}.")
+
+    def with_statuses(self, statuses: Integers) -> Batch:
+        """The same batch with what is known of its users from elsewhere; a worse status of our own stays."""
+        return replace(self, statuses=frozen(np.where(self.good, statuses, self.statuses)))
+
+    def with_item_prices(self, prices: ArrayLike | None) -> Batch:
+        """The same users with a price for each row of the categories."""
+        checked = None if prices is None else _item_prices(prices, len(self.memberships.indptr) - 1)
+        if checked is not None and self.options.asked[1]:
+            name = "max_deviation" if self.options.relevance_loss is None else "relevance_loss"
+            raise InputError(explain(name, "is given with prices of items", "be left out", "give a trade_off instead."))
+        return _renewed(self, item_prices=checked)
+
+    def with_terms(
+        self, pinned: Mapping[int, Mapping[int, int]], shown: Mapping[int, tuple[Integers, Floats]]
+    ) -> Batch:
+        """The same batch with what its options ask beyond the paper, and with pins and earlier pages by user."""
+        statuses, reasons = self.statuses.copy(), dict(self.reasons)
+
+        def refuse(user: int, error: ExcalibrError) -> None:
+            if statuses[user] < Status.NO_CANDIDATES:
+                statuses[user], reasons[user] = Status.FAILED, error.args[0]
+
+        seen = {
+            user: Seen(self.memberships.of(rows).shares(weights), float(weights.sum()))
+            for user, (rows, weights) in shown.items()
+        }
+        terms = read_terms(self, pinned, seen, None, refuse)
+        return _renewed(self, terms=terms, statuses=frozen(statuses), reasons=reasons)
+
+
+def _renewed(batch: Batch, **changes: Any) -> Batch:
+    """The same with other fields, and with what was computed from those that stay."""
+    made = replace(batch, **changes)
+    for name in ("scores", "memberships"):
+        if name in vars(batch):
+            vars(made)[name] = vars(batch)[name]
+    return made
+
+
+def _item_prices(prices: ArrayLike, rows: int) -> Floats:
+    """Finite numbers of any sign."""
+    array = np.array(floats("item_prices", prices))
+    if array.shape != (rows,):
+        must = f"have shape ({rows},), a price for each candidate"
+        raise InputError(explain("item_prices", f"have shape {array.shape}", must))
+    if not (np.abs(array) <= WIDEST_PRICE).all():
+        at = int(np.argmin(np.abs(array) <= WIDEST_PRICE))
+        raise InputError(explain("item_prices", f"have {array[at]} at {at}", "be finite"))
+    return frozen(array)
+
+
+def _flat(argument: str, values: ArrayLike) -> Floats:
+    array = floats(argument, values)
+    if array.ndim != 1:
+        raise InputError(explain(argument, f"have shape {array.shape}", "have one dimension"))
+    return array
+
+
+def _starts(indptr: ArrayLike, size: int) -> Integers:
+    starts = np.array(indptr)
+    if starts.ndim != 1 or not starts.size or starts.dtype.kind not in "iu":
+        found = f"has shape {starts.shape} and type {starts.dtype}"
+        raise InputError(explain("indptr", found, "be whole numbers of shape (users + 1,)"))
+    starts = starts.astype(np.int64)
+    if starts[0] != 0 or starts[-1] != size or (np.diff(starts) < 0).any():
+        found = f"goes from {starts[0]} to {starts[-1]}"
+        raise InputError(explain("indptr", found, f"rise from 0 to the number of scores ({size}), never falling"))
+    return frozen(starts)
+
+
+def _items(items: ArrayLike | None, size: int, rows: int) -> Integers | None:
+    if items is None:
+        if rows != size:
+            must = f"have {size} rows, one for each score"
+            raise InputError(explain("categories", f"have {rows} rows", must, "pass items=… to share rows."))
+        return None
+    chosen = np.array(items)
+    if chosen.shape != (size,) or (size and chosen.dtype.kind not in "iu"):
+        found = f"have shape {chosen.shape} and type {chosen.dtype}"
+        raise InputError(explain("items", found, f"be whole numbers of shape ({size},), one for each score"))
+    if size and not (chosen.min() >= 0 and chosen.max() < rows):
+        found = f"go from {chosen.min()} to {chosen.max()}"
+        raise InputError(explain("items", found, f"be rows of categories, 0 to {rows - 1}"))
+    return frozen(chosen.astype(np.int64))
+
+
+def _targets(targets: ArrayLike, users: int, r: int) -> Floats:
+    """The targets one after another; a single one for all alike stays one."""
+    given = floats("targets", targets)
+    if given.shape not in ((users, r), (r,)):
+        must = f"have shape ({users}, {r}), a row for each user, or ({r},), one for all"
+        raise InputError(explain("targets", f"have shape {given.shape}", must))
+    return given.reshape(-1)
+
+
+def _trade_offs(given: ArrayLike | None, users: int, options: Options) -> tuple[Floats, Booleans]:
+    """Each user's trade-off, and which of them cannot be; those are 0."""
+    values = _each(given, "trade_offs", users, options.asked_trade_off)
+    bad = ~((values >= 0) & (values <= 1))
+    return frozen(np.where(bad, 0.0, values)), bad
+
+
+def _slots(given: ArrayLike | None, sizes: Integers, options: Options) -> tuple[Integers, Booleans]:
+    """Each user's slots, no more than candidates or position weights, and which cannot be; those are one at most."""
+    values = _each(given, "slots", len(sizes), np.inf if options.k is None else float(options.k))
+    bad = ~((values >= 1) & ((values == np.floor(values)) | np.isinf(values)))
+    there = np.minimum(sizes, options.most_slots())
+    return frozen(np.minimum(np.where(bad, 1, values), there).astype(np.int64)), bad
+
+
+def _statuses(checked: kernel.Checked, bad_slots: Booleans, bad_trade_offs: Booleans, sizes: Integers) -> Integers:
+    """The most serious status that holds for each user."""
+    statuses = np.zeros(len(sizes), dtype=np.int64)
+    statuses[bad_slots] = Status.BAD_K
+    statuses[bad_trade_offs] = Status.BAD_TRADE_OFF
+    if not checked.sound:
+        status_of_faults(checked.faults, statuses)
+    statuses[sizes == 0] = Status.NO_CANDIDATES
+    return statuses
+
+
+def _position_weights(slots: Integers, options: Options) -> tuple[Integers, Floats]:
+    """Where the weights of each user's slots begin, and the weights: once for each different number of slots."""
+    sizes, group = np.unique(slots, return_inverse=True)
+    weights = [np.empty(0), *(options.weights_of(int(size)) for size in sizes if size)]
+    return frozen((np.cumsum(sizes) - sizes)[group]), frozen(np.concatenate(weights))
+
+
+def _each(values: ArrayLike | None, argument: str, users: int, default: float) -> Floats:
+    if values is None:
+        return np.full(users, default)
+    given = numbers(argument, values)
+    if given.shape != (users,):
+        raise InputError(explain(argument, f"have shape {given.shape}", f"have shape ({users},), one for each user"))
+    return given

@@ -1,0 +1,354 @@
+"""One user's question: a view of a batch, which every method takes; and the way in for a single user.
+
+Symbols: n candidates, k slots, r categories; s scores, A memberships (n × r), q target, e position weights, λ
+trade-off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from excalibr._arrays import floats, frozen
+from excalibr._native import kernel
+from excalibr._options import Options, check_option, read_options
+from excalibr._problem.batch import Batch
+from excalibr._problem.faults import error_of_fault
+from excalibr._problem.memberships import CategoriesLike, Memberships, read_rows
+from excalibr._problem.pages import read_shown, require_same_names
+from excalibr._problem.penalty import Penalty
+from excalibr._problem.reading import read_terms, require_room
+from excalibr._problem.terms import Attribute, Band
+from excalibr._types import Booleans, Floats, Integers
+from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain
+from excalibr.positions import position_weights as weigh_positions
+
+__all__ = ["Problem", "read_problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    r"""A user's candidates, the target and what is asked: checked by :meth:`of`, immutable afterwards.
+
+    .. math::
+
+        \max_x\; (1-\lambda)\, s^\top x - \lambda \sum_j |(A^\top x)_j - q_j|
+        \quad\text{over the exposures } x \text{ of lotteries over rankings of } k \text{ candidates}
+
+    Attributes
+    ----------
+    batch, user
+        What was checked, of which this is one user.
+    trade_off
+        λ in [0, 1]: 0 is relevance only, 1 is calibration only.
+
+    Examples
+    --------
+    >>> problem = Problem.of([3.0, 2.0, 1.0], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=2)
+    >>> problem.n, problem.k, problem.r
+    (3, 2, 2)
+    """
+
+    batch: Batch
+    user: int
+    trade_off: float
+
+    @classmethod
+    def of(
+        cls,
+        scores: ArrayLike,
+        categories: CategoriesLike | Any,
+        target: ArrayLike | Any,
+        *,
+        pinned: Any = None,
+        shown: Any = None,
+        item_prices: Any = None,
+        **options: Any,
+    ) -> Problem:
+        """Check the arguments of :func:`excalibr.calibrate` and build the problem."""
+        problem = read_problem(scores, categories, target, read_options(Options, options), pinned, shown)
+        return problem if item_prices is None else problem.with_item_prices(item_prices)
+
+    @property
+    def options(self) -> Options:
+        """How to rank."""
+        return self.batch.options
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The attributes by name; empty where the caller gave a single array."""
+        return self.batch.attributes
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is asked beyond the paper's program."""
+        return self.batch.plain
+
+    @property
+    def n(self) -> int:
+        """Number of candidates."""
+        return self.batch.starts.item(self.user + 1) - self.batch.starts.item(self.user)
+
+    @property
+    def k(self) -> int:
+        """Number of slots."""
+        return self.batch.slots.item(self.user)
+
+    @property
+    def r(self) -> int:
+        """Number of categories, of all attributes together."""
+        return self.batch.r
+
+    @property
+    def scores(self) -> Floats:
+        """s, (n,) finite."""
+        own: Floats = self._own(self.batch.scores)
+        return own
+
+    @cached_property
+    def memberships(self) -> Memberships:
+        """A, n × r, non-negative, rows sum to 1; for several attributes their columns side by side."""
+        rows, items = self.batch.memberships, self.batch.items
+        if items is None and self.batch.users == 1:
+            return rows
+        first, last = self.batch.starts[self.user : self.user + 2].tolist()
+        return rows.of(np.arange(first, last) if items is None else items[first:last])
+
+    @property
+    def target(self) -> Floats:
+        """q, (r,): what this page should show of each category.
+
+        Non-negative with a sum of 1, but for the lower edge of a band, or what is left to show after earlier pages.
+        """
+        return self._row(self.batch.lows)
+
+    @property
+    def high(self) -> Floats:
+        """(r,) the upper edge of a band; of a target that is none, the target."""
+        return self._row(self.batch.highs)
+
+    @cached_property
+    def position_weights(self) -> Floats:
+        """e, (k,) non-negative, sums to 1, in slot order."""
+        start = int(self.batch.weight_starts[self.user])
+        return self.batch.position_weights[start : start + self.k]
+
+    @property
+    def weights(self) -> Floats:
+        """(r,) what a unit of deviation of each category costs, against 1 in the paper."""
+        terms = self.batch.terms
+        if terms is None:
+            return np.ones(self.r)
+        return terms.weights if terms.weights.ndim == 1 else self._row(terms.weights)
+
+    @property
+    def unavailable(self) -> Booleans:
+        """(n,) true for the candidates that were shown before."""
+        terms = self.batch.terms
+        if terms is None or terms.unavailable is None:
+            return np.zeros(self.n, dtype=np.bool_)
+        return np.asarray(self._own(terms.unavailable))
+
+    @property
+    def pins(self) -> tuple[Integers, Integers]:
+        """Pinned slots, and the candidates that keep them."""
+        terms = self.batch.terms
+        if terms is None or terms.pins is None:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        starts, slots, candidates = terms.pins
+        own = slice(*starts[self.user : self.user + 2].tolist())
+        return slots[own], candidates[own]
+
+    @property
+    def groups(self) -> tuple[Integers, Integers] | None:
+        """(n,) each candidate's group, −1 for none, and how many of each a ranking may have; None without limits."""
+        terms = self.batch.terms
+        if terms is None or terms.groups is None:
+            return None
+        of_row, limits = terms.groups
+        return self._own(of_row if self.batch.items is None else of_row[self.batch.items]), limits
+
+    @property
+    def gains(self) -> Floats:
+        """(1 − λ)·s less the items' prices: what a unit of exposure of each is worth before categories count."""
+        gains, prices = (1.0 - self.trade_off) * self.scores, self.item_prices
+        return gains if prices is None else gains - prices
+
+    @cached_property
+    def item_prices(self) -> Floats | None:
+        """(n,) what a unit of exposure of each candidate costs besides; None where nothing does."""
+        prices, items = self.batch.item_prices, self.batch.items
+        if prices is None:
+            return None
+        own: Floats = self._own(prices if items is None else prices[items])
+        return own
+
+    @property
+    def penalty(self) -> Penalty:
+        """What the category distribution costs in the objective, λ included, in the solver's general form."""
+        return self.penalty_at(self.trade_off)
+
+    @property
+    def divergence(self) -> Penalty:
+        """What the category distribution costs by itself: the deviation that λ multiplies."""
+        return self.penalty_at(1.0)
+
+    def penalty_at(self, trade_off: float) -> Penalty:
+        """The same with another λ."""
+        slopes, terms = trade_off * self.weights, self.batch.terms
+        base = None if terms is None or terms.bases is None else self._row(terms.bases)
+        return Penalty(self.target, self.high, slopes, slopes, self.options.asked[0], base)
+
+    def distances(self, shares: Floats) -> Floats:
+        """How far each share is from its target, or from the nearer edge of its band; for shapes (r,) and (…, r)."""
+        return np.asarray(np.maximum(self.target - shares, 0.0) + np.maximum(shares - self.high, 0.0))
+
+    def with_trade_off(self, trade_off: float) -> Problem:
+        """The same problem at another trade-off."""
+        check_option("trade_off", trade_off)
+        asked = self.asking(relevance_loss=None, max_deviation=None) if self.options.asked[1] else self
+        return Problem(asked.batch, self.user, float(trade_off))
+
+    def with_item_prices(self, prices: ArrayLike) -> Problem:
+        """The same problem, of a batch of one, with a price for each candidate, subtracted from its gain."""
+        return Problem(self.batch.with_item_prices(prices), self.user, self.trade_off)
+
+    def asking(self, **changes: Any) -> Problem:
+        """The same problem with other options that are of the solve: a budget, draws, tolerance, a cap on sorts."""
+        batch = replace(self.batch, options=replace(self.options, **changes))
+        vars(batch).update({name: value for name, value in vars(self.batch).items() if name not in vars(batch)})
+        return Problem(batch, self.user, self.trade_off)
+
+    def _own(self, values: Any) -> Any:
+        """The part of values of all candidates that is the user's."""
+        if self.batch.users == 1:
+            return values
+        return values[self.batch.starts[self.user] : self.batch.starts[self.user + 1]]
+
+    def _row(self, values: Floats) -> Floats:
+        row: Floats = values[self.user]
+        return row
+
+
+def read_problem(
+    scores: ArrayLike, categories: Any, target: Any, options: Options, pinned: Any = None, shown: Any = None
+) -> Problem:
+    """One user's arrays checked and packed by the kernel, as a batch of one."""
+    values = floats("scores", scores)
+    if values.ndim != 1 or not len(values):
+        raise _not_scores(values)
+    n, k = len(values), options.k
+    if (type(categories) is np.ndarray and type(target) is np.ndarray) or _is_single(categories, target):
+        attributes: tuple[Attribute, ...] = ()
+        rows, _, r = read_rows("categories", categories, n)
+        low, high, ends, bands = _target(target, r, "target"), None, None, None
+    else:
+        attributes, rows, low, high, ends, bands = _read_attributes(categories, target, n)
+    checked = kernel.Checked(values, None, None, rows, low, high, ends, bands, options.normalise is not None)
+    if not checked.sound:
+        raise error_of_fault(checked.fault(0), attributes)
+    if k is None:
+        k = n
+    elif k > n:
+        hint = "pass more candidates, or a smaller k."
+        raise InputError(explain("k", f"is {k}", f"be at most the number of candidates ({n})", hint))
+    balance = options.asked_trade_off
+    batch = Batch(
+        checked=checked,
+        options=options,
+        attributes=attributes,
+        terms=None,
+        starts=_places(0, n),
+        items=None,
+        slots=_places(k),
+        trade_offs=_number(balance),
+        weight_starts=_NOUGHT,
+        position_weights=weigh_positions(options.position_weights, k),
+        statuses=_NOUGHT,
+        reasons=_NO_REASONS,
+        banded=high is not None,
+    )
+    if options.asks_terms or pinned is not None or shown is not None:
+        batch = _with_terms(batch, pinned, shown)
+    return Problem(batch, 0, balance)
+
+
+def _is_single(categories: Any, target: Any) -> bool:
+    """Whether there is one attribute without a name, and its target is a distribution."""
+    if isinstance(categories, Mapping):
+        return False
+    if isinstance(target, Mapping):
+        raise InputTypeError(explain("target", "is a mapping", "be an array where categories are an array"))
+    return not isinstance(target, Band)
+
+
+def _read_attributes(categories: Any, target: Any, n: int) -> tuple[tuple[Attribute, ...], Any, Floats, Any, Any, Any]:
+    """The attributes (none for a band on a single array), their rows, and edges, ends and which targets are bands."""
+    named = isinstance(categories, Mapping)
+    if named:
+        require_same_names(categories, target, "target")
+    parts = {f"[{name!r}]": (rows, target[name]) for name, rows in categories.items()} if named else {}
+    rows, lows, highs, ends = [], [], [], [0]
+    for label, (given, wanted) in (parts or {"": (categories, target)}).items():
+        part, _, r = read_rows(f"categories{label}", given, n)
+        is_band = isinstance(wanted, Band)
+        if is_band and wanted.low.shape != (r,):
+            found = f"is a band of shape {wanted.low.shape}"
+            raise InputError(explain(f"target{label}", found, f"have shape ({r},)"))
+        low = wanted.low if is_band else _target(wanted, r, f"target{label}")
+        rows.append(part)
+        lows.append(low)
+        highs.append(wanted.high if is_band else low)
+        ends.append(ends[-1] + r)
+    bands = np.array([isinstance(wanted, Band) for _, wanted in (parts or {"": (None, target)}).values()])
+    upper = np.concatenate(highs) if bands.any() else None
+    attributes = tuple(map(Attribute, categories, ends[:-1], ends[1:])) if named else ()
+    return attributes, rows, np.concatenate(lows), upper, np.array(ends[1:]), bands
+
+
+def _target(target: Any, r: int, name: str) -> Floats:
+    array = floats(name, target)
+    if array.shape != (r,):
+        raise InputError(explain(name, f"has shape {array.shape}", f"have shape ({r},), one for each category"))
+    return array
+
+
+def _with_terms(batch: Batch, pinned: Any, shown: Any) -> Batch:
+    seen, unavailable = {}, None
+    if shown is not None:
+        seen[0], unavailable = read_shown(shown, batch.memberships, batch.attributes)
+    pins = {} if pinned is None else {0: pinned}
+    terms = read_terms(batch, pins, seen, unavailable, _refuse)
+    require_room(batch, terms)
+    made = replace(batch, terms=terms)
+    vars(made).update({name: vars(batch)[name] for name in ("memberships",) if name in vars(batch)})
+    return made
+
+
+def _refuse(_: int, error: ExcalibrError) -> None:
+    raise error
+
+
+def _not_scores(values: Floats) -> InputError:
+    if values.ndim != 1:
+        return InputError(explain("scores", f"have shape {values.shape}", "have shape (n,)"))
+    return InputError(explain("scores", "are empty", "have at least one candidate"))
+
+
+@lru_cache(maxsize=512)
+def _places(*numbers: int) -> Integers:
+    return frozen(np.array(numbers, dtype=np.int64))
+
+
+@lru_cache(maxsize=512)
+def _number(value: float) -> Floats:
+    return frozen(np.array([value]))
+
+
+_NOUGHT = _places(0)
+_NO_REASONS: Mapping[int, str] = {}

@@ -1,0 +1,279 @@
+"""``Reranker.balance``: groups of items get their share of what all users see, and at what cost."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from excalibr._options import read_options
+from excalibr._parallel import checked_threads, progress_bar
+from excalibr._population import Balanced, BatchCrowd, Mixture, Progress, balance_crowd
+from excalibr._population.limits import conflict_of
+from excalibr._population.mixture import EVERY_BLOCK
+from excalibr._types import Floats
+from excalibr.errors import GapWarning, InputError, explain
+from excalibr.tables._everyone import Everyone, Wish, attributes_of, read_terms
+from excalibr.tables._frames import read_frame
+from excalibr.tables._ids import codes_in, matched
+from excalibr.tables._items import Items, numbers_of, read_items
+from excalibr.tables._options import Tables
+from excalibr.tables._prices import GroupPrices, group_rows, price_columns, read_groups, read_prices
+from excalibr.tables._results import Results
+
+if TYPE_CHECKING:
+    from excalibr.tables._reranker import Reranker
+
+__all__ = ["Balance", "balance", "mixture_of", "most_blocks"]
+
+OWN = tuple(each.name for each in dataclasses.fields(Everyone))
+
+OWN_BLOCKS = 20_000
+"""Users up to which each is a block."""
+MOST_NUMBERS = 1_000_000
+"""Blocks × groups that a pass keeps of more users."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Balance:
+    """Prices of groups for everybody, what they do, and a proof of how far from the best it can be.
+
+    Attributes
+    ----------
+    objective
+        Mean over users of their own objectives, less what the groups' deviations cost; at least this is reached.
+    bound
+        What no lotteries of all users can exceed.
+    relative_gap
+        (bound − objective) / max(|bound|, mean spread of the scores), what ``everyone_tolerance`` is about.
+    passes
+        How many passes the search took over all users; ``work`` counts those over samples by their size as well.
+    """
+
+    objective: float
+    bound: float
+    relative_gap: float
+    passes: int
+    work: float
+    found: Balanced
+    groups: list[tuple[str, str]]
+    mixture: Mixture
+    wish: Wish
+    asked: _Asked
+
+    @property
+    def gap(self) -> float:
+        """bound − objective, at least 0."""
+        return max(self.bound - self.objective, 0.0)
+
+    @property
+    def shares(self) -> Floats:
+        """(G,) each group's share of everybody's exposure, in expectation."""
+        return self.found.mixed.shares
+
+    @cached_property
+    def shares_before(self) -> Floats:
+        """(G,) the same without prices: every user calibrated, nobody looking at the whole."""
+        return self.asked.crowd.run(np.zeros(len(self.groups))).group_shares
+
+    @property
+    def prices(self) -> Any:
+        """A row a group: attribute, category, price (mean over the passes), shares before and after, low, high.
+
+        A table of the candidates' kind. ``low`` and ``high`` are the wanted share or band, nan where none is.
+        """
+        return self._like(
+            {
+                "attribute": [attribute for attribute, _ in self.groups],
+                "category": [category for _, category in self.groups],
+                "price": self.mixture.probabilities @ self.mixture.prices,
+                "share_before": self.shares_before,
+                "share_after": self.shares,
+                "low": np.fmax(self.wish.low, self.wish.floors),
+                "high": np.fmin(self.wish.high, self.wish.caps),
+            }
+        )
+
+    @property
+    def table(self) -> Any:
+        """All that the proof is about, for ``rerank(prices=…)``: see :mod:`excalibr.tables._prices`."""
+        return self._like(price_columns(self.groups, self.mixture))
+
+    @property
+    def simple(self) -> Any:
+        """One price a group, of the best single pass: easier to keep and slightly worse; see :attr:`simple_shares`."""
+        best = self.found.passes[self.found.best]
+        return self._like(price_columns(self.groups, Mixture.single(best.prices)))
+
+    @property
+    def simple_shares(self) -> Floats:
+        """(G,) the shares that :attr:`simple` prices give."""
+        return self.found.passes[self.found.best].group_shares
+
+    @property
+    def history(self) -> Any:
+        """A row a pass over all users: pass, objective, bound and relative gap proven by then."""
+        told = self.found.history
+        return self._like(
+            {
+                "pass": np.array([each.number for each in told]),
+                "objective": np.array([each.objective for each in told]),
+                "bound": np.array([each.bound for each in told]),
+                "relative_gap": np.array([each.relative_gap for each in told]),
+            }
+        )
+
+    def slates(self, *, day: Hashable = None) -> Any:
+        """One ranking a user, as :meth:`excalibr.Reranker.rerank` with these prices."""
+        return self._results.slates() if day is None else self._solve(day=day).slates()
+
+    def lotteries(self) -> Any:
+        """Every ranking of every user with its probability."""
+        return self._results.lotteries()
+
+    def report(self) -> Any:
+        """A row a user, as :meth:`excalibr.Reranker.report`."""
+        return self._results.report()
+
+    def __repr__(self) -> str:
+        return (
+            f"Balance({len(self.groups)} groups, {self.asked.crowd.users:,} users: objective {self.objective:.6g}, "
+            f"bound {self.bound:.6g}, gap {100 * self.relative_gap:.3g} % after {self.passes} passes)"
+        )
+
+    @cached_property
+    def _results(self) -> Results:
+        return self._solve(keep=True, measured=True)
+
+    def _solve(self, **how: Any) -> Results:
+        asked = self.asked
+        return asked.reranker.solve(asked.candidates, asked.items, prices=self.table, **how, **asked.tables)
+
+    def _like(self, columns: dict[str, Any]) -> Any:
+        return read_frame(self.asked.candidates, "candidates").like(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What a balance was asked with."""
+
+    reranker: Reranker
+    candidates: Any
+    items: Any
+    tables: dict[str, Any]
+    crowd: BatchCrowd
+
+
+def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, Any]) -> Balance:
+    """See :meth:`excalibr.Reranker.balance`."""
+    wanted = read_options(Everyone, {name: value for name, value in asked.items() if name in OWN})
+    tables = {name: value for name, value in asked.items() if name not in OWN}
+    options = read_options(Tables, tables)
+    check_asked(reranker, options)
+    groups = read_groups(items, attributes_of(wanted, options), options)
+    terms, wish = read_terms(wanted, groups, options)
+    given, _, batch = reranker.read(candidates, read_items(items, options), options)
+    visits = user_weights(given.users, options)
+    n_blocks = most_blocks(batch.users, terms.n_groups)
+    fall_back, threads = reranker.fallback == "relevance", checked_threads(reranker.threads)
+    crowd = BatchCrowd(batch, given.keys(), group_rows(groups), visits, n_blocks, fall_back, threads)
+    labels = labels_of(groups)
+    start = None if wanted.start is None else start_of(read_prices(wanted.start), labels, terms)
+    with progress_bar("Balancing", wanted.max_passes) as done:
+
+        def tell(progress: Progress) -> None:
+            done(1)
+
+        found = balance_crowd(
+            crowd,
+            terms,
+            tolerance=wanted.everyone_tolerance,
+            max_passes=wanted.max_passes,
+            start=start,
+            tell=tell,
+        )
+    check_limits(crowd, found, labels, wanted.everyone_tolerance)
+    if found.relative_gap > wanted.everyone_tolerance:
+        text = f"stopped after {len(found.history)} passes at a gap of {found.relative_gap:.2g}"
+        warnings.warn(
+            f"{text}, not {wanted.everyone_tolerance:g}. Raise max_passes for more.", GapWarning, stacklevel=3
+        )
+    parts = (found.objective, found.bound, found.relative_gap, len(found.history), found.work, found, labels)
+    return Balance(*parts, mixture_of(found, n_blocks), wish, _Asked(reranker, candidates, items, tables, crowd))
+
+
+def mixture_of(found: Balanced, n_blocks: int) -> Mixture:
+    """The passes that are drawn, with the probabilities of every block that draws otherwise than all together."""
+    weights = found.mixed.weights
+    total = found.passes[0].weights
+    used = np.flatnonzero((weights > 0).any(axis=1))
+    prices = np.array([found.passes[number].prices for number in used])
+    mean = weights[used] @ (total / total.sum())
+    return Mixture(prices, mean / mean.sum(), n_blocks, found.passes[0].blocks, weights[used])
+
+
+def most_blocks(users: int, groups: int) -> int:
+    """How many blocks of users there can be: one a user, or as many as a pass can be kept for."""
+    return EVERY_BLOCK if users <= OWN_BLOCKS else int(np.clip(MOST_NUMBERS // max(groups, 1), 64, 16_384))
+
+
+def labels_of(groups: Items) -> list[tuple[str, str]]:
+    """The groups, by attribute and category."""
+    categories = groups.categories.to_pylist()
+    return [(part.name, label) for part in groups.parts for label in categories[part.columns]]
+
+
+def start_of(prices: GroupPrices, labels: list[tuple[str, str]], terms: Any) -> Floats:
+    """Prices of the terms from a table of prices of groups: each group's price goes to its first term that takes it."""
+    by_group = dict(zip(prices.groups, prices.mixture.probabilities @ prices.mixture.prices, strict=True))
+    left = np.array([by_group.get(label, 0.0) for label in labels])
+    start = np.zeros(len(terms))
+    for number, group in enumerate(terms.groups.tolist()):
+        own = float(np.clip(terms.signs[number] * left[group], terms.lowest[number], terms.highest[number]))
+        start[number] = own
+        left[group] -= terms.signs[number] * own
+    return start
+
+
+def user_weights(users: Any, options: Tables) -> Floats:
+    """(users,) how much each counts: a column ``weight`` of the users table, 1 without."""
+    weights = np.ones(len(users))
+    if options.users is None:
+        return weights
+    frame = read_frame(options.users, "users")
+    name = options.find("weight", "users", frame.columns)
+    if name is None:
+        return weights
+    given = numbers_of(frame.column(name, "weight"), name, "users")
+    if not ((given >= 0) & np.isfinite(given) | np.isnan(given)).all():
+        raise InputError(explain(f"column {name!r} of users", "has a negative or infinite number", "be at least 0"))
+    ids = options.read_ids(frame, "user_id")
+    places = codes_in(*matched(ids, users, "user_id", ("users", "candidates")))
+    known = (places >= 0) & ~np.isnan(given)
+    weights[places[known]] = given[known]
+    if not weights.any():
+        raise InputError(explain(f"column {name!r} of users", "is 0 for everybody", "be above 0 for somebody"))
+    return weights
+
+
+def check_asked(reranker: Reranker, options: Tables) -> None:
+    """Refuse what has no bound, and what prices would change the meaning of."""
+    if reranker.method != "excalibr":
+        raise InputError(explain("method", f"is {reranker.method!r}", "be 'excalibr': the others prove no bound"))
+    for name in ("relevance_loss", "max_deviation"):
+        if getattr(reranker, name) is not None:
+            raise InputError(explain(name, "is given", "be left out of a balance", "give a trade_off instead."))
+    if options.prices is not None:
+        raise InputError(explain("prices", "are given", "be left out of a balance", "start= takes earlier prices."))
+
+
+def check_limits(crowd: Any, found: Balanced, labels: list[tuple[str, str]], tolerance: float) -> None:
+    """Raise an error that names the limits that conflict, where the best mixture does not keep them."""
+    conflict = conflict_of(crowd, found, tolerance)
+    if conflict is not None:
+        raise conflict.error(labels)

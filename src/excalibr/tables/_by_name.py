@@ -1,0 +1,67 @@
+"""Options that name categories and attributes, as tables do, with the numbers that the arrays have for them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from excalibr._messages import Message, Option
+from excalibr._options import Options
+from excalibr._problem import Attribute
+from excalibr.errors import InputError, explain, unknown_name
+
+__all__ = ["BY_CATEGORY", "with_numbers"]
+
+Own = TypeVar("Own", bound=Options)
+
+BY_CATEGORY = ("category_weights", "floors", "caps", "max_per_category")
+"""Options with a value for each category, which tables name and :func:`excalibr.calibrate` numbers."""
+
+
+def with_numbers(options: Own, categories: Sequence[str], attributes: Sequence[Attribute] = ()) -> Own:
+    """The same options with the categories' names turned into their numbers.
+
+    Where there are several attributes these options go by attribute, ``{"genre": {"drama": 0.1}}``.
+    """
+    given = {name: value for name in BY_CATEGORY if (value := getattr(options, name)) is not None}
+    if not attributes:
+        changes = {name: _numbered(name, value, categories) for name, value in given.items()}
+    else:
+        changes = {name: _by_attribute(name, value, categories, attributes) for name, value in given.items()}
+    _check_attributes("attribute_weights", options.attribute_weights, attributes)
+    return dataclasses.replace(options, **changes) if changes else options
+
+
+def _numbered(option_name: str, value: Any, categories: Sequence[str]) -> Any:
+    """A value by category, with numbers for names; one for all categories as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    numbers = {name: number for number, name in enumerate(categories)}
+    for category in value:
+        if category not in numbers:
+            raise unknown_name(option_name, category, categories)
+    return {numbers[category]: amount for category, amount in value.items()}
+
+
+def _by_attribute(option_name: str, value: Any, categories: Sequence[str], attributes: Sequence[Attribute]) -> Any:
+    _check_attributes(option_name, value, attributes)
+    columns = {each.name: each.columns for each in attributes}
+    return {
+        name: _numbered(f"{option_name}[{name!r}]", part, categories[columns[name]]) for name, part in value.items()
+    }
+
+
+def _check_attributes(option_name: str, value: Any, attributes: Sequence[Attribute]) -> None:
+    """What goes by attribute names attributes that there are."""
+    if value is None:
+        return
+    names = [each.name for each in attributes]
+    if not isinstance(value, Mapping) or not names:
+        columns = Message("name the columns of the attributes, ", Option("category", ["genre", "decade"]), ".")
+        hint = columns if not names else ""
+        must = f"be a mapping by attribute, of {names}" if names else "go with several attributes"
+        raise InputError(explain(option_name, f"is {value!r}", must, hint))
+    for name in value:
+        if name not in names:
+            raise unknown_name(option_name, name, names)

@@ -1,0 +1,176 @@
+"""What is asked of everybody together, read from mappings and tables into terms of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from excalibr._options import is_real, option
+from excalibr._population import Terms, join_terms, limit_terms, target_terms
+from excalibr._problem import Attribute
+from excalibr._types import Floats
+from excalibr.errors import InputError, explain, unknown_name
+from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._items import Items, numbers_of
+from excalibr.tables._options import Tables
+
+__all__ = ["Everyone", "Wish", "attributes_of", "read_terms"]
+
+SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Everyone:
+    """The keywords of :meth:`excalibr.Reranker.balance` besides those of :meth:`excalibr.Reranker.rerank`."""
+
+    everyone: Any = option(None, "Wanted shares of groups of everybody's exposure, by attribute.")
+    everyone_weights: Any = option(None, "What a unit of deviation costs, by attribute: seller=0.5; 1 by default.")
+    everyone_floors: Any = option(None, "The least share that a group must have: seller:small=0.02.")
+    everyone_caps: Any = option(None, "The largest share that a group may have: seller:big=0.3.")
+    everyone_relative: bool = option(False, "Count a group's deviation relative to its target.")
+    everyone_tolerance: float = option(1e-3, "Stop at this proven gap, relative to the bound or the scores' spread.")
+    max_passes: int = option(30, "Stop after so many passes over all users, with the gap that was proven.")
+    start: Any = option(None, "Prices to begin with, yesterday's for instance.")
+
+    def __post_init__(self) -> None:
+        if self.everyone is None and not self.everyone_floors and not self.everyone_caps:
+            hint = 'everyone={"seller": {"big": 0.75, "small": 0.25}} wants these shares of the sellers.'
+            raise InputError(explain("everyone", "is missing", "be given, or everyone_floors or everyone_caps", hint))
+        if not (is_real(self.everyone_tolerance) and 0.0 < self.everyone_tolerance < np.inf):
+            raise InputError(explain("everyone_tolerance", f"is {self.everyone_tolerance!r}", "be a positive number"))
+        if not (isinstance(self.max_passes, int) and self.max_passes >= 1):
+            raise InputError(explain("max_passes", f"is {self.max_passes!r}", "be a whole number of at least 1"))
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """(G,) what is wanted of each group, nan where nothing is: edges of targets, floors, caps."""
+
+    low: Floats
+    high: Floats
+    floors: Floats
+    caps: Floats
+
+
+def attributes_of(asked: Everyone, options: Tables) -> list[str]:
+    """The attributes that anything is asked of, in the order they come."""
+    names: dict[str, None] = {}
+    for given in (asked.everyone, asked.everyone_floors, asked.everyone_caps):
+        if isinstance(given, Mapping):
+            names |= dict.fromkeys(map(str, given))
+        elif given is not None:
+            column = read_frame(given, "everyone").column(options.attribute, "attribute")
+            names |= dict.fromkeys(str(value) for value in column.unique().to_pylist() if value is not None)
+    return list(names)
+
+
+def read_terms(asked: Everyone, groups: Items, options: Tables) -> tuple[Terms, Wish]:
+    """The terms of all groups, and what was wanted of each."""
+    count = groups.rows.n_categories
+    wish = Wish(*(np.full(count, np.nan) for _ in range(4)))
+    terms = []
+    for part in groups.parts:
+        labels = groups.categories.to_pylist()[part.columns]
+        if _part_of(asked.everyone, part.name, options) is not None:
+            terms.append(_targets(asked, part, labels, wish, options, count))
+    for name, sign, found in (("everyone_floors", -1.0, wish.floors), ("everyone_caps", 1.0, wish.caps)):
+        _fill_limits(name, getattr(asked, name), groups, found)
+        there = np.flatnonzero(np.isfinite(found))
+        if len(there):
+            terms.append(limit_terms(there, found[there], sign, count))
+    if (wish.floors > wish.caps).any():
+        at = int(np.argmax(wish.floors > wish.caps))
+        found_there = f"of {groups.categories[at].as_py()!r} is {wish.floors[at]:g}, above its cap {wish.caps[at]:g}"
+        raise InputError(explain("everyone_floors", found_there, "be no more than the cap"))
+    return join_terms(terms), wish
+
+
+def _targets(asked: Everyone, part: Attribute, labels: list[str], wish: Wish, options: Tables, count: int) -> Terms:
+    """The targets or bands of one attribute; a group that a band does not name is free."""
+    given = _part_of(asked.everyone, part.name, options)
+    what = f"everyone[{part.name!r}]"
+    low, high = _edges(given, what, labels, options)
+    is_band = not np.array_equal(np.nan_to_num(low), np.nan_to_num(high))
+    if not is_band:
+        low = high = np.nan_to_num(low)
+        if abs(low.sum() - 1.0) > SUM_TOLERANCE:
+            raise InputError(explain(what, f"sums to {low.sum():g}", "sum to 1", "divide the weights by their sum."))
+    if (low > high).any():
+        at = int(np.argmax(low > high))
+        raise InputError(
+            explain(what, f"has low {low[at]:g} and high {high[at]:g} of {labels[at]!r}", "have low ≤ high")
+        )
+    wish.low[part.columns], wish.high[part.columns] = low, high
+    there = np.flatnonzero(np.isfinite(low))
+    weights = np.full(len(there), _weight(asked, part.name))
+    if asked.everyone_relative:
+        middle = 0.5 * (low + high)[there]
+        weights = weights / np.where(middle > 0, middle, middle[middle > 0].min(initial=1.0))
+    return target_terms(there + part.start, low[there], high[there], weights, count)
+
+
+def _edges(given: Any, what: str, labels: list[str], options: Tables) -> tuple[Floats, Floats]:
+    numbers = {label: number for number, label in enumerate(labels)}
+    low, high = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
+    if isinstance(given, Mapping):
+        named = [str(label) for label in given]
+        values = np.array([float(value) for value in given.values()])
+        lows, highs = values, values
+    else:
+        frame = given if isinstance(given, Frame) else read_frame(given, what)
+        named = [
+            str(label)
+            for label in frame.column(options.column("category", what, frame.columns), "category").to_pylist()
+        ]
+        band = options.find("low", what, frame.columns), options.find("high", what, frame.columns)
+        columns = (
+            band
+            if band[0] is not None and band[1] is not None
+            else (options.column("weight", what, frame.columns),) * 2
+        )
+        lows, highs = (numbers_of(frame.column(str(column), "weight"), str(column), what) for column in columns)
+    for label, least, most in zip(named, lows.tolist(), highs.tolist(), strict=True):
+        if label not in numbers:
+            raise unknown_name(what, label, labels)
+        if not (0.0 <= least <= 1.0 and 0.0 <= most <= 1.0):
+            raise InputError(explain(what, f"has {least:g} to {most:g} for {label!r}", "have shares from 0 to 1"))
+        low[numbers[label]], high[numbers[label]] = least, most
+    return low, high
+
+
+def _part_of(given: Any, name: str, options: Tables) -> Any:
+    """What is given for one attribute: of a mapping its part, of a table with attributes its rows."""
+    if given is None or isinstance(given, Mapping):
+        return None if given is None else given.get(name)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    frame = read_frame(given, "everyone")
+    columns = {column: frame.column(column, column) for column in frame.columns}
+    table = pa.table(columns).filter(pc.equal(columns[options.attribute].cast(pa.string()), name))
+    return table.drop_columns([options.attribute]) if len(table) else None
+
+
+def _weight(asked: Everyone, name: str) -> float:
+    given = asked.everyone_weights
+    weight = given.get(name, 1.0) if isinstance(given, Mapping) else 1.0 if given is None else given
+    if not (is_real(weight) and 0.0 <= weight < np.inf):
+        raise InputError(explain("everyone_weights", f"has {weight!r} for {name!r}", "be numbers of at least 0"))
+    return float(weight)
+
+
+def _fill_limits(option_name: str, given: Any, groups: Items, found: Floats) -> None:
+    if given is None:
+        return
+    for part in groups.parts:
+        labels = groups.categories.to_pylist()[part.columns]
+        numbers = {label: number for number, label in enumerate(labels, start=part.start)}
+        for label, value in given.get(part.name, {}).items():
+            if str(label) not in numbers:
+                raise unknown_name(option_name, str(label), labels)
+            if not (is_real(value) and 0.0 <= value <= 1.0):
+                raise InputError(explain(option_name, f"has {value!r} for {label!r}", "have shares from 0 to 1"))
+            found[numbers[str(label)]] = float(value)

@@ -1,0 +1,190 @@
+"""Prices of groups as a table: what a balance found, and what ``rerank(prices=…)`` subtracts.
+
+Columns: ``pass``, ``probability``, ``attribute``, ``category``, ``price`` and ``block``. A row with an attribute is the
+price of a category of it in a pass; a row with a block, such as ``519/1000``, has the probability of a pass for the
+users of that block. Without ``pass`` and ``probability`` there is one pass; without ``block``, everybody draws the
+passes with the same probabilities.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from excalibr._policy import Lotteries
+from excalibr._population import Mixture, solve_mixed
+from excalibr._problem import Batch
+from excalibr._sparse import SparseRows, build_rows
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputError, explain
+from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._items import Items, numbers_of, read_items
+from excalibr.tables._options import Tables
+
+__all__ = ["GroupPrices", "group_rows", "price_columns", "read_groups", "read_priced_items", "read_prices"]
+
+Result = TypeVar("Result")
+
+SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class GroupPrices:
+    """A table of prices, read: who draws which pass, and the price of each group, by (attribute, category), in it."""
+
+    groups: list[tuple[str, str]]
+    mixture: Mixture
+
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes that groups are of, in the order they come."""
+        return list(dict.fromkeys(attribute for attribute, _ in self.groups))
+
+    def item_prices(self, groups: Items) -> Floats:
+        """(passes, items) what a unit of exposure of each item costs; groups without a price cost nothing."""
+        numbers = {
+            (part.name, category): number
+            for part in groups.parts
+            for number, category in enumerate(groups.categories.to_pylist()[part.columns], start=part.start)
+        }
+        for attribute in self.attributes:
+            own = [group for group in self.groups if group[0] == attribute]
+            if not any(group in numbers for group in own):
+                found = f"have {own[0][1]!r} and {len(own) - 1} others of {attribute!r}, none of which an item has"
+                raise InputError(explain("prices", found, "be of groups of these items"))
+        rows = group_rows(groups)
+        by_group = np.zeros((len(self.mixture.prices), rows.shape[1]))
+        for column, group in enumerate(self.groups):
+            if group in numbers:
+                by_group[:, numbers[group]] = self.mixture.prices[:, column]
+        return np.asarray((rows @ by_group.T).T)
+
+    def solve(
+        self, batch: Batch, items: Items, keys: Sequence[Hashable], finish: Callable[[Lotteries], Result], **how: Any
+    ) -> Iterator[Result]:
+        """As :func:`solve_users`, with every user's lottery mixed from the passes that the user draws."""
+        if items.groups is None:
+            raise InputError(explain("items", "were read without the groups that prices are of", "be read with prices"))
+        return solve_mixed(batch, self.item_prices(items.groups), self.mixture.of_users(keys), finish, **how)
+
+
+def group_rows(groups: Items) -> SparseRows:
+    """(items, G) sparse, each item's share of each group."""
+    rows = groups.rows
+    return build_rows(rows.values, rows.indices, rows.indptr, rows.n_categories)
+
+
+def read_groups(table: Any, names: list[str], options: Tables) -> Items:
+    """The items' shares of the groups of these attributes, each of which is a column of the items table."""
+    return read_items(table, dataclasses.replace(options, category={name: name for name in names}, prices=None))
+
+
+def read_priced_items(table: Any, prices: GroupPrices | None, options: Tables) -> Items:
+    """The items, with the groups that prices are of where there are prices."""
+    items = read_items(table, options)
+    if prices is None:
+        return items
+    return dataclasses.replace(items, groups=read_groups(table, prices.attributes, options))
+
+
+def read_prices(table: Any, attribute: str = "attribute", category: str = "category") -> GroupPrices:
+    """A table of prices, or a mapping by attribute from categories to prices."""
+    if isinstance(table, Mapping):
+        groups = [(str(name), str(label)) for name, own in table.items() for label in own]
+        values = np.array([float(price) for own in table.values() for price in own.values()])
+        return GroupPrices(groups, Mixture.single(values))
+    frame = read_frame(table, "prices")
+    attributes, categories = (_texts(frame, name) for name in (attribute, category))
+    prices = numbers_of(frame.column("price", "prices"), "price", "prices")
+    passes = _numbers(frame, "pass", 1.0).astype(np.int64)
+    blocks = _texts(frame, "block") if "block" in frame.columns else [""] * len(frame)
+    probabilities = _numbers(frame, "probability", 1.0)
+    listed = np.array([bool(block) for block in blocks], dtype=np.bool_)
+    if not (~listed).any():
+        raise InputError(explain("prices", "have no row with an attribute, a category and a price", "have one"))
+    if not np.isfinite(prices[~listed]).all():
+        raise InputError(explain("column 'price' of prices", "has values that are not finite", "have numbers"))
+    numbers = np.unique(passes[~listed])
+    groups = list(
+        dict.fromkeys(
+            pair
+            for pair, is_block in zip(zip(attributes, categories, strict=True), listed, strict=True)
+            if not is_block
+        )
+    )
+    at = {group: column for column, group in enumerate(groups)}
+    table_of = np.zeros((len(numbers), len(groups)))
+    rows = np.flatnonzero(~listed)
+    columns = np.array([at[attributes[row], categories[row]] for row in rows.tolist()])
+    table_of[np.searchsorted(numbers, passes[rows]), columns] = prices[rows]
+    chances = np.zeros(len(numbers))
+    chances[np.searchsorted(numbers, passes[rows])] = probabilities[rows]
+    if abs(chances.sum() - 1.0) > SUM_TOLERANCE:
+        found = f"sum to {chances.sum():g} over the {len(numbers)} passes"
+        raise InputError(explain("column 'probability' of prices", found, "sum to 1"))
+    return GroupPrices(groups, _with_blocks(table_of, chances, numbers, passes, probabilities, blocks, listed))
+
+
+def price_columns(groups: list[tuple[str, str]], mixture: Mixture) -> dict[str, Any]:
+    """The columns of a table of prices that :func:`read_prices` reads back."""
+    passes, count = len(mixture.prices), len(groups)
+    own = np.argwhere(mixture.weights.T > 0)  # by block, then pass
+    texts = [f"{block}/{mixture.n_blocks}" for block in mixture.blocks[own[:, 0]].tolist()]
+    nothing = [""] * len(texts)
+    return {
+        "pass": np.concatenate([np.repeat(np.arange(1, passes + 1), count), own[:, 1] + 1]),
+        "probability": np.concatenate([np.repeat(mixture.probabilities, count), mixture.weights[own[:, 1], own[:, 0]]]),
+        "attribute": [attribute for attribute, _ in groups] * passes + nothing,
+        "category": [category for _, category in groups] * passes + nothing,
+        "price": np.concatenate([mixture.prices.ravel(), np.zeros(len(texts))]),
+        "block": [""] * (passes * count) + texts,
+    }
+
+
+def _with_blocks(
+    prices: Floats,
+    chances: Floats,
+    numbers: Integers,
+    passes: Integers,
+    probabilities: Floats,
+    blocks: list[str],
+    listed: Any,
+) -> Mixture:
+    rows = np.flatnonzero(listed)
+    if not len(rows):
+        return Mixture(prices, chances / chances.sum(), 1, np.empty(0, np.int64), np.empty((len(numbers), 0)))
+    parts = [_block(blocks[row]) for row in rows.tolist()]
+    sizes = {size for _, size in parts}
+    if len(sizes) > 1 or not np.isin(passes[rows], numbers).all():
+        raise InputError(explain("prices", "mix blocks of several balances", "be the table of one balance"))
+    own = np.array([block for block, _ in parts], dtype=np.int64)
+    different, place = np.unique(own, return_inverse=True)
+    weights = np.zeros((len(numbers), len(different)))
+    weights[np.searchsorted(numbers, passes[rows]), place] = probabilities[rows]
+    sums = weights.sum(axis=0)
+    if (np.abs(sums - 1.0) > SUM_TOLERANCE).any():
+        worst = int(np.argmax(np.abs(sums - 1.0)))
+        found = f"sum to {sums[worst]:g} in block {different[worst]}"
+        raise InputError(explain("column 'probability' of prices", found, "sum to 1 in each block"))
+    return Mixture(prices, chances / chances.sum(), sizes.pop(), different, weights / sums)
+
+
+def _block(text: str) -> tuple[int, int]:
+    number, _, size = text.partition("/")
+    if not (number.isdigit() and size.isdigit() and 0 <= int(number) < int(size) <= 1 << 62):
+        raise InputError(explain("column 'block' of prices", f"has {text!r}", "have texts such as '519/1000'"))
+    return int(number), int(size)
+
+
+def _texts(frame: Frame, name: str) -> list[str]:
+    return ["" if value is None or value != value else str(value) for value in frame.column(name, "prices").to_pylist()]
+
+
+def _numbers(frame: Frame, name: str, default: float) -> Floats:
+    if name not in frame.columns:
+        return np.full(len(frame), default)
+    return numbers_of(frame.column(name, "prices"), name, "prices")

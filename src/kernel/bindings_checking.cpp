@@ -1,0 +1,159 @@
+#include "bindings_checking.hpp"
+
+#include "bindings.hpp"
+#include "checking.hpp"
+#include "packing.hpp"
+
+namespace excalibr::bindings {
+namespace {
+
+std::span<const std::int64_t> integers_or_none(nb::handle array) {
+    return array.is_none() ? std::span<const std::int64_t>() : nb::cast<IntegerArray>(array).span();
+}
+
+Reals reals_or_none(nb::handle array) { return array.is_none() ? Reals() : reals(nb::cast<RealArray>(array)); }
+
+// A dense table, or the three arrays of sparse rows and their number of columns.
+SparseRows rows_of(nb::handle part, std::size_t& columns) {
+    if (!nb::isinstance<nb::tuple>(part)) {
+        const auto table = nb::cast<RealTable>(part);
+        require(table.size < std::numeric_limits<Index>::max(), "too many entries for 32-bit places");
+        columns = table.columns();
+        return without_gil([&] { return pack_rows(reals(table), table.rows(), table.columns()); });
+    }
+    const auto arrays = nb::borrow<nb::tuple>(part);
+    columns = nb::cast<std::size_t>(arrays[3]);
+    const GivenRows rows = sparse_rows(nb::cast<IntegerArray>(arrays[0]), nb::cast<IntegerArray>(arrays[1]),
+                                       nb::cast<RealArray>(arrays[2]), columns);
+    return without_gil([&] { return canonical_rows(rows.view()); });
+}
+
+// The rows of one part, or of several attributes side by side.
+SparseRows all_rows(nb::handle given, std::size_t& r) {
+    if (!nb::isinstance<nb::list>(given)) return rows_of(given, r);
+    std::vector<SparseRows> parts;
+    std::vector<std::size_t> columns;
+    for (const nb::handle part : nb::borrow<nb::list>(given)) {
+        columns.push_back(0);
+        parts.push_back(rows_of(part, columns.back()));
+        require(parts.back().starts.size() == parts.front().starts.size(), "every attribute has as many rows");
+        r += columns.back();
+    }
+    require(!parts.empty(), "there is an attribute");
+    return side_by_side(parts, columns);
+}
+
+void require_fitting(const Given& given, std::size_t rows, std::size_t r) {
+    const auto candidates = static_cast<std::int64_t>(given.scores.size());
+    bool rising = !given.starts.empty() && given.starts.front() == 0 && given.starts.back() == candidates;
+    for (std::size_t at = 1; at < given.starts.size(); ++at) rising = rising && given.starts[at - 1] <= given.starts[at];
+    require(rising, "starts do not rise to the number of candidates");
+    require(given.items.empty() ? rows >= given.scores.size() : given.items.size() == given.scores.size(),
+            "every candidate is an item");
+    bool there = true;
+    for (const std::int64_t item : given.items) there = there && 0 <= item && item < static_cast<std::int64_t>(rows);
+    require(there, "an item is out of range");
+    const std::size_t users = given.starts.size() - 1;
+    require(given.lows.size() == r || given.lows.size() == users * r, "every user has a target for each category");
+    require(given.highs.empty() || given.highs.size() == given.lows.size(), "every target has two edges or one");
+    std::int64_t last = 0;
+    for (const std::int64_t end : given.ends) {
+        require(end >= last, "attributes follow one another");
+        last = end;
+    }
+    require(last == static_cast<std::int64_t>(r), "attributes have all categories");
+    require(given.bands.empty() || given.bands.size() == given.ends.size(), "every attribute is a band or not");
+}
+
+void make_checked(Checked* made, const RealArray& scores, nb::handle starts, nb::handle items, nb::handle rows,
+                  const RealArray& lows, nb::handle highs, nb::handle ends, nb::handle bands, bool unit_range) {
+    std::size_t r = 0;
+    SparseRows packed = all_rows(rows, r);
+    const std::int64_t whole[2] = {0, static_cast<std::int64_t>(scores.size)}, all = static_cast<std::int64_t>(r);
+    Given given{reals(scores), integers_or_none(starts), integers_or_none(items), reals(lows), reals_or_none(highs),
+                integers_or_none(ends), {}, unit_range};
+    if (starts.is_none()) given.starts = whole;
+    if (ends.is_none()) given.ends = std::span(&all, 1);
+    if (!bands.is_none()) {
+        const auto flags = nb::cast<FlagArray>(bands);
+        given.bands = {reinterpret_cast<const unsigned char*>(flags.data), flags.size};
+    }
+    require_fitting(given, packed.starts.size() - 1, r);
+    new (made) Checked(without_gil([&] { return check(given, std::move(packed)); }));
+}
+
+nb::tuple fault_of(const Checked& checked, std::size_t user) {
+    const auto found = checked.found.find(user);
+    const FoundFault fault = found == checked.found.end() ? FoundFault() : found->second;
+    return nb::make_tuple(static_cast<int>(fault.fault), fault.attribute, fault.at, fault.column, fault.value,
+                          fault.other);
+}
+
+// All of it as arrays, and the same from them: what a pickle keeps.
+nb::tuple state_of(const Checked& checked) {
+    nb::list found;
+    for (const auto& [user, fault] : checked.found)
+        found.append(nb::make_tuple(user, static_cast<std::int64_t>(fault.fault), fault.attribute, fault.at, fault.column,
+                                    fault.value, fault.other));
+    return nb::make_tuple(to_numpy(Reals(checked.scores)), to_numpy(checked.starts), to_numpy(checked.items),
+                          to_numpy(checked.ends), to_numpy(Indices(checked.rows.starts)),
+                          to_numpy(Indices(checked.rows.columns)), to_numpy(Reals(checked.rows.values)),
+                          to_numpy(Reals(checked.lows)), to_numpy(Reals(checked.highs)), to_numpy(checked.faults), found);
+}
+
+template <typename Number>
+std::vector<Number> numbers_of(nb::handle array) {
+    const auto numbers = nb::cast<Array<const Number, 1>>(array).span();
+    return {numbers.begin(), numbers.end()};
+}
+
+void restore(Checked& made, const nb::tuple& state) {
+    new (&made) Checked();
+    made.scores = numbers_of<double>(state[0]);
+    made.starts = numbers_of<std::int64_t>(state[1]);
+    made.items = numbers_of<std::int64_t>(state[2]);
+    made.ends = numbers_of<std::int64_t>(state[3]);
+    const GivenRows rows = sparse_rows(nb::cast<IntegerArray>(state[4]), nb::cast<IntegerArray>(state[5]),
+                                       nb::cast<RealArray>(state[6]), static_cast<std::size_t>(made.ends.back()));
+    made.rows = {rows.starts, rows.columns, numbers_of<double>(state[6])};
+    made.lows = numbers_of<double>(state[7]);
+    made.highs = numbers_of<double>(state[8]);
+    made.faults = numbers_of<std::int64_t>(state[9]);
+    for (const nb::handle each : nb::borrow<nb::list>(state[10])) {
+        const auto found = nb::borrow<nb::tuple>(each);
+        made.found[nb::cast<std::size_t>(found[0])] = {
+            static_cast<Fault>(nb::cast<std::int64_t>(found[1])), nb::cast<std::size_t>(found[2]),
+            nb::cast<std::size_t>(found[3]), nb::cast<std::size_t>(found[4]), nb::cast<double>(found[5]),
+            nb::cast<double>(found[6])};
+    }
+}
+
+nb::object rows_by_user(const Checked& checked, const std::vector<double>& numbers) {
+    return to_numpy(Reals(numbers), checked.users(), checked.r());
+}
+
+}  // namespace
+
+void bind_checking(nb::module_& module) {
+    module.attr("SUM_TOLERANCE") = sum_tolerance;
+    module.attr("WIDEST_RANGE") = widest_range;
+    nb::class_<Checked>(module, "Checked")
+        .def("__init__", &make_checked, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(),
+             nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg())
+        .def("__getstate__", &state_of)
+        .def("__setstate__", &restore)
+        .def_prop_ro("sound", [](const Checked& checked) { return checked.found.empty(); })
+        .def_prop_ro("faults", [](const Checked& checked) { return to_numpy(checked.faults); })
+        .def("fault", &fault_of)
+        .def_prop_ro("r", &Checked::r)
+        .def_prop_ro("scores", [](const Checked& checked) { return to_numpy(Reals(checked.scores)); })
+        .def_prop_ro("indptr", [](const Checked& checked) { return to_numpy(Indices(checked.rows.starts)); })
+        .def_prop_ro("indices", [](const Checked& checked) { return to_numpy(Indices(checked.rows.columns)); })
+        .def_prop_ro("values", [](const Checked& checked) { return to_numpy(Reals(checked.rows.values)); })
+        .def_prop_ro("lows", [](const Checked& checked) { return rows_by_user(checked, checked.lows); })
+        .def_prop_ro("highs", [](const Checked& checked) {
+            return rows_by_user(checked, checked.highs.empty() ? checked.lows : checked.highs);
+        });
+}
+
+}  // namespace excalibr::bindings

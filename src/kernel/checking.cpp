@@ -1,0 +1,259 @@
+#include "checking.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace excalibr {
+namespace {
+
+bool is_share(double value) { return 0.0 <= value && value < std::numeric_limits<double>::infinity(); }
+bool is_one(double sum) { return std::abs(sum - 1.0) <= sum_tolerance; }
+
+double total(Reals values) {
+    double sum = 0.0;
+    for (const double value : values) sum += value;
+    return sum;
+}
+
+// The entries of row `row` that are of the attribute with the columns from `first` to `last` − 1, by their places.
+std::pair<Index, Index> entries_of(const SparseRows& rows, std::size_t row, std::int64_t first, std::int64_t last) {
+    Index begin = rows.starts[row];
+    while (begin < rows.starts[row + 1] && rows.columns[begin] < static_cast<Index>(first)) ++begin;
+    Index end = begin;
+    while (end < rows.starts[row + 1] && rows.columns[end] < static_cast<Index>(last)) ++end;
+    return {begin, end};
+}
+
+class Checker {
+  public:
+    Checker(const Given& given, SparseRows rows) : given_(given) {
+        checked_.scores.assign(given.scores.begin(), given.scores.end());
+        checked_.starts.assign(given.starts.begin(), given.starts.end());
+        checked_.items.assign(given.items.begin(), given.items.end());
+        checked_.ends.assign(given.ends.begin(), given.ends.end());
+        checked_.rows = std::move(rows);
+        checked_.faults.assign(checked_.users(), 0);
+    }
+
+    Checked run() {
+        spread_targets();
+        for (std::size_t user = 0; user < checked_.users(); ++user) settle_target(user);
+        if (settle_rows())
+            for (std::size_t user = 0; user < checked_.users(); ++user) look_at_rows(user);
+        for (std::size_t user = 0; user < checked_.users(); ++user) settle_scores(user);
+        return std::move(checked_);
+    }
+
+  private:
+    // A fault of a user; one found later is the more serious and takes the place of those before.
+    void note(std::size_t user, const FoundFault& found) {
+        checked_.faults[user] = static_cast<std::int64_t>(found.fault);
+        checked_.found[user] = found;
+    }
+
+    std::int64_t first_of(std::size_t attribute) const { return attribute == 0 ? 0 : checked_.ends[attribute - 1]; }
+
+    void spread_targets() {
+        const std::size_t r = checked_.r(), users = checked_.users();
+        for (const auto& [from, to] : {std::pair(given_.lows, &checked_.lows), std::pair(given_.highs, &checked_.highs)}) {
+            if (from.empty()) continue;
+            to->resize(users * r);
+            for (std::size_t user = 0; user < users; ++user)
+                std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(from.size() == r ? 0 : user * r), r,
+                            to->begin() + static_cast<std::ptrdiff_t>(user * r));
+        }
+    }
+
+    void settle_target(std::size_t user) {
+        const std::size_t r = checked_.r();
+        for (std::size_t attribute = 0; attribute < checked_.ends.size(); ++attribute) {
+            const auto first = static_cast<std::size_t>(first_of(attribute));
+            const std::size_t size = static_cast<std::size_t>(checked_.ends[attribute]) - first;
+            const MutableReals low = std::span(checked_.lows).subspan(user * r + first, size);
+            const MutableReals high =
+                checked_.highs.empty() ? low : std::span(checked_.highs).subspan(user * r + first, size);
+            FoundFault found = is_band(attribute, low, high) ? settle_band(low, high) : to_shares(low, high);
+            if (found.fault == Fault::none) continue;
+            found.attribute = attribute;
+            note(user, found);
+            std::ranges::fill(std::span(checked_.lows).subspan(user * r, r), 1.0 / static_cast<double>(r));
+            if (!checked_.highs.empty())
+                std::ranges::fill(std::span(checked_.highs).subspan(user * r, r), 1.0 / static_cast<double>(r));
+            return;
+        }
+    }
+
+    bool is_band(std::size_t attribute, Reals low, Reals high) const {
+        if (checked_.highs.empty()) return false;
+        return given_.bands.empty() ? !std::ranges::equal(low, high) : given_.bands[attribute] != 0;
+    }
+
+    // A band as it is, but for edges that are too near to 0 to matter.
+    static FoundFault settle_band(MutableReals low, MutableReals high) {
+        for (std::size_t at = 0; at < low.size(); ++at) {
+            if (!(std::abs(low[at]) <= widest_band && std::abs(high[at]) <= widest_band && low[at] <= high[at]))
+                return {Fault::band, 0, at, 0, low[at], high[at]};
+            for (double* edge : {&low[at], &high[at]})
+                if (std::abs(*edge) < negligible_share) *edge = 0.0;
+        }
+        return {};
+    }
+
+    // A target divided by its sum, the same as lower and upper edge.
+    static FoundFault to_shares(MutableReals low, MutableReals high) {
+        for (std::size_t at = 0; at < low.size(); ++at)
+            if (!is_share(low[at])) return {Fault::target_share, 0, at, 0, low[at], 0.0};
+        const double sum = total(low);
+        if (!is_one(sum)) return {Fault::target_sum, 0, 0, 0, sum, 0.0};
+        for (std::size_t at = 0; at < low.size(); ++at) {
+            const double share = low[at] / sum;
+            low[at] = high[at] = share < negligible_share ? 0.0 : share;
+        }
+        return {};
+    }
+
+    // Every good row divided by its sums; whether there are bad ones, which are marked.
+    bool settle_rows() {
+        const std::size_t count = checked_.rows.starts.size() - 1;
+        bool any = false;
+        bad_.assign(count, 0);
+        for (std::size_t row = 0; row < count; ++row) {
+            bad_[row] = settle_row(row) ? 0 : 1;
+            any = any || bad_[row] != 0;
+        }
+        return any;
+    }
+
+    bool settle_row(std::size_t row) {
+        SparseRows& rows = checked_.rows;
+        bool good = true;
+        Index begin = rows.starts[row];
+        for (const std::int64_t stop : checked_.ends) {
+            Index end = begin;
+            double sum = 0.0;
+            for (; end < rows.starts[row + 1] && rows.columns[end] < static_cast<Index>(stop); ++end) {
+                good = good && is_share(rows.values[end]);
+                sum += rows.values[end];
+            }
+            good = good && is_one(sum);
+            if (good && sum != 1.0)
+                for (Index entry = begin; entry < end; ++entry) rows.values[entry] /= sum;
+            begin = end;
+        }
+        return good;
+    }
+
+    std::size_t row_of(std::int64_t candidate) const {
+        return static_cast<std::size_t>(checked_.items.empty() ? candidate
+                                                               : checked_.items[static_cast<std::size_t>(candidate)]);
+    }
+
+    void look_at_rows(std::size_t user) {
+        bool any = false;
+        for (auto candidate = checked_.starts[user]; candidate < checked_.starts[user + 1] && !any; ++candidate)
+            any = bad_[row_of(candidate)] != 0;
+        if (any) note(user, fault_in_rows(user));
+    }
+
+    // The first share that is none, else the first sum that is not 1; one attribute after the other.
+    FoundFault fault_in_rows(std::size_t user) const {
+        for (std::size_t attribute = 0; attribute < checked_.ends.size(); ++attribute)
+            for (const Fault kind : {Fault::share, Fault::row_sum})
+                for (auto candidate = checked_.starts[user]; candidate < checked_.starts[user + 1]; ++candidate) {
+                    const std::size_t row = row_of(candidate);
+                    if (!bad_[row]) continue;
+                    FoundFault found = kind == Fault::share ? bad_share(row, attribute) : bad_sum(row, attribute);
+                    found.at = static_cast<std::size_t>(candidate - checked_.starts[user]);
+                    if (found.fault != Fault::none) return found;
+                }
+        return {};
+    }
+
+    FoundFault bad_share(std::size_t row, std::size_t attribute) const {
+        const SparseRows& rows = checked_.rows;
+        const auto [begin, end] = entries_of(rows, row, first_of(attribute), checked_.ends[attribute]);
+        for (Index entry = begin; entry < end; ++entry)
+            if (!is_share(rows.values[entry])) {
+                const auto column = static_cast<std::size_t>(rows.columns[entry]) -
+                                    static_cast<std::size_t>(first_of(attribute));
+                return {Fault::share, attribute, 0, column, rows.values[entry], 0.0};
+            }
+        return {};
+    }
+
+    FoundFault bad_sum(std::size_t row, std::size_t attribute) const {
+        const auto [begin, end] = entries_of(checked_.rows, row, first_of(attribute), checked_.ends[attribute]);
+        const double sum = total(std::span(checked_.rows.values).subspan(begin, end - begin));
+        if (is_one(sum)) return {};
+        return {Fault::row_sum, attribute, 0, 0, sum, 0.0};
+    }
+
+    void settle_scores(std::size_t user) {
+        const auto begin = static_cast<std::size_t>(checked_.starts[user]);
+        const MutableReals scores =
+            std::span(checked_.scores).subspan(begin, static_cast<std::size_t>(checked_.starts[user + 1]) - begin);
+        bool good = true;
+        for (const double score : scores) good &= std::abs(score) <= widest_range;  // false for what is not a number
+        if (!good) return note(user, fault_in_scores(scores));
+        if (given_.unit_range && !scores.empty()) to_unit_range(scores);
+    }
+
+    static FoundFault fault_in_scores(Reals scores) {
+        for (std::size_t at = 0; at < scores.size(); ++at)
+            if (!std::isfinite(scores[at])) return {Fault::score, 0, at, 0, scores[at], 0.0};
+        const auto [lowest, highest] = std::ranges::minmax(scores);
+        return {Fault::score_range, 0, 0, 0, lowest, highest};
+    }
+
+    static void to_unit_range(MutableReals scores) {
+        const auto [lowest, highest] = std::ranges::minmax(scores);
+        const double spread = highest - lowest;
+        for (double& score : scores) score = spread > 0 ? (score - lowest) / spread : 0.0;
+    }
+
+    const Given& given_;
+    Checked checked_;
+    std::vector<unsigned char> bad_;  // rows
+};
+
+}  // namespace
+
+Checked check(const Given& given, SparseRows rows) { return Checker(given, std::move(rows)).run(); }
+
+SparseRows canonical_rows(const SparseView& rows) {
+    SparseRows made{{0}, {}, {}};
+    std::vector<Index> order;
+    for (std::size_t row = 0; row + 1 < rows.starts.size(); ++row) {
+        order.resize(rows.starts[row + 1] - rows.starts[row]);
+        std::iota(order.begin(), order.end(), rows.starts[row]);
+        std::ranges::stable_sort(order, {}, [&](Index entry) { return rows.columns[entry]; });
+        for (std::size_t at = 0; at < order.size();) {
+            const Index column = rows.columns[order[at]];
+            double sum = 0.0;
+            for (; at < order.size() && rows.columns[order[at]] == column; ++at) sum += rows.values[order[at]];
+            if (sum == 0.0) continue;
+            made.columns.push_back(column);
+            made.values.push_back(sum);
+        }
+        made.starts.push_back(static_cast<Index>(made.values.size()));
+    }
+    return made;
+}
+
+SparseRows side_by_side(const std::vector<SparseRows>& parts, std::span<const std::size_t> columns) {
+    SparseRows made{{0}, {}, {}};
+    for (std::size_t row = 0; row + 1 < parts.front().starts.size(); ++row) {
+        std::size_t before = 0;
+        for (std::size_t part = 0; part < parts.size(); before += columns[part++])
+            for (Index entry = parts[part].starts[row]; entry < parts[part].starts[row + 1]; ++entry) {
+                made.columns.push_back(parts[part].columns[entry] + static_cast<Index>(before));
+                made.values.push_back(parts[part].values[entry]);
+            }
+        made.starts.push_back(static_cast<Index>(made.values.size()));
+    }
+    return made;
+}
+
+}  // namespace excalibr

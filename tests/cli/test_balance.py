@@ -1,0 +1,125 @@
+"""``excalibr balance``: prices from files, the same as in memory, resumed after a stop."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+import excalibr
+from excalibr._cli.application import application
+from excalibr._cli.balance import job
+from excalibr._cli.balance.passes import KeptPasses
+from excalibr.errors import InfeasibleError, InputError
+from tests.population.tables import shop
+
+WANTED = {"big": 0.4, "middle": 0.3, "new": 0.1, "small": 0.2}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    candidates, items, history = shop(users=40)
+    targets = pa.table({"category": list(WANTED), "weight": list(WANTED.values())})
+    tables = {"candidates": candidates, "items": items, "history": history, "targets": targets}
+    for name, table in tables.items():
+        pyarrow.parquet.write_table(table, tmp_path / f"{name}.parquet")
+    return {name: tmp_path / f"{name}.parquet" for name in (*tables, "out", "slates", "shares", "report")}
+
+
+def run(files: dict[str, Path], *more: str) -> Any:
+    given = ["--items", str(files["items"]), "--history", str(files["history"]), "-k", "5", "--trade-off", "0.3"]
+    asked = ["--everyone", f"seller={files['targets']}", "--everyone-weights", "seller=0.5", "--threads", "1"]
+    command = ["balance", str(files["candidates"]), *given, *asked, "-o", str(files["out"]), *more]
+    return CliRunner().invoke(application, command, catch_exceptions=False)
+
+
+def in_memory(files: dict[str, Path]) -> Any:
+    tables = [pyarrow.parquet.read_table(files[name]) for name in ("candidates", "items", "history")]
+    reranker = excalibr.Reranker(k=5, trade_off=0.3)
+    asked = {"everyone": {"seller": WANTED}, "everyone_weights": {"seller": 0.5}}
+    return reranker.balance(tables[0], tables[1], history=tables[2], **asked)
+
+
+def test_prices_are_those_of_tables_in_memory(files: dict[str, Path]) -> None:
+    result = run(files, "--slates", str(files["slates"]), "--shares", str(files["shares"]))
+    assert result.exit_code == 0, result.output
+    assert "pass 1: objective" in result.stderr
+    balance = in_memory(files)
+    found = pyarrow.parquet.read_table(files["out"])
+    assert found.column_names == ["pass", "probability", "attribute", "category", "price", "block"]
+    assert found.replace_schema_metadata(None).equals(balance.table)
+    assert pyarrow.parquet.read_table(files["slates"]).replace_schema_metadata(None).equals(balance.slates())
+    shares = pyarrow.parquet.read_table(files["shares"])
+    np.testing.assert_allclose(shares["share_after"], balance.shares, atol=1e-12)
+    np.testing.assert_allclose(shares["share_before"], balance.shares_before, atol=1e-12)
+    assert not list(files["out"].parent.glob("*.parts"))
+
+
+def test_parts_of_a_few_users_give_the_same_prices(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(files).exit_code == 0
+    whole = pyarrow.parquet.read_table(files["out"])
+    monkeypatch.setattr(job, "ALL", 7)
+    assert run(files).exit_code == 0
+    parts = pyarrow.parquet.read_table(files["out"])
+    assert parts.equals(whole)
+
+
+@pytest.mark.parametrize("stops_after", [1, 3])
+def test_a_stopped_run_goes_on_and_ends_with_the_same_prices(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, stops_after: int
+) -> None:
+    assert run(files).exit_code == 0
+    whole = files["out"].read_bytes()
+    files["out"].unlink()
+    passes = []
+    keep = KeptPasses.keep
+
+    def stopping(self: Any, prices: Any, found: Any) -> None:
+        keep(self, prices, found)
+        passes.append(self.asked)
+        if len(passes) == stops_after:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(KeptPasses, "keep", stopping)
+    stopped = run(files)
+    assert stopped.exit_code == 130
+    assert "Go on with --resume" in stopped.stderr
+    assert not files["out"].exists()
+    resumed = run(files, "--resume")
+    assert resumed.exit_code == 0, resumed.output
+    assert files["out"].read_bytes() == whole
+    assert len(passes) == len(set(passes)), "no pass was made twice"
+
+
+def test_rerank_takes_the_prices(files: dict[str, Path]) -> None:
+    assert run(files).exit_code == 0
+    command = ["rerank", str(files["candidates"]), "--items", str(files["items"]), "--history", str(files["history"])]
+    command += ["-k", "5", "--trade-off", "0.3", "--prices", str(files["out"]), "-o", str(files["slates"])]
+    assert CliRunner().invoke(application, command, catch_exceptions=False).exit_code == 0
+    slates = pyarrow.parquet.read_table(files["slates"]).replace_schema_metadata(None)
+    assert slates.equals(in_memory(files).slates())
+
+
+def test_floors_that_conflict_are_named(files: dict[str, Path]) -> None:
+    with pytest.raises(InfeasibleError, match="floor 0.9 of seller 'new'"):
+        run(files, "--everyone-floors", "seller:new=0.9")
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--everyone", "seller"), "--everyone: is 'seller', must be an attribute and a file"),
+        (("--everyone-floors", "seller"), "--everyone-floors: is 'seller', must be names and numbers"),
+        (("--report", "report.parquet"), "--report: is given without --slates"),
+        (("--method", "greedy"), "--method: is 'greedy', must be 'excalibr'"),
+        (("--prices", "out.parquet"), "--prices"),
+        (("--everyone-tolerance", "0"), "--everyone-tolerance: is 0.0, must be a positive number"),
+    ],
+)
+def test_bad_options_are_refused(files: dict[str, Path], more: tuple[str, ...], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        run(files, *more)
