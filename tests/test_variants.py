@@ -76,7 +76,7 @@ def test_the_optimum_is_that_of_the_literal_program(divergence: str, seed: int, 
     assert policy.gap <= 1e-9 * max(1.0, float(np.ptp(policy.problem.gains)))
     assert policy.category_prices is not None
     proven = proven_gap(policy.problem, policy.rankings, policy.weights, policy.category_prices)
-    assert policy.gap == pytest.approx(proven, abs=1e-12)
+    assert policy.gap == pytest.approx(proven, abs=1e-11)  # a price of deviation and limit together can be split anew
 
 
 @pytest.mark.parametrize("divergence", ["l1", "kl"])

@@ -35,8 +35,9 @@ void Redrawing::to_single(Aim aim, double budget, UserSolver& solver, UserAnswer
     for (const double steepness : tuning::single_steepnesses) {
         set_program(free, aim == Aim::trade_off ? trade_off : 1.0, steepness);
         for (std::size_t row = free.question().r(); row < penalties_.size(); ++row) {  // what rounding misses them by is free
-            penalties_[row].low -= 0.5 * tuning::limit_slack;
-            penalties_[row].high += 0.5 * tuning::limit_slack;
+            const double slack = 0.5 * tuning::limit_slack / free.limit_units()[row - free.question().r()];
+            penalties_[row].low -= slack;
+            penalties_[row].high += slack;
         }
         if (aim == Aim::max_deviation) charge_for_cost(free, budget);
         if (aim == Aim::relevance_loss) add_relevance_row(free, floor, solver.best_score());

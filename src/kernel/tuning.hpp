@@ -143,6 +143,7 @@ inline constexpr std::size_t even_refactorise_every = 100;  // pivots; 50 end no
 inline constexpr std::size_t too_many_for_sweeps = 32;  // from so many categories on neighbouring optima share too little
 inline constexpr double limit_slack = 1e-9;             // a limit that is missed by no more is kept: the rounding of sums
 inline constexpr double limit_aim = 1e-10;               // what is looked for: a limit's price multiplies what it is missed by
+inline constexpr double least_limit_unit = 1e-12;        // a limit on less of a category than this is not measured by it
 inline constexpr double limit_steepnesses[] = {1e2, 1e4, 1e6};  // of a hard limit, against everything else, in turn
 inline constexpr double feasibility_tolerance = 1e-10;          // how exactly the limits alone are solved
 inline constexpr double steps_inside[] = {1e-3, 1e-5, 1e-7};    // how far inside an end of the trade-off to look, in turn

@@ -172,7 +172,7 @@ bool UserSolver::do_limits_conflict(CurvePoint& point) {
     conflict_.fail(Failure::limits_conflict, 0.0, -answer_.certificate.objective);
     conflict_.limit_prices.assign(r, 0.0);
     for (std::size_t limit = 0; limit < free_.limited_categories().size(); ++limit)
-        conflict_.limit_prices[free_.limited_categories()[limit]] = answer_.prices[r + limit];
+        conflict_.limit_prices[free_.limited_categories()[limit]] = answer_.prices[r + limit] / free_.limit_units()[limit];
     point.failure = conflict_.failure;
     return true;
 }
