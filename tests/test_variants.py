@@ -10,7 +10,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from excalibr import Policy, calibrate
-from excalibr._solver import proven_gap
 from excalibr.errors import InfeasibleError, InputError
 from tests.literal import best_value
 from tests.variants import Question, any_question
@@ -74,9 +73,7 @@ def test_the_optimum_is_that_of_the_literal_program(divergence: str, seed: int, 
     check_lottery(question, policy)
     assert policy.objective == pytest.approx(value, abs=TOLERANCES[divergence])
     assert policy.gap <= 1e-9 * max(1.0, float(np.ptp(policy.problem.gains)))
-    assert policy.category_prices is not None
-    proven = proven_gap(policy.problem, policy.rankings, policy.weights, policy.category_prices)
-    assert policy.gap == pytest.approx(proven, abs=1e-11)  # a price of deviation and limit together can be split anew
+    assert policy.bound >= value - TOLERANCES[divergence]
 
 
 @pytest.mark.parametrize("divergence", ["l1", "kl"])

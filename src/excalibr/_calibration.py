@@ -142,10 +142,12 @@ def calibrate(
     >>> policy.distribution.tolist(), round(policy.relevance, 6)
     ([0.5, 0.5], 0.7)
     """
+    # fmt: off
     options = options_of(
-        *(k, trade_off, relevance_loss, max_deviation, position_weights, divergence, attribute_weights),
-        *(category_weights, relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts),
+        k, trade_off, relevance_loss, max_deviation, position_weights, divergence, attribute_weights, category_weights,
+        relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts,
     )
+    # fmt: on
     problem = read_problem(scores, categories, target, options, pinned, shown)
     if item_prices is not None:
         problem = problem.with_item_prices(item_prices)

@@ -53,17 +53,20 @@ class Checked:
 
     def __init__(
         self,
-        scores: Floats,
+        scores: Any,
         starts: Integers | None,
         items: Integers | None,
         rows: Any,
-        lows: Floats,
+        lows: Any,
         highs: Floats | None,
         ends: Integers | None,
         bands: Booleans | None,
         unit_range: bool,
     ) -> None:
-        """``rows`` are a table, a tuple (indptr, indices, values, columns), or a list of these side by side."""
+        """``rows`` are a table, a tuple (indptr, indices, values, columns), or a list of these side by side.
+
+        What is not a contiguous array of the right type is a TypeError, arrays that do not fit are a ValueError.
+        """
 
     @property
     def sound(self) -> bool: ...
@@ -74,6 +77,8 @@ class Checked:
 
     @property
     def r(self) -> int: ...
+    @property
+    def candidates(self) -> int: ...
     @property
     def scores(self) -> Floats: ...
     @property

@@ -116,7 +116,7 @@ def solve_users(
     """Solve range by range, and hand each range's lotteries to ``finish`` in its own thread.
 
     With ``fall_back``, users who cannot be calibrated are ranked by their scores; those without candidates or with
-    scores that are not finite never are.
+    scores that are not finite never are. An interrupt ends the kernel's ranges that are under way.
     """
     solver = Solver.of(batch, fall_back=fall_back)
     with nullcontext() if batch.options.method == "excalibr" else one_blas_thread():

@@ -181,7 +181,7 @@ class Options:
         fields = dataclasses.fields(Options)
         return {each.name: value for each in fields if _differs(value := getattr(self, each.name), each.default)}
 
-    @property
+    @cached_property
     def asked_trade_off(self) -> float:
         """The trade-off, where users have none of their own."""
         return DEFAULT_TRADE_OFF if self.trade_off is None else float(self.trade_off)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from bisect import bisect_right
 from collections.abc import Hashable
+from itertools import accumulate
 
 import numpy as np
 
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["checked_seed", "choose", "uniforms"]
+__all__ = ["checked_seed", "choose", "choose_one", "uniform", "uniforms"]
 
 _TO_UNIT = 2.0**-53
 
@@ -26,13 +28,24 @@ def uniforms(seed: int | None, key: Hashable, size: int) -> Floats:
     >>> bool((uniforms(7, "ada", 3) == uniforms(7, "ada", 3)).all())
     True
     """
-    if seed is None and key is None:
-        entropy = secrets.randbits(128)
-    else:
-        text = encode(checked_seed(seed)) + b"|" + encode(key)
-        entropy = int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "little")
-    raw = np.random.PCG64(entropy).random_raw(size)
+    raw = _generator(seed, key).random_raw(size)
     return np.asarray((raw >> np.uint64(11)) * _TO_UNIT)
+
+
+def uniform(seed: int | None, key: Hashable) -> float:
+    """The first of these numbers, in a third of the time.
+
+    >>> bool(uniform(7, "ada") == uniforms(7, "ada", 3)[0])
+    True
+    """
+    return (int(_generator(seed, key).random_raw()) >> 11) * _TO_UNIT
+
+
+def _generator(seed: int | None, key: Hashable) -> np.random.PCG64:
+    if seed is None and key is None:
+        return np.random.PCG64(secrets.randbits(128))
+    text = encode(checked_seed(seed)) + b"|" + encode(key)
+    return np.random.PCG64(int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "little"))
 
 
 def choose(weights: Floats, draws: Floats) -> Integers:
@@ -44,6 +57,16 @@ def choose(weights: Floats, draws: Floats) -> Integers:
     edges = np.cumsum(weights)
     rows = np.searchsorted(edges, draws * edges[-1], side="right")
     return np.asarray(np.minimum(rows, len(edges) - 1), dtype=np.int64)
+
+
+def choose_one(weights: list[float], draw: float) -> int:
+    """The same for one draw and a few weights, to the bit.
+
+    >>> choose_one([0.75, 0.25], 0.8)
+    1
+    """
+    edges = list(accumulate(weights))
+    return min(bisect_right(edges, draw * edges[-1]), len(edges) - 1)
 
 
 def checked_seed(seed: object) -> int | None:

@@ -22,7 +22,6 @@ Messages read *what* · must be · got · where · hint; :func:`explain` and :fu
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from excalibr._messages import Message, Option
@@ -116,6 +115,8 @@ def unknown_name(argument: str, name: object, known: Iterable[str]) -> InputErro
     Traceback (most recent call last):
     excalibr.errors.InputError: position_weights: is 'Square', must be one of 'log', 'sqrt'. Hint: did you mean 'sqrt'?
     """
+    import difflib  # only whoever mistypes needs it
+
     names = {each.lower(): each for each in known}
     near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.4)
     hint = f"did you mean {names[near[0]]!r}?" if near else ""

@@ -5,10 +5,12 @@ import warnings
 
 from excalibr import _experiments
 
+_RENAMED = {"Results": "ExperimentResults"}
+
 
 def __getattr__(name: str) -> typing.Any:
-    if name not in _experiments.__all__:
+    if _RENAMED.get(name, name) not in _experiments.__all__:
         raise AttributeError(f"module 'excalibr.experiments' has no attribute {name!r}")
     said = "excalibr.experiments goes with the next version. Hint: run the command `excalibr experiment`."
     warnings.warn(said, DeprecationWarning, stacklevel=2)
-    return getattr(_experiments, name)
+    return getattr(_experiments, _RENAMED.get(name, name))

@@ -51,21 +51,21 @@ def rerank(candidates: Any, items: Any, *, day: Hashable = None, **options: Any)
     DataFrame
         user, rank, item, score and the kept columns, in no particular order of users.
     """
-    return _Plan.of(candidates, items, day, options).run("slates")
+    return _SparkRun.of(candidates, items, day, options).run("slates")
 
 
 def lotteries(candidates: Any, items: Any, **options: Any) -> Any:
     """Every ranking with its probability, as :meth:`excalibr.Reranker.lotteries`; parameters as for :func:`rerank`."""
-    return _Plan.of(candidates, items, None, options).run("lotteries")
+    return _SparkRun.of(candidates, items, None, options).run("lotteries")
 
 
 def report(candidates: Any, items: Any, **options: Any) -> Any:
     """A row a user, as :meth:`excalibr.Reranker.report`; parameters as for :func:`rerank`."""
-    return _Plan.of(candidates, items, None, options).run("report")
+    return _SparkRun.of(candidates, items, None, options).run("report")
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class _SparkRun:
     """What is sent where: the frames that travel by user, and the task that every partition runs."""
 
     frames: dict[str, Any]
@@ -73,7 +73,7 @@ class _Plan:
     names: Tables
 
     @classmethod
-    def of(cls, candidates: Any, items: Any, day: Hashable, options: dict[str, Any]) -> _Plan:
+    def of(cls, candidates: Any, items: Any, day: Hashable, options: dict[str, Any]) -> _SparkRun:
         """The plan for these arguments of :func:`rerank`."""
         names = {each.name for each in dataclasses.fields(Reranker)} - {"threads"}
         ranking = {name: value for name, value in options.items() if name in names}

@@ -7,24 +7,33 @@
 namespace excalibr::bindings {
 namespace {
 
-std::span<const std::int64_t> integers_or_none(nb::handle array) {
-    return array.is_none() ? std::span<const std::int64_t>() : nb::cast<IntegerArray>(array).span();
+// A contiguous array of the right type; anything else is a TypeError.
+template <typename Taken>
+Taken taken(nb::handle array) {
+    Taken made;
+    if (!nb::try_cast<Taken>(array, made)) throw nb::type_error("not a contiguous array of the right type");
+    return made;
 }
 
-Reals reals_or_none(nb::handle array) { return array.is_none() ? Reals() : reals(nb::cast<RealArray>(array)); }
+std::span<const std::int64_t> integers_or_none(nb::handle array) {
+    return array.is_none() ? std::span<const std::int64_t>() : taken<IntegerArray>(array).span();
+}
+
+Reals reals_or_none(nb::handle array) { return array.is_none() ? Reals() : reals(taken<RealArray>(array)); }
 
 // A dense table, or the three arrays of sparse rows and their number of columns.
 SparseRows rows_of(nb::handle part, std::size_t& columns) {
     if (!nb::isinstance<nb::tuple>(part)) {
-        const auto table = nb::cast<RealTable>(part);
+        const auto table = taken<RealTable>(part);
         require(table.size < std::numeric_limits<Index>::max(), "too many entries for 32-bit places");
         columns = table.columns();
         return without_gil([&] { return pack_rows(reals(table), table.rows(), table.columns()); });
     }
     const auto arrays = nb::borrow<nb::tuple>(part);
-    columns = nb::cast<std::size_t>(arrays[3]);
-    const GivenRows rows = sparse_rows(nb::cast<IntegerArray>(arrays[0]), nb::cast<IntegerArray>(arrays[1]),
-                                       nb::cast<RealArray>(arrays[2]), columns);
+    if (arrays.size() != 4 || !nb::try_cast<std::size_t>(arrays[3], columns))
+        throw nb::type_error("sparse rows are three arrays and a number of columns");
+    const GivenRows rows = sparse_rows(taken<IntegerArray>(arrays[0]), taken<IntegerArray>(arrays[1]),
+                                       taken<RealArray>(arrays[2]), columns);
     return without_gil([&] { return canonical_rows(rows.view()); });
 }
 
@@ -43,13 +52,13 @@ SparseRows all_rows(nb::handle given, std::size_t& r) {
     return side_by_side(parts, columns);
 }
 
-void require_fitting(const Given& given, std::size_t rows, std::size_t r) {
+void require_fitting(const Given& given, std::size_t items, std::size_t rows, std::size_t r) {
     const auto candidates = static_cast<std::int64_t>(given.scores.size());
     bool rising = !given.starts.empty() && given.starts.front() == 0 && given.starts.back() == candidates;
     for (std::size_t at = 1; at < given.starts.size(); ++at) rising = rising && given.starts[at - 1] <= given.starts[at];
     require(rising, "starts do not rise to the number of candidates");
-    require(given.items.empty() ? rows >= given.scores.size() : given.items.size() == given.scores.size(),
-            "every candidate is an item");
+    require(r > 0, "there is a category");
+    require(items == given.scores.size(), "every candidate is an item");
     bool there = true;
     for (const std::int64_t item : given.items) there = there && 0 <= item && item < static_cast<std::int64_t>(rows);
     require(there, "an item is out of range");
@@ -75,10 +84,11 @@ void make_checked(Checked* made, const RealArray& scores, nb::handle starts, nb:
     if (starts.is_none()) given.starts = whole;
     if (ends.is_none()) given.ends = std::span(&all, 1);
     if (!bands.is_none()) {
-        const auto flags = nb::cast<FlagArray>(bands);
+        const auto flags = taken<FlagArray>(bands);
         given.bands = {reinterpret_cast<const unsigned char*>(flags.data), flags.size};
     }
-    require_fitting(given, packed.starts.size() - 1, r);
+    const std::size_t height = packed.starts.size() - 1;
+    require_fitting(given, items.is_none() ? height : given.items.size(), height, r);
     new (made) Checked(without_gil([&] { return check(given, std::move(packed)); }));
 }
 
@@ -146,6 +156,7 @@ void bind_checking(nb::module_& module) {
         .def_prop_ro("faults", [](const Checked& checked) { return to_numpy(checked.faults); })
         .def("fault", &fault_of)
         .def_prop_ro("r", &Checked::r)
+        .def_prop_ro("candidates", [](const Checked& checked) { return checked.scores.size(); })
         .def_prop_ro("scores", [](const Checked& checked) { return to_numpy(Reals(checked.scores)); })
         .def_prop_ro("indptr", [](const Checked& checked) { return to_numpy(Indices(checked.rows.starts)); })
         .def_prop_ro("indices", [](const Checked& checked) { return to_numpy(Indices(checked.rows.columns)); })

@@ -1,11 +1,14 @@
 #include "packing.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 
 namespace excalibr {
 namespace {
 
-constexpr std::size_t block = 4;  // cells that are passed over together when all are 0, as most are
+constexpr std::size_t block = 4;      // cells that are passed over together when all are 0, as most are
+constexpr std::size_t stretch = 256;  // cells whose blocks are listed together
 
 bool all_zero(std::span<const double, block> cells) {
     std::uint64_t bits = 0;
@@ -29,19 +32,32 @@ Index append_non_zeros(Reals cells, std::size_t first, std::size_t last, SparseR
     return place;
 }
 
+// The same for whole blocks. Those that are not all 0 are listed first: a branch for each would be guessed wrong as well.
+Index append_stretch(Reals cells, std::size_t first, std::size_t last, SparseRows& packed, Index place) {
+    std::array<std::size_t, stretch / block> filled;
+    std::size_t count = 0;
+    for (std::size_t at = first; at < last; at += block) {
+        filled[count] = at;
+        count += all_zero(cells.subspan(at).first<block>()) ? 0 : 1;
+    }
+    for (std::size_t each = 0; each < count; ++each)
+        place = append_non_zeros(cells, filled[each], filled[each] + block, packed, place);
+    return place;
+}
+
 }  // namespace
 
 SparseRows pack_rows(Reals cells, std::size_t rows, std::size_t columns) {
     SparseRows packed{std::vector<Index>(rows + 1), {}, {}};
+    make_room(packed, rows + columns);  // most rows have an entry or two
     Index place = 0;
     for (std::size_t row = 0; row < rows; ++row) {
         make_room(packed, place + columns);
         const Reals cells_of_row = cells.subspan(row * columns, columns);
-        std::size_t first = 0;
-        for (; first + block <= columns; first += block)
-            if (!all_zero(cells_of_row.subspan(first).first<block>()))
-                place = append_non_zeros(cells_of_row, first, first + block, packed, place);
-        place = append_non_zeros(cells_of_row, first, columns, packed, place);
+        const std::size_t whole = columns - columns % block;
+        for (std::size_t first = 0; first < whole; first += stretch)
+            place = append_stretch(cells_of_row, first, std::min(first + stretch, whole), packed, place);
+        place = append_non_zeros(cells_of_row, whole, columns, packed, place);
         packed.starts[row + 1] = place;
     }
     packed.columns.resize(place);

@@ -35,8 +35,9 @@ Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std
     std::size_t stalled = 0;
     for (std::size_t outer = 0; outer < tuning::max_proximal_steps && stalled < tuning::max_stalled; ++outer) {
         const Progress progress = newton(program, rho, residual_wanted, max_sorts - effort.sorts - 1);
-        effort.sorts += progress.sorts + record(program, tolerance);
+        effort.sorts += progress.sorts;
         effort.steps += progress.steps;
+        effort.sorts += record(program, tolerance, max_sorts - std::min(effort.sorts, max_sorts));
         const double gap = best_.gap();
         if (gap <= tolerance) {
             effort.status = Status::converged;
@@ -363,8 +364,9 @@ void ProximalMethod::set_shares(const ScaledProgram& program) {
     }
 }
 
-// Keep the exposure and the prices if they are the best so far, and those that crossover leads to. Returns the sorts.
-std::size_t ProximalMethod::record(const ScaledProgram& program, double tolerance) {
+// Keep the exposure if it is the best so far, and the better of the prices and those that crossover leads to. Returns how
+// many sorts that took, of at most `max_sorts` or one.
+std::size_t ProximalMethod::record(const ScaledProgram& program, double tolerance, std::size_t max_sorts) {
     record_exposure(program);
     if (!cross_over(program)) {
         record_prices(program, prices_);
@@ -377,6 +379,7 @@ std::size_t ProximalMethod::record(const ScaledProgram& program, double toleranc
         std::swap(adjusted_, trial_adjusted_);
         return 1;
     }
+    if (max_sorts < 2) return 1;
     record_prices(program, prices_);
     return 2;
 }

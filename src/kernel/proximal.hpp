@@ -54,7 +54,7 @@ class ProximalMethod {
     void project_active(const ScaledProgram& program);
     void select_above(double threshold);
     void set_shares(const ScaledProgram& program);
-    std::size_t record(const ScaledProgram& program, double tolerance);
+    std::size_t record(const ScaledProgram& program, double tolerance, std::size_t max_sorts);
     void record_exposure(const ScaledProgram& program);
     void record_prices(const ScaledProgram& program, Reals prices);
     bool cross_over(const ScaledProgram& program);

@@ -3,7 +3,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +22,22 @@ from tests.tables.invented import Invented, invented_tables
 pytestmark = pytest.mark.usefixtures("small_chunks")
 
 PROGRAM = """
-import sys
+import os, signal, sys
+from pathlib import Path
 from excalibr._cli import main
 from excalibr._cli.rerank import job, sources
 job.CHUNK_ROWS = sources.BATCH_ROWS = 60
 sys.argv = ["excalibr", *{arguments!r}]
+replace = Path.replace
+def killed(path, target):
+    done = replace(path, target)
+    if Path(target).name == {last!r}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+Path.replace = killed
 main()
 """
+"""A run that is killed as soon as the part ``last`` is done."""
 
 
 class Stop(Exception):
@@ -80,18 +88,13 @@ def test_a_run_that_was_stopped_anywhere_ends_with_the_same_bytes(
 def test_a_killed_process_goes_on_with_resume(tmp_path: Path) -> None:
     tables = invented_tables(users=600)
     given = write(tmp_path, tables)
-    program = PROGRAM.format(arguments=given)
-    process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
+    program = PROGRAM.format(arguments=given, last="part-000005.json")
+    killed = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, check=False)
+    assert killed.returncode == -signal.SIGKILL
     parts = tmp_path / "slates.parquet.parts"
-    deadline = time.monotonic() + 300
-    while not (parts / "part-000005.json").exists():
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
     assert not (tmp_path / "slates.parquet").exists()
     done = len(list(parts.glob("*.json")))
-    resumed = PROGRAM.format(arguments=[*given, "--resume"])
+    resumed = PROGRAM.format(arguments=[*given, "--resume"], last="nothing")
     subprocess.run([sys.executable, "-c", resumed], check=True, capture_output=True)
     assert done > 5
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))

@@ -466,7 +466,7 @@ def kept_rows(patched: pytest.MonkeyPatch) -> list[int]:
     """The rows of each part that is kept from now on."""
     keep, rows = Run.keep, []
 
-    def counted(run: Run, number: int, part: parts.Part, tables: Any) -> None:
+    def counted(run: Run, number: int, part: parts.StoredPart, tables: Any) -> None:
         rows.append(part.rows)
         keep(run, number, part, tables)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from excalibr._cli.rerank.sources import Source
+from excalibr._cli.rerank.sources import TableSource
 
 GROUP_ROWS, GROUPS = 40_000, 40
 
@@ -19,7 +19,7 @@ def test_reading_takes_the_memory_of_a_few_row_groups_however_many_there_are(tmp
     del table
     before = pa.total_allocated_bytes()
     rows, most = 0, 0
-    for batch in Source("candidates", tmp_path / "candidates.parquet").batches():
+    for batch in TableSource("candidates", tmp_path / "candidates.parquet").batches():
         rows += len(batch)
         most = max(most, pa.total_allocated_bytes() - before)
     assert rows == GROUP_ROWS * GROUPS

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from excalibr._experiments import Results, Source, movielens_source, run_experiment
+from excalibr._experiments import ExperimentResults, Source, movielens_source, run_experiment
 from excalibr._experiments.study import Study, prepare
 from tests.experiments.invented import movielens_folder, small_plan
 
@@ -29,5 +29,5 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def results(source: Source, out: Path) -> Results:
+def results(source: Source, out: Path) -> ExperimentResults:
     return run_experiment(source, small_plan(), out)

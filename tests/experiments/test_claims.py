@@ -1,8 +1,8 @@
 import numpy as np
 
-from excalibr._experiments import Plan, Results, Setting
+from excalibr._experiments import ExperimentResults, Plan, Setting
 from excalibr._experiments.claims import check_claims
-from excalibr._experiments.curves import COMPARED, Curve, Curves
+from excalibr._experiments.curves import COMPARED, Curves, MethodCurve
 from excalibr._experiments.measures import METRICS
 from excalibr._experiments.plan import PAPER_SETTING
 from excalibr._experiments.runtimes import Call, Runtimes
@@ -11,7 +11,7 @@ from excalibr._experiments.study import Study
 ATTRIBUTES = ("genre", "decade", "popularity")
 
 
-def line(attribute: str, weighting: str, setting: Setting, arm: str, loss: float) -> Curve:
+def line(attribute: str, weighting: str, setting: Setting, arm: str, loss: float) -> MethodCurve:
     """A curve that loses ``loss`` of 0.4 NDCG and MRR on its way from KL 0.1 to 0."""
     kl = np.array([0.08, 0.05, 0.02, 0.0])
     value = 0.4 - loss * (0.1 - kl) / 0.1
@@ -20,7 +20,9 @@ def line(attribute: str, weighting: str, setting: Setting, arm: str, loss: float
     lambdas = np.array([0.1, 0.3, 0.5, 0.9])
     of_user = np.stack([np.append(means[name], start[name]) for name in COMPARED], axis=1)
     own = np.tile(of_user, (9, 1, 1))
-    return Curve(attribute, weighting, setting, arm, 9, lambdas, means, means, means, means, start, np.arange(9), own)
+    return MethodCurve(
+        attribute, weighting, setting, arm, 9, lambdas, means, means, means, means, start, np.arange(9), own
+    )
 
 
 def told(study: Study, loss: dict[str, float]) -> dict[str, str]:
@@ -28,7 +30,7 @@ def told(study: Study, loss: dict[str, float]) -> dict[str, str]:
     settings = (PAPER_SETTING, Setting(100, 100), Setting(200, 100))
     places = [(a, w, s) for a in ATTRIBUTES for w in ("log", "reciprocal") for s in settings]
     curves = [line(*place, arm, value) for place in places for arm, value in loss.items()]
-    results = Results(Plan(), study, Curves(curves), None)
+    results = ExperimentResults(Plan(), study, Curves(curves), None)
     return {claim.said: claim.verdict for claim in check_claims(results)}
 
 
@@ -71,13 +73,13 @@ def test_claims_on_time_are_judged_by_the_timed_calls(study: Study) -> None:
         for trade_off, factor in ((0.05, 1.0), (0.9, 2.0))
         for method, seconds in (("reduced", factor), ("full", 1.5 * factor), ("excalibr", 0.001))
     ]
-    results = Results(Plan(), study, Curves([]), Runtimes(calls, PAPER_SETTING, "highs", "highs"))
+    results = ExperimentResults(Plan(), study, Curves([]), Runtimes(calls, PAPER_SETTING, "highs", "highs"))
     found = {claim.said: claim.verdict for claim in check_claims(results)}
     assert verdict(found, "Most of the time") == "holds"
     assert verdict(found, "grows with the weight") == "holds"
     assert verdict(found, "a third less time") == "holds"
 
 
-def test_what_was_not_run_is_not_claimed(results: Results) -> None:
+def test_what_was_not_run_is_not_claimed(results: ExperimentResults) -> None:
     said = [claim.said for claim in check_claims(results)]
     assert not [words for words in said if "n = 200" in words or "linear program" in words]

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from excalibr._experiments import Results, Setting
+from excalibr._experiments import ExperimentResults, Setting
 from excalibr._experiments.curves import Curves
 from excalibr._experiments.measures import METRICS
-from excalibr._experiments.plan import Part
+from excalibr._experiments.plan import PlanPart
 from excalibr._experiments.store import Block
 from excalibr.metrics import summarise
 
@@ -13,7 +13,7 @@ SETTING = Setting(20, 10)
 
 def block(arm: str, users: list[int], trade_offs: tuple[float, ...], seed: int) -> Block:
     values = np.random.default_rng(seed).random((1, len(users), len(trade_offs), len(METRICS)))
-    return Block(Part("genre", SETTING, arm), ("log",), np.array(users), trade_offs, values)
+    return Block(PlanPart("genre", SETTING, arm), ("log",), np.array(users), trade_offs, values)
 
 
 def test_means_and_errors_are_those_of_the_metrics_module() -> None:
@@ -44,7 +44,7 @@ def test_a_sample_of_everybody_is_no_sample() -> None:
     assert curve.means["ndcg"] == pytest.approx(curve.plain_means["ndcg"])
 
 
-def test_a_curve_is_read_between_its_points_and_not_beyond(results: Results) -> None:
+def test_a_curve_is_read_between_its_points_and_not_beyond(results: ExperimentResults) -> None:
     curve = results.curves.get("genre", "log", SETTING, "excalibr")
     assert curve is not None
     x, y = curve.means["kl_of_expectation"], curve.means["ndcg"]
@@ -54,7 +54,7 @@ def test_a_curve_is_read_between_its_points_and_not_beyond(results: Results) -> 
     assert np.isnan(curve.at(np.array([10.0, -1.0]))).all()
 
 
-def test_the_summary_is_tidy(results: Results) -> None:
+def test_the_summary_is_tidy(results: ExperimentResults) -> None:
     summary = results.curves.summary()
     sizes = {len(column) for column in summary.values()}
     assert sizes == {sum(len(curve.trade_offs) for curve in results.curves) * len(METRICS)}

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from excalibr._experiments import Results, Source, processes, run_experiment
+from excalibr._experiments import ExperimentResults, Source, processes, run_experiment
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.measures import METRICS
 from excalibr.errors import InputError, SolverError
@@ -27,7 +27,7 @@ def die(_: object) -> None:
     os._exit(3)
 
 
-def test_there_is_a_row_for_each_user_arm_and_trade_off(results: Results, out: Path) -> None:
+def test_there_is_a_row_for_each_user_arm_and_trade_off(results: ExperimentResults, out: Path) -> None:
     table = pq.read_table(out / "results.parquet")
     on_all = 3 * 2 * 2 * 6  # attributes, settings, weightings, users
     assert table.num_rows == on_all * (1 + 6 * 3) + 3 * 2 * 2 * 3  # relevance once, six arms swept, MIP on two users
@@ -42,7 +42,7 @@ def test_there_is_a_row_for_each_user_arm_and_trade_off(results: Results, out: P
     assert proven.tolist() == exact
 
 
-def test_a_draw_is_never_closer_than_the_expectation(out: Path, results: Results) -> None:
+def test_a_draw_is_never_closer_than_the_expectation(out: Path, results: ExperimentResults) -> None:
     table = pq.read_table(out / "results.parquet")
     for name in ("kl", "l1"):
         expected, mean, worst = (
@@ -52,14 +52,16 @@ def test_a_draw_is_never_closer_than_the_expectation(out: Path, results: Results
         assert (mean <= worst + 1e-9).all()
 
 
-def test_the_results_are_the_same_on_two_processes(source: Source, results: Results, out: Path, tmp_path: Path) -> None:
+def test_the_results_are_the_same_on_two_processes(
+    source: Source, results: ExperimentResults, out: Path, tmp_path: Path
+) -> None:
     run_experiment(source, small_plan(), tmp_path, threads=2)
     assert files(tmp_path) == files(out)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupted_run_goes_on_where_it_stopped(
-    source: Source, results: Results, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+    source: Source, results: ExperimentResults, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     done: list[str] = []
 
@@ -82,23 +84,23 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     assert all(expected[name] == data for name, data in files(tmp_path).items())
 
 
-def test_a_finished_run_can_be_started_again(source: Source, results: Results, out: Path) -> None:
+def test_a_finished_run_can_be_started_again(source: Source, results: ExperimentResults, out: Path) -> None:
     before = files(out)
     again = run_experiment(source, small_plan(), out)
     assert files(out) == before
     np.testing.assert_equal(again.curves.summary(), results.curves.summary())
 
 
-def test_nothing_half_written_is_left_behind(out: Path, results: Results) -> None:
+def test_nothing_half_written_is_left_behind(out: Path, results: ExperimentResults) -> None:
     assert not [path for path in out.rglob("*") if path.name.startswith(".")]
 
 
-def test_another_experiment_does_not_mix_with_it(source: Source, results: Results, out: Path) -> None:
+def test_another_experiment_does_not_mix_with_it(source: Source, results: ExperimentResults, out: Path) -> None:
     with pytest.raises(InputError, match="has an experiment with seed 0, and 1 is asked for"):
         run_experiment(source, small_plan(seed=1), out)
 
 
-def test_the_manifest_says_what_was_run(results: Results, out: Path) -> None:
+def test_the_manifest_says_what_was_run(results: ExperimentResults, out: Path) -> None:
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["data"] == "invented"
     assert manifest["settings"] == ["20/10", "10/10"]

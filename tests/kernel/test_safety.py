@@ -122,7 +122,7 @@ from tests.kernel.test_safety import made_up
 
 kernel = solving.kernel
 def solve_range(*arguments):
-    print("begun", flush=True)
+    print("begun\\n", end="", flush=True)  # at once: two threads say it
     return kernel.solve_range(*arguments)
 solving.kernel = SimpleNamespace(solve_range=solve_range)
 _parallel.RANGE = 2_000  # a range takes minutes: the kernel itself has to notice

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
@@ -64,20 +63,20 @@ def unit(problem: Problem) -> float:
     return max(1.0, float(np.ptp(problem.gains)))
 
 
-@dataclass(frozen=True, eq=False)
 class Banded(Problem):
     """A problem with a penalty of its own."""
 
-    band: Penalty | None = None
+    band: Penalty
 
     @property
     def penalty(self) -> Penalty:
-        assert self.band is not None
         return self.band
 
 
 def banded(problem: Problem, band: Penalty) -> Banded:
-    return Banded(problem.batch, problem.user, problem.trade_off, band=band)
+    made = Banded(problem.batch, problem.user, problem.trade_off)
+    vars(made)["band"] = band
+    return made
 
 
 def optimum_by_enumeration(problem: Problem) -> float:

@@ -69,7 +69,7 @@ def test_sums_that_are_off_by_almost_a_millionth_are_mended(matching: str, seed:
 
 
 @MATCHINGS
-def test_zeros_that_allow_no_doubly_stochastic_matrix_are_mended_too(matching: str) -> None:
+def test_zeros_that_allow_no_doubly_stochastic_matrix_are_corrected_too(matching: str) -> None:
     matrix = np.array([[1.0, 5e-7], [0.0, 1.0]])
     assert_is_a_lottery_for(matrix, birkhoff(matrix, matching), within=1e-6)
 

@@ -1,4 +1,4 @@
-"""The paper's own stack: it works beside highspy, its worker is kept and mended, and it finds the same optimum."""
+"""The paper's own stack: it works beside highspy, its worker is kept and replaced, and it finds the same optimum."""
 
 from __future__ import annotations
 

@@ -6,14 +6,14 @@ import pyarrow as pa
 import pytest
 
 from excalibr.errors import InputError
-from excalibr.tables import Items, Tables, read_items
+from excalibr.tables import ItemArrays, Tables, read_items
 
 
-def read(columns: dict[str, Any], **options: Any) -> Items:
+def read(columns: dict[str, Any], **options: Any) -> ItemArrays:
     return read_items(pa.table(columns), Tables(targets={}, **options))
 
 
-def shares(items: Items) -> dict[Any, dict[str, float]]:
+def shares(items: ItemArrays) -> dict[Any, dict[str, float]]:
     dense = items.rows.dense()
     names = items.categories.to_pylist()
     return {

@@ -18,8 +18,8 @@ from excalibr._cli.signals import Stop, stoppable
 from excalibr._cli.wording import words_of
 from excalibr._experiments import (
     Columns,
+    ExperimentResults,
     Plan,
-    Results,
     Setting,
     Source,
     movielens_source,
@@ -228,7 +228,7 @@ def _command(data: Path | None, ratings: Path | None, items: Path | None, column
     return " ".join([*words, "--out results --page docs"])
 
 
-def _print_claims(results: Results, console: Console) -> None:
+def _print_claims(results: ExperimentResults, console: Console) -> None:
     table = Table("claim", "here", "figures", title="What the paper claims", title_justify="left", show_lines=True)
     for claim in check_claims(results):
         colour = _VERDICTS.get(claim.verdict, "white")

@@ -3,15 +3,16 @@
 ``run_experiment`` does the work, ``write_files`` shows it; the command ``excalibr experiment`` adds options and a bar.
 """
 
-from excalibr._experiments.files import write_files, write_page
+from excalibr._experiments.page import write_page
 from excalibr._experiments.plan import Plan, Setting
-from excalibr._experiments.run import Results, run_experiment
+from excalibr._experiments.report import write_files
+from excalibr._experiments.run import ExperimentResults, run_experiment
 from excalibr._experiments.sources import Columns, Source, movielens_source, table_source
 
 __all__ = [
     "Columns",
+    "ExperimentResults",
     "Plan",
-    "Results",
     "Setting",
     "Source",
     "movielens_source",

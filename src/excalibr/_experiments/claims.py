@@ -14,9 +14,9 @@ import numpy as np
 
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.comparison import Margins, margins, rise
-from excalibr._experiments.curves import KL, Curve, Curves
+from excalibr._experiments.curves import KL, Curves, MethodCurve
 from excalibr._experiments.plan import PAPER_SETTING, Setting
-from excalibr._experiments.run import Results
+from excalibr._experiments.run import ExperimentResults
 
 __all__ = ["Claim", "check_claims"]
 
@@ -31,7 +31,7 @@ class Claim:
     figures: str
 
 
-def check_claims(results: Results) -> list[Claim]:
+def check_claims(results: ExperimentResults) -> list[Claim]:
     """Every claim that the experiment has the results for."""
     return [claim for check in _CHECKS for claim in check(results)]
 
@@ -44,7 +44,7 @@ def _sided(total: int, above: int, below: int) -> str:
     return "holds" if not below and above > 0.5 * total else "partly" if above > below else "does not hold"
 
 
-def _above_all(results: Results) -> Iterator[Claim]:
+def _above_all(results: ExperimentResults) -> Iterator[Claim]:
     by_arm = {arm: _compared(results.curves, arm) for arm in ("greedy", "greedy-simple", "mip-greedy")}
     every = [found for by_attribute in by_arm.values() for found in by_attribute.values()]
     total, above, below = (sum(map(count, every)) for count in (len, _above, _below))
@@ -60,7 +60,7 @@ def _above_all(results: Results) -> Iterator[Claim]:
         )
 
 
-def _keeps_ndcg(results: Results) -> Iterator[Claim]:
+def _keeps_ndcg(results: ExperimentResults) -> Iterator[Claim]:
     found = {}
     for attribute in ("genre", "decade"):
         curve = results.curves.get(attribute, "log", PAPER_SETTING, "excalibr")
@@ -75,7 +75,7 @@ def _keeps_ndcg(results: Results) -> Iterator[Claim]:
         )
 
 
-def _popularity_rises(results: Results) -> Iterator[Claim]:
+def _popularity_rises(results: ExperimentResults) -> Iterator[Claim]:
     curve = results.curves.get("popularity", "log", PAPER_SETTING, "excalibr")
     if curve is not None:
         start, best = curve.start["ndcg"], int(np.argmax(curve.means["ndcg"]))
@@ -89,7 +89,7 @@ def _popularity_rises(results: Results) -> Iterator[Claim]:
         )
 
 
-def _others_do_poorly(results: Results) -> Iterator[Claim]:
+def _others_do_poorly(results: ExperimentResults) -> Iterator[Claim]:
     for arm in ("greedy-simple", "mip-greedy"):
         found = _compared(results.curves, arm)
         total, above, below = (sum(map(count, found.values())) for count in (len, _above, _below))
@@ -104,7 +104,7 @@ def _others_do_poorly(results: Results) -> Iterator[Claim]:
             )
 
 
-def _mrr_alike(results: Results) -> Iterator[Claim]:
+def _mrr_alike(results: ExperimentResults) -> Iterator[Claim]:
     same, other = 0, 0
     for attribute in results.curves.attributes:
         for first, second in combinations(("excalibr", "greedy", "greedy-simple"), 2):
@@ -122,7 +122,7 @@ def _mrr_alike(results: Results) -> Iterator[Claim]:
         )
 
 
-def _less_to_gain(results: Results) -> Iterator[Claim]:
+def _less_to_gain(results: ExperimentResults) -> Iterator[Claim]:
     found = {}
     for attribute in results.curves.attributes:
         wide = results.curves.get(attribute, "log", PAPER_SETTING, "excalibr")
@@ -140,7 +140,7 @@ def _less_to_gain(results: Results) -> Iterator[Claim]:
         )
 
 
-def _wide_alike(results: Results) -> Iterator[Claim]:
+def _wide_alike(results: ExperimentResults) -> Iterator[Claim]:
     found = {}
     for attribute in results.curves.attributes:
         near = results.curves.get(attribute, "log", PAPER_SETTING, "excalibr")
@@ -156,7 +156,7 @@ def _wide_alike(results: Results) -> Iterator[Claim]:
         )
 
 
-def _reciprocal_on_par(results: Results) -> Iterator[Claim]:
+def _reciprocal_on_par(results: ExperimentResults) -> Iterator[Claim]:
     found = {}
     for attribute in results.curves.attributes:
         steep = _pair(results.curves, attribute, "reciprocal", PAPER_SETTING, "excalibr", "greedy")
@@ -178,7 +178,7 @@ def _reciprocal_on_par(results: Results) -> Iterator[Claim]:
         )
 
 
-def _mostly_the_program(results: Results) -> Iterator[Claim]:
+def _mostly_the_program(results: ExperimentResults) -> Iterator[Claim]:
     times = results.runtimes
     if times is None:
         return
@@ -211,7 +211,7 @@ def _mostly_the_program(results: Results) -> Iterator[Claim]:
     )
 
 
-def _half_on_top(results: Results) -> Iterator[Claim]:
+def _half_on_top(results: ExperimentResults) -> Iterator[Claim]:
     said = results.study.facts.get("share of positives on the top 5 % of items")
     if said is not None and "popularity" in results.study.attributes:
         share = float(said.rstrip("%")) / 100
@@ -223,7 +223,7 @@ def _half_on_top(results: Results) -> Iterator[Claim]:
         )
 
 
-_CHECKS: tuple[Callable[[Results], Iterator[Claim]], ...] = (
+_CHECKS: tuple[Callable[[ExperimentResults], Iterator[Claim]], ...] = (
     *(_above_all, _keeps_ndcg, _popularity_rises, _others_do_poorly, _mrr_alike, _less_to_gain, _wide_alike),
     *(_reciprocal_on_par, _mostly_the_program, _half_on_top),
 )
@@ -264,6 +264,6 @@ def _means(found: dict[str, Margins]) -> str:
 
 def _pair(
     curves: Curves, attribute: str, weighting: str, setting: Setting, first: str, second: str
-) -> tuple[Curve, Curve] | None:
+) -> tuple[MethodCurve, MethodCurve] | None:
     one, other = (curves.get(attribute, weighting, setting, arm) for arm in (first, second))
     return None if one is None or other is None else (one, other)

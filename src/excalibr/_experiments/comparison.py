@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from excalibr import _seeds as seeds
-from excalibr._experiments.curves import COMPARED, KL, Curve, between
+from excalibr._experiments.curves import COMPARED, KL, MethodCurve, between
 from excalibr._types import Floats
 
 __all__ = ["RESAMPLES", "SHARES", "Margins", "margins", "rise"]
@@ -46,7 +46,7 @@ class Margins:
         return len(self.values)
 
 
-def margins(first: Curve, second: Curve, metric: str = "ndcg", across: str = KL) -> Margins:
+def margins(first: MethodCurve, second: MethodCurve, metric: str = "ndcg", across: str = KL) -> Margins:
     """By how much the first curve is above the second at :data:`SHARES` of the KL, (7,); nan where one is not known.
 
     Both curves are of the users that they share, so that a method that ran on a sample is compared on that sample.
@@ -61,7 +61,7 @@ def margins(first: Curve, second: Curve, metric: str = "ndcg", across: str = KL)
     return Margins(np.where(known, values, np.nan), errors)
 
 
-def rise(curve: Curve, place: int, metric: str = "ndcg") -> tuple[float, float]:
+def rise(curve: MethodCurve, place: int, metric: str = "ndcg") -> tuple[float, float]:
     """By how much a point of the curve is above relevance only, and the standard error of that."""
     number = COMPARED.index(metric)
     apart = curve.own[:, place, number] - curve.own[:, -1, number]

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from excalibr._experiments.measures import METRICS
-from excalibr._experiments.plan import Part, Setting
+from excalibr._experiments.plan import PlanPart, Setting
 from excalibr._experiments.store import Block
 from excalibr._types import Floats, Integers
 
-__all__ = ["COMPARED", "DRAW_KL", "DRAW_L1", "KL", "Curve", "Curves", "between"]
+__all__ = ["COMPARED", "DRAW_KL", "DRAW_L1", "KL", "Curves", "MethodCurve", "between"]
 
 KL, DRAW_KL, DRAW_L1 = "kl_of_expectation", "kl_of_draw_mean", "l1_of_draw_mean"
 COMPARED = (KL, DRAW_KL, DRAW_L1, "ndcg", "mrr")
@@ -21,7 +21,7 @@ COMPARED = (KL, DRAW_KL, DRAW_L1, "ndcg", "mrr")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class MethodCurve:
     """One arm over the trade-offs, for one attribute, weighting and setting.
 
     An arm that runs on a sample of the users cannot be compared with the others' means: users differ far more than
@@ -81,7 +81,7 @@ class Curve:
 class Curves:
     """All curves of an experiment."""
 
-    def __init__(self, curves: Iterable[Curve]) -> None:
+    def __init__(self, curves: Iterable[MethodCurve]) -> None:
         self._curves = {(each.attribute, each.weighting, each.setting, each.arm): each for each in curves}
 
     @classmethod
@@ -89,11 +89,11 @@ class Curves:
         """From the blocks of all parts, relevance only before the other arms of its attribute and setting."""
         return cls(_curves(blocks))
 
-    def get(self, attribute: str, weighting: str, setting: Setting, arm: str) -> Curve | None:
+    def get(self, attribute: str, weighting: str, setting: Setting, arm: str) -> MethodCurve | None:
         """A curve, or None where that was not run."""
         return self._curves.get((attribute, weighting, setting, arm))
 
-    def __iter__(self) -> Iterator[Curve]:
+    def __iter__(self) -> Iterator[MethodCurve]:
         return iter(self._curves.values())
 
     @property
@@ -139,7 +139,7 @@ def between(levels: Floats, across: Floats, up: Floats) -> Floats:
     return np.asarray(np.interp(levels, across[order], up[order], left=np.nan, right=np.nan))
 
 
-def _curves(blocks: Iterable[Block]) -> Iterator[Curve]:
+def _curves(blocks: Iterable[Block]) -> Iterator[MethodCurve]:
     relevance: Block | None = None
     for block in blocks:
         if block.part.arm == "relevance":
@@ -150,7 +150,7 @@ def _curves(blocks: Iterable[Block]) -> Iterator[Curve]:
             yield _curve(block, relevance, number)
 
 
-def _curve(block: Block, relevance: Block, number: int) -> Curve:
+def _curve(block: Block, relevance: Block, number: int) -> MethodCurve:
     part, values = block.part, block.values[number]
     all_users = relevance.values[number][:, 0]
     own = np.isin(relevance.user_ids, block.user_ids)
@@ -158,7 +158,7 @@ def _curve(block: Block, relevance: Block, number: int) -> Curve:
     means, errors = plain_means, plain_errors
     if len(values) < len(all_users):
         means, errors = _by_ratio(values, all_users[own], all_users)
-    return Curve(
+    return MethodCurve(
         attribute=part.attribute,
         weighting=block.weightings[number],
         setting=part.setting,
@@ -195,5 +195,5 @@ def _by_metric(table: Floats) -> dict[str, Floats]:
     return {metric: table[:, place] for place, metric in enumerate(METRICS)}
 
 
-def _same_place(first: Part, second: Part) -> bool:
+def _same_place(first: PlanPart, second: PlanPart) -> bool:
     return (first.attribute, first.setting) == (second.attribute, second.setting)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from excalibr._experiments.arms import ARMS
-from excalibr._experiments.curves import Curve, Curves
+from excalibr._experiments.curves import Curves, MethodCurve
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
 from excalibr._text import figure_text
 from excalibr._writing import beside
@@ -200,11 +200,11 @@ def _draw_panel(axes: Axes, figure: Figure, curves: Curves, attribute: str, weig
     axes.set_ylim(points.min() - margin, points.max() + margin)
 
 
-def _draw_curve(axes: Axes, curve: Curve, x: str, y: str, order: int) -> None:
+def _draw_curve(axes: Axes, curve: MethodCurve, x: str, y: str, order: int) -> None:
     colour, marker = _STYLES[curve.arm]
-    lonely = len(curve.trade_offs) == 1
+    single = len(curve.trade_offs) == 1
     across, up = curve.means[x], curve.means[y]
-    if not lonely:  # from relevance only, which is the sweep's trade-off 0, without a point of its own
+    if not single:  # from relevance only, which is the sweep's trade-off 0, without a point of its own
         axes.plot([curve.start[x], *across[:1]], [curve.start[y], *up[:1]], color=colour, linewidth=1.4, zorder=3)
     _, _, bars = axes.errorbar(
         across,
@@ -214,17 +214,17 @@ def _draw_curve(axes: Axes, curve: Curve, x: str, y: str, order: int) -> None:
         label=_label_of(curve),
         color=colour,
         marker=marker,
-        markersize=12 if lonely else 5,
-        linestyle="none" if lonely else "-",
+        markersize=12 if single else 5,
+        linestyle="none" if single else "-",
         linewidth=1.4,
         elinewidth=0.9,
-        zorder=20 if lonely else 4 + order,
+        zorder=20 if single else 4 + order,
     )
     for bar in bars:
         bar.set_alpha(0.3)
 
 
-def _label_of(curve: Curve) -> str:
+def _label_of(curve: MethodCurve) -> str:
     sampled = ARMS[curve.arm].sample_with(curve.setting.slots)
     return ARMS[curve.arm].label + (f" ({curve.users} users)" if sampled else "")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from excalibr._experiments.figures import figures_of, write_figures
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING
-from excalibr._experiments.run import Results
+from excalibr._experiments.run import ExperimentResults
 from excalibr._experiments.sentences import READING, caption, expectation_and_draw, introduction
 from excalibr._experiments.tables import Table, tables_of
 from excalibr._text import markdown_text
@@ -53,7 +53,7 @@ Interrupted, it goes on where it stopped when it is started again with the same 
 """
 
 
-def write_page(results: Results, folder: Path, command: str) -> Path:
+def write_page(results: ExperimentResults, folder: Path, command: str) -> Path:
     """Write ``experiment.md`` and its figures, in ``experiment/`` beside it, into a folder."""
     write_figures(results.curves, folder / "experiment", only=PAGE_FIGURES, svg=False)
     with beside(folder / "experiment.md") as path:
@@ -61,7 +61,7 @@ def write_page(results: Results, folder: Path, command: str) -> Path:
     return folder / "experiment.md"
 
 
-def _lines(results: Results, tables: Sequence[Table], command: str) -> Iterator[str]:
+def _lines(results: ExperimentResults, tables: Sequence[Table], command: str) -> Iterator[str]:
     by_name = {table.name: table for table in tables}
     yield from (
         f"# The paper's experiment on {markdown_text(results.study.name)}",

@@ -12,7 +12,7 @@ from excalibr._experiments.arms import ARMS
 from excalibr.errors import InputError, explain, unknown_name
 from excalibr.positions import NAMES
 
-__all__ = ["PAPER_SETTING", "SLATE_SETTING", "Part", "Plan", "Setting"]
+__all__ = ["PAPER_SETTING", "SLATE_SETTING", "Plan", "PlanPart", "Setting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ SLATE_SETTING = Setting(150, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlanPart:
     """The unit of work that is finished, stored and taken up again: an attribute in a setting by one arm.
 
     All weightings belong to one part, because the set that MIP greedy chooses, its dear step, is the same for them.
@@ -116,13 +116,13 @@ class Plan:
             hint = "relevance only, trade-off 0, is an arm of its own."
             raise InputError(explain("trade_offs", f"are {list(self.trade_offs)}", "lie between 0 and 1", hint))
 
-    def parts(self, attributes: Iterable[str]) -> Iterator[Part]:
+    def parts(self, attributes: Iterable[str]) -> Iterator[PlanPart]:
         """The work, in order; an arm that does not apply to a setting has no part there."""
         for attribute in attributes:
             for setting in self.settings:
                 for name in dict.fromkeys(("relevance", *self.arms)):  # what every other arm is compared with
                     if setting.candidates > setting.slots or not ARMS[name].needs_choice:
-                        yield Part(attribute, setting, name)
+                        yield PlanPart(attribute, setting, name)
 
     def chosen(self, attributes: Iterable[str]) -> list[str]:
         """Those of the data's attributes that are run."""

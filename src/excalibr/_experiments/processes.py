@@ -20,14 +20,14 @@ from multiprocessing.connection import wait
 from pathlib import Path
 
 import numpy as np
-import threadpoolctl
 
 from excalibr import _seeds as seeds
 from excalibr._experiments.arms import ARMS, answer
 from excalibr._experiments.measures import METRICS, measure
-from excalibr._experiments.plan import Part, Plan
+from excalibr._experiments.plan import Plan, PlanPart
 from excalibr._experiments.store import Block, Store
 from excalibr._experiments.study import Study
+from excalibr._parallel import one_blas_thread
 from excalibr._types import Floats, Integers
 from excalibr.errors import SolverError
 
@@ -43,14 +43,16 @@ _CHUNK_SECONDS = 2.0
 class _Chunk:
     """Some users of a part."""
 
-    part: Part
+    part: PlanPart
     users: tuple[int, ...]
 
     def seconds(self, plan: Plan) -> float:
         return len(self.users) * _seconds_a_user(self.part, plan)
 
 
-def run_parts(study: Study, plan: Plan, store: Store, parts: Iterable[Part], threads: int, progress: Progress) -> None:
+def run_parts(
+    study: Study, plan: Plan, store: Store, parts: Iterable[PlanPart], threads: int, progress: Progress
+) -> None:
     """Do and store every part that is not stored yet."""
     chunks = [chunk for part in parts if not store.path(part).is_file() for chunk in _chunks(study, plan, part)]
     total, done = sum(chunk.seconds(plan) for chunk in chunks), 0.0
@@ -67,7 +69,7 @@ def run_parts(study: Study, plan: Plan, store: Store, parts: Iterable[Part], thr
             progress(f"{part.attribute}, {part.setting}, {ARMS[part.arm].label}", done, total)
 
 
-def measure_users(study: Study, plan: Plan, part: Part, users: Iterable[int]) -> Floats:
+def measure_users(study: Study, plan: Plan, part: PlanPart, users: Iterable[int]) -> Floats:
     """(weightings, users, trade-offs, metrics) of some of the users."""
     arm, trade_offs = ARMS[part.arm], _trade_offs(plan, part)
     rows = []
@@ -80,28 +82,28 @@ def measure_users(study: Study, plan: Plan, part: Part, users: Iterable[int]) ->
     return np.asarray(rows, dtype=np.float64).reshape(shape).swapaxes(0, 1)
 
 
-def users_of(study: Study, plan: Plan, part: Part) -> Integers:
+def users_of(study: Study, plan: Plan, part: PlanPart) -> Integers:
     """Rows of the users that a part is run on."""
     sample = ARMS[part.arm].sample_with(part.setting.slots)
     return study.sample(getattr(plan, sample)) if sample else np.arange(len(study))
 
 
-def _trade_offs(plan: Plan, part: Part) -> tuple[float, ...]:
+def _trade_offs(plan: Plan, part: PlanPart) -> tuple[float, ...]:
     return plan.trade_offs if ARMS[part.arm].sweeps else (0.0,)
 
 
-def _seconds_a_user(part: Part, plan: Plan) -> float:
+def _seconds_a_user(part: PlanPart, plan: Plan) -> float:
     return 1e-3 * ARMS[part.arm].cost * len(plan.weightings) * len(_trade_offs(plan, part))
 
 
-def _chunks(study: Study, plan: Plan, part: Part) -> Iterator[_Chunk]:
+def _chunks(study: Study, plan: Plan, part: PlanPart) -> Iterator[_Chunk]:
     users = users_of(study, plan, part).tolist()
     size = max(1, min(50, int(_CHUNK_SECONDS / _seconds_a_user(part, plan))))
     for start in range(0, len(users), size):
         yield _Chunk(part, tuple(users[start : start + size]))
 
 
-def _block(study: Study, plan: Plan, part: Part, values: Floats) -> Block:
+def _block(study: Study, plan: Plan, part: PlanPart, values: Floats) -> Block:
     users = study.user_ids[users_of(study, plan, part)]
     return Block(part, plan.weightings, users, _trade_offs(plan, part), values)
 
@@ -111,7 +113,7 @@ def _measured(
 ) -> Generator[Floats, None, None]:
     """What each chunk gives, in order."""
     if threads == 1 or len(chunks) < 2:
-        with threadpoolctl.threadpool_limits(1):
+        with one_blas_thread():
             yield from (measure_users(study, plan, chunk.part, chunk.users) for chunk in chunks)
         return
     context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
@@ -140,7 +142,7 @@ _OPENED: list[tuple[Study, Plan]] = []  # of this worker process
 def _start(path: Path, plan: Plan) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends the pool
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    threadpoolctl.threadpool_limits(1)
+    one_blas_thread()
     _OPENED.append((Study.load(path), plan))
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from excalibr._experiments.figures import figures_of
-from excalibr._experiments.run import Results
+from excalibr._experiments.figures import figures_of, write_figures
+from excalibr._experiments.run import ExperimentResults
 from excalibr._experiments.sentences import READING, caption, introduction
 from excalibr._experiments.store import Store
-from excalibr._experiments.tables import Table
+from excalibr._experiments.tables import Table, write_tables
 
-__all__ = ["write_report"]
+__all__ = ["write_files", "write_report"]
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 78rem; margin: 2rem auto; padding: 0 1rem; }
@@ -24,7 +24,15 @@ th { position: sticky; top: 0; background: #fff; }
 """
 
 
-def write_report(results: Results, tables: Sequence[Table], store: Store) -> Path:
+def write_files(results: ExperimentResults, out: Path, *, figures: bool = True) -> Path:
+    """Write figures (PNG and SVG), tables (Markdown and CSV) and the report; returns the report."""
+    if figures:
+        write_figures(results.curves, out / "figures")
+    store = Store(out)
+    return write_report(results, write_tables(results, store), store)
+
+
+def write_report(results: ExperimentResults, tables: Sequence[Table], store: Store) -> Path:
     """Write ``report.html``; figures are those in the folder ``figures``, where they were drawn."""
     title = f"Calibrated re-ranking on {results.study.name}"
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
@@ -34,7 +42,7 @@ def write_report(results: Results, tables: Sequence[Table], store: Store) -> Pat
     )
 
 
-def _body(results: Results, tables: Sequence[Table], figures: Path) -> Iterator[str]:
+def _body(results: ExperimentResults, tables: Sequence[Table], figures: Path) -> Iterator[str]:
     yield from (f"<p>{escape(paragraph)}</p>" for paragraph in introduction(results))
     by_name = {table.name: table for table in tables}
     yield _table(by_name.pop("claims"))

@@ -17,11 +17,11 @@ from excalibr._experiments.study import Study, prepare
 from excalibr._writing import beside
 from excalibr.errors import InputError, explain
 
-__all__ = ["Results", "run_experiment"]
+__all__ = ["ExperimentResults", "run_experiment"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Results:
+class ExperimentResults:
     """What an experiment found, for figures, tables and claims.
 
     Attributes
@@ -42,7 +42,7 @@ class Results:
 
 def run_experiment(
     source: Source, plan: Plan, out: Path, *, threads: int = 1, progress: Progress | None = None
-) -> Results:
+) -> ExperimentResults:
     """Run an experiment, or go on with one that was interrupted, and store its results.
 
     Parameters
@@ -73,7 +73,7 @@ def run_experiment(
     curves = Curves.of(store.read_part(part) for part in parts)
     store.write_table("summary.parquet", curves.summary())
     tell("gathering the results", 1.0, 1.0)
-    return Results(plan, study, curves, runtimes)
+    return ExperimentResults(plan, study, curves, runtimes)
 
 
 def _silent(*_: Any) -> None:

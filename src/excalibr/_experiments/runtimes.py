@@ -13,12 +13,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import threadpoolctl
 
 from excalibr import baselines
 from excalibr._experiments.plan import Plan, Setting
 from excalibr._experiments.processes import Progress
 from excalibr._experiments.study import Study
+from excalibr._parallel import one_blas_thread
 from excalibr._problem import Problem
 from excalibr._solver import solve
 from excalibr.errors import ExcalibrWarning
@@ -105,7 +105,7 @@ def time_methods(study: Study, plan: Plan, progress: Progress) -> Runtimes:
     linear, integer = _solvers()
     users = study.sample(plan.timed_users).tolist()
     total, calls = float(len(study.attributes) * len(users) * len(plan.trade_offs)), list[Call]()
-    with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
+    with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ExcalibrWarning)
         progress("runtimes", 0.0, total)
         _warm_up(study, setting, linear, integer)

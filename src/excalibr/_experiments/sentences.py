@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from excalibr._experiments.arms import ARMS, MIP_GAP, MIP_NODES
 from excalibr._experiments.figures import Figure
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
-from excalibr._experiments.run import Results
+from excalibr._experiments.run import ExperimentResults
 
 __all__ = ["READING", "caption", "expectation_and_draw", "introduction"]
 
 
-def introduction(results: Results) -> Iterator[str]:
+def introduction(results: ExperimentResults) -> Iterator[str]:
     """What was run and how to read it, a paragraph at a time."""
     study, plan = results.study, results.plan
     yield (
@@ -48,7 +48,7 @@ READING = (
 )
 
 
-def caption(figure: Figure, results: Results) -> str:
+def caption(figure: Figure, results: ExperimentResults) -> str:
     """What a figure shows."""
     present = [curve for curve in results.curves if curve.setting == figure.setting and curve.arm in figure.arms]
     sampled = any(curve.users < len(results.study) for curve in present)
@@ -56,7 +56,7 @@ def caption(figure: Figure, results: Results) -> str:
     return f"{figure.caption}.{note}"
 
 
-def expectation_and_draw(results: Results) -> Iterator[str]:
+def expectation_and_draw(results: ExperimentResults) -> Iterator[str]:
     """How far expectation and draw are from each other, an item of a list for each setting and method."""
     for setting in (PAPER_SETTING, SLATE_SETTING):
         for arm in ("excalibr", "excalibr-kl"):
@@ -67,7 +67,7 @@ def expectation_and_draw(results: Results) -> Iterator[str]:
                 yield f"{ARMS[arm].label}, n/k = {setting}, log weights, λ = 0.1: " + "; ".join(texts) + "."
 
 
-def _apart(results: Results, attribute: str, setting: Setting, arm: str) -> str:
+def _apart(results: ExperimentResults, attribute: str, setting: Setting, arm: str) -> str:
     curve = results.curves.get(attribute, "log", setting, arm)
     if curve is None:
         return ""

@@ -24,7 +24,7 @@ from excalibr.datasets import (
     positives,
 )
 from excalibr.errors import InputError, explain
-from excalibr.tables import Items, Note, Tables, items_text, read_items, review_items
+from excalibr.tables import ItemArrays, Note, Tables, items_text, read_items, review_items
 from excalibr.tables._columns import usual_columns
 from excalibr.tables._files import ENDINGS, dialect_of, kind_of, read_table
 from excalibr.tables._frames import missing_column
@@ -145,7 +145,7 @@ def table_source(
     return Source(*made, understood, tuple(review_items(known)))
 
 
-def _items(table: Any, item: str, columns: Columns) -> Items:
+def _items(table: Any, item: str, columns: Columns) -> ItemArrays:
     """The items as :class:`excalibr.Reranker` reads them: which columns are split, and where."""
     asked = Tables(targets={}, item_id=item, category=list(columns.categories), separator=columns.separator)
     return read_items(table.select([item, *columns.categories]), asked)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from excalibr._experiments.measures import METRICS
-from excalibr._experiments.plan import Part
+from excalibr._experiments.plan import PlanPart
 from excalibr._types import Floats
 from excalibr._writing import beside
 from excalibr.errors import InputError, explain, missing_extra
@@ -25,7 +25,7 @@ __all__ = ["Block", "Store"]
 class Block:
     """What a part found: ``values`` of shape (weightings, users, trade-offs, metrics), and what its axes are."""
 
-    part: Part
+    part: PlanPart
     weightings: tuple[str, ...]
     user_ids: NDArray[Any]
     trade_offs: tuple[float, ...]
@@ -55,7 +55,7 @@ class Store:
         """The prepared data."""
         return self.folder / "prepared.npz"
 
-    def path(self, part: Part) -> Path:
+    def path(self, part: PlanPart) -> Path:
         """The file of a part, there or not."""
         return self.folder / "parts" / part.file
 
@@ -69,7 +69,7 @@ class Store:
         """Store what a part found, a row for each weighting, user and trade-off."""
         self.write_table(Path("parts", block.part.file), _columns(block))
 
-    def read_part(self, part: Part) -> Block:
+    def read_part(self, part: PlanPart) -> Block:
         """Read what :meth:`write_part` stored."""
         table = _arrow("parquet").read_table(self.path(part))
         weightings, users, trade_offs = (
@@ -91,7 +91,7 @@ class Store:
         columns: dict[str, list[Any]] = _arrow("parquet").read_table(self.folder / name).to_pydict()
         return columns
 
-    def gather(self, parts: Sequence[Part]) -> Path:
+    def gather(self, parts: Sequence[PlanPart]) -> Path:
         """All parts as one tidy table, ``results.parquet``; one part at a time is in memory."""
         parquet = _arrow("parquet")
         schema = parquet.read_schema(self.path(parts[0]))

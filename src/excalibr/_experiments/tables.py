@@ -15,9 +15,9 @@ import numpy as np
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.claims import check_claims
 from excalibr._experiments.comparison import margins
-from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, Curve
+from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, MethodCurve
 from excalibr._experiments.plan import SLATE_SETTING
-from excalibr._experiments.run import Results
+from excalibr._experiments.run import ExperimentResults
 from excalibr._experiments.runtimes import Runtimes
 from excalibr._experiments.store import Store
 from excalibr._text import csv_cell, markdown_text
@@ -56,7 +56,7 @@ class Table:
         return text.getvalue()
 
 
-def tables_of(results: Results) -> list[Table]:
+def tables_of(results: ExperimentResults) -> list[Table]:
     """All tables of an experiment."""
     tables = [_data(results), _tuning(results), _equal_kl(results), _draws(results)]
     if results.runtimes is not None:
@@ -65,7 +65,7 @@ def tables_of(results: Results) -> list[Table]:
     return [*tables, _further(results), _lists(results), _claims(results)]
 
 
-def write_tables(results: Results, store: Store) -> list[Table]:
+def write_tables(results: ExperimentResults, store: Store) -> list[Table]:
     """Write them into the folder ``tables``."""
     tables = tables_of(results)
     for table in tables:
@@ -79,17 +79,17 @@ def _line(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _data(results: Results) -> Table:
+def _data(results: ExperimentResults) -> Table:
     rows = [*results.study.facts.items(), ("EASE regularisation, chosen", f"{results.study.regularisation:g}")]
     return Table("data", f"The data: {results.study.name}", ("", ""), rows)
 
 
-def _tuning(results: Results) -> Table:
+def _tuning(results: ExperimentResults) -> Table:
     rows = [(f"{value:g}", f"{ndcg:.4f}") for value, ndcg in sorted(results.study.tuning.items())]
     return Table("tuning", "EASE, tuned on the validation users", ("regularisation", "NDCG@100"), rows)
 
 
-def _equal_kl(results: Results) -> Table:
+def _equal_kl(results: ExperimentResults) -> Table:
     shares = [0.75, 0.5, 0.25, 0.1]
     rows = []
     for curve in results.curves:
@@ -105,7 +105,7 @@ def _equal_kl(results: Results) -> Table:
     return Table("equal-kl", "NDCG at equal KL", head, rows, note)
 
 
-def _draws(results: Results) -> Table:
+def _draws(results: ExperimentResults) -> Table:
     metrics = [f"{which}_of_{what}" for which in ("kl", "l1") for what in ("expectation", "draw_mean", "draw_worst")]
     rows = [
         (
@@ -122,7 +122,7 @@ def _draws(results: Results) -> Table:
     return Table("draws", "Of the expectation and of a draw", head, rows, note)
 
 
-def _few(curve: Curve) -> Iterator[int]:
+def _few(curve: MethodCurve) -> Iterator[int]:
     """Places of a few trade-offs: the nearest to 0.1, 0.5 and 0.9."""
     near = [int(np.argmin(np.abs(curve.trade_offs - value))) for value in (0.1, 0.5, 0.9)]
     yield from dict.fromkeys(near)
@@ -144,7 +144,7 @@ _OF_PAPER: dict[str, dict[str, Any]] = {
 }
 
 
-def _seconds(results: Results, times: Runtimes) -> Table:
+def _seconds(results: ExperimentResults, times: Runtimes) -> Table:
     names = list(results.study.attributes)
     methods = {
         "reduced": f"ExCalibR, the paper's stack ({times.linear})",
@@ -162,7 +162,7 @@ def _seconds(results: Results, times: Runtimes) -> Table:
     return Table("runtimes", "Seconds a user", ("method", *names), rows, _timed_note(results, times))
 
 
-def _split_seconds(results: Results, times: Runtimes) -> Table:
+def _split_seconds(results: ExperimentResults, times: Runtimes) -> Table:
     parts = ("program", "decomposition", "seconds")
     rows: list[tuple[str, ...]] = []
     for name in results.study.attributes:
@@ -175,7 +175,7 @@ def _split_seconds(results: Results, times: Runtimes) -> Table:
     return Table("runtimes-split", title, head, rows, _timed_note(results, times))
 
 
-def _drops(results: Results, times: Runtimes) -> Table:
+def _drops(results: ExperimentResults, times: Runtimes) -> Table:
     names = list(results.study.attributes)
     rows: list[tuple[str, ...]] = []
     for what, label in (("seconds", "total"), ("program", "linear program"), ("decomposition", "decomposition")):
@@ -186,7 +186,7 @@ def _drops(results: Results, times: Runtimes) -> Table:
     return Table("runtimes-drop", title, ("", *names), rows, _timed_note(results, times))
 
 
-def _timed_note(results: Results, times: Runtimes) -> str:
+def _timed_note(results: ExperimentResults, times: Runtimes) -> str:
     users = len({call.user for call in times.calls})
     return (
         f"Mean over {users} users and {len(results.plan.trade_offs)} trade-offs, n/k = {times.setting}, "
@@ -205,7 +205,7 @@ _FURTHER = (
 _MEASURED = {KL: "KL of the expectation", DRAW_KL: "KL of a draw", DRAW_L1: "L1 of a draw"}
 
 
-def _further(results: Results) -> Table:
+def _further(results: ExperimentResults) -> Table:
     """What the methods that the paper does not have add to those that it has."""
     rows = []
     for (first, second, across), setting in product(_FURTHER, results.curves.settings):
@@ -229,7 +229,7 @@ _LISTS = (
 )
 
 
-def _lists(results: Results) -> Table:
+def _lists(results: ExperimentResults) -> Table:
     """What one list of few slots can do: its least deviation with so much of the NDCG, and how far from the best."""
     shares = (0.99, 0.97, 0.95, 0.9)
     rows = []
@@ -250,12 +250,12 @@ def _lists(results: Results) -> Table:
     return Table("lists", "One list: the least deviation at equal NDCG", (*head, "proven gap"), rows, note)
 
 
-def _claims(results: Results) -> Table:
+def _claims(results: ExperimentResults) -> Table:
     rows = [(claim.said, claim.verdict, claim.figures, claim.judged) for claim in check_claims(results)]
     return Table("claims", "What the paper claims", ("claim", "here", "figures", "judged by"), rows, bold="here")
 
 
-def _place(curve: Curve) -> tuple[str, str, str]:
+def _place(curve: MethodCurve) -> tuple[str, str, str]:
     return curve.attribute, curve.weighting, str(curve.setting)
 
 

@@ -29,7 +29,7 @@ MOST_ROWS = 20
 LONGEST_LABEL = 40
 
 
-class _Columns:
+class _ByColumn:
     """Arrays of one length with names."""
 
     def columns(self) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class _Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class SlateItems(_Columns):
+class SlateItems(_ByColumn):
     """The candidates that some ranking of the policy shows, the most seen first.
 
     Attributes
@@ -69,7 +69,7 @@ class SlateItems(_Columns):
 
 
 @dataclass(frozen=True, eq=False)
-class CategoryShares(_Columns):
+class CategoryShares(_ByColumn):
     """The categories, those of all attributes one after the other.
 
     Attributes

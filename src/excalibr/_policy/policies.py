@@ -180,11 +180,11 @@ def choose_rankings(weights: Floats, counts: Integers, keys: Sequence[Hashable],
     [0, -1, 1]
     """
     drawn = np.full(len(counts), -1, dtype=np.int64)
-    ends = np.cumsum(counts).tolist()
+    first, listed = 0, weights.tolist()
     for user, (key, count) in enumerate(zip(keys, counts.tolist(), strict=True)):
         if count:
-            own = weights[ends[user] - count : ends[user]]
-            drawn[user] = seeds.choose(own, seeds.uniforms(seed, key, 1))[0]
+            drawn[user] = seeds.choose_one(listed[first : first + count], seeds.uniform(seed, key))
+            first += count
     return drawn
 
 

@@ -124,6 +124,23 @@ class Policy:
             info=info,
         )
 
+    @classmethod
+    def _solved(
+        cls, problem: Problem, rankings: Integers, weights: Floats, gap: float, prices: Floats, info: SolveInfo
+    ) -> Policy:
+        """What the exact method found, in arrays that are nobody else's."""
+        policy = cls.__new__(cls)
+        policy.__dict__.update(
+            problem=problem,
+            rankings=frozen(rankings),
+            weights=frozen(weights),
+            gap=gap,
+            category_prices=frozen(prices),
+            method="excalibr",
+            info=info,
+        )
+        return policy
+
     @cached_property
     def exposure(self) -> Floats:
         """x, (n,): the expected position weight that each candidate gets."""

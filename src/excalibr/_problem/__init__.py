@@ -7,11 +7,11 @@ from excalibr._problem.memberships import CategoriesLike, Memberships
 from excalibr._problem.ordering import relevance_order
 from excalibr._problem.penalty import Penalty
 from excalibr._problem.problem import Problem, read_problem
-from excalibr._problem.terms import Attribute, Band, Shown
+from excalibr._problem.terms import AttributeSpan, Band, Shown
 
 __all__ = [
     "NEVER_RANKED",
-    "Attribute",
+    "AttributeSpan",
     "Band",
     "Batch",
     "ByCategory",

@@ -19,9 +19,9 @@ from excalibr._native import kernel
 from excalibr._options import Options
 from excalibr._problem.faults import Status, error_of_fault, status_of_faults
 from excalibr._problem.memberships import Memberships, read_rows
-from excalibr._problem.pages import Seen
+from excalibr._problem.pages import SeenShares
 from excalibr._problem.reading import read_terms
-from excalibr._problem.terms import Attribute, Terms
+from excalibr._problem.terms import AttributeSpan, BatchTerms
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, explain
 
@@ -64,21 +64,22 @@ class Batch:
 
     checked: kernel.Checked
     options: Options
-    attributes: tuple[Attribute, ...]
-    terms: Terms | None
     starts: Integers
-    items: Integers | None
     slots: Integers
     trade_offs: Floats
     weight_starts: Integers
     position_weights: Floats
     statuses: Integers
     reasons: Mapping[int, str]
-    banded: bool
+    attributes: tuple[AttributeSpan, ...] = ()
+    terms: BatchTerms | None = None
+    items: Integers | None = None
+    banded: bool = False
     item_prices: Floats | None = None
 
     def __init__(self, **fields: Any) -> None:
-        # One update in place of thirteen guarded assignments, which would take as long as all checks of a single call.
+        # One update in place of a guarded assignment a field, which would take as long as all checks of a single call.
+        # Defaults are found in the class.
         self.__dict__.update(fields)
 
     @classmethod
@@ -93,7 +94,7 @@ class Batch:
         trade_offs: ArrayLike | None = None,
         slots: ArrayLike | None = None,
         options: Options | None = None,
-        attributes: tuple[Attribute, ...] = (),
+        attributes: tuple[AttributeSpan, ...] = (),
         highs: Floats | None = None,
         pinned: Mapping[int, Mapping[int, int]] | None = None,
         shown: Mapping[int, tuple[Integers, Floats]] | None = None,
@@ -215,7 +216,7 @@ class Batch:
                 statuses[user], reasons[user] = Status.FAILED, error.args[0]
 
         seen = {
-            user: Seen(self.memberships.of(rows).shares(weights), float(weights.sum()))
+            user: SeenShares(self.memberships.of(rows).shares(weights), float(weights.sum()))
             for user, (rows, weights) in shown.items()
         }
         terms = read_terms(self, pinned, seen, None, refuse)

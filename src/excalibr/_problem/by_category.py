@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from excalibr._arrays import numbers
 from excalibr._options import is_real, is_whole
 from excalibr._problem.memberships import Memberships
-from excalibr._problem.terms import Attribute
+from excalibr._problem.terms import AttributeSpan
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain, unknown_name
 
@@ -35,7 +35,7 @@ LARGEST_WEIGHT = 1e30
 class CategoryReader:
     """Reads numbers by category into (r,) arrays; those that are not given keep a default."""
 
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[AttributeSpan, ...]
     r: int
 
     def __call__(self, argument: str, given: Any, default: float) -> Floats:
@@ -76,7 +76,7 @@ def read_weights(category_weights: Any, attribute_weights: Any, by_category: Cat
     """(r,) attribute weight × category weight."""
     weights = by_category("category_weights", category_weights, 1.0)
     require_all("category_weights", weights, is_share, "be finite and at least 0")
-    for attribute in by_category.attributes or (Attribute("", 0, by_category.r),):
+    for attribute in by_category.attributes or (AttributeSpan("", 0, by_category.r),):
         with np.errstate(over="ignore"):  # what overflows is refused below
             weights[attribute.columns] *= _attribute_weight(attribute_weights, attribute, by_category.attributes)
     if not np.isfinite(weights).all() or weights.max(initial=0.0) > LARGEST_WEIGHT:
@@ -85,14 +85,14 @@ def read_weights(category_weights: Any, attribute_weights: Any, by_category: Cat
     return weights
 
 
-def relative_weights(weights: Floats, low: Floats, high: Floats, attributes: tuple[Attribute, ...]) -> Floats:
+def relative_weights(weights: Floats, low: Floats, high: Floats, attributes: tuple[AttributeSpan, ...]) -> Floats:
     """The weights over the targets, or the middle of bands, (r,) or (users, r).
 
     A category that nobody wants costs as much as the least wanted one of its attribute.
     """
     middle = 0.5 * (low + high)
     divided = np.broadcast_to(weights, middle.shape).copy()
-    for attribute in attributes or (Attribute("", 0, middle.shape[-1]),):
+    for attribute in attributes or (AttributeSpan("", 0, middle.shape[-1]),):
         own = middle[..., attribute.columns]
         wanted = own > 0.0
         least = np.where(wanted, own, np.inf).min(axis=-1, keepdims=True)
@@ -101,7 +101,7 @@ def relative_weights(weights: Floats, low: Floats, high: Floats, attributes: tup
 
 
 def _attribute_weight(
-    given: Mapping[str, float] | None, attribute: Attribute, attributes: tuple[Attribute, ...]
+    given: Mapping[str, float] | None, attribute: AttributeSpan, attributes: tuple[AttributeSpan, ...]
 ) -> float:
     if given is None:
         return 1.0

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 from excalibr._native import kernel
-from excalibr._problem.terms import Attribute
+from excalibr._problem.terms import AttributeSpan
 from excalibr._types import Integers
 from excalibr.errors import InputError, explain
 
@@ -64,7 +64,7 @@ def status_of_faults(faults: Integers, statuses: Integers) -> None:
 
 
 def error_of_fault(
-    fault: tuple[Any, ...], attributes: Sequence[Attribute] = (), categories: str = "categories"
+    fault: tuple[Any, ...], attributes: Sequence[AttributeSpan] = (), categories: str = "categories"
 ) -> InputError:
     """The error that says what a fault is, where, and what to do."""
     kind, attribute, at, column, value, other = fault

@@ -13,22 +13,24 @@ from excalibr._native import kernel
 from excalibr._problem.by_category import is_share, require_all
 from excalibr._problem.faults import error_of_fault
 from excalibr._problem.memberships import Memberships, read_rows
-from excalibr._problem.terms import Attribute, Shown
+from excalibr._problem.terms import AttributeSpan, Shown
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain
 from excalibr.positions import raw_weights
 
-__all__ = ["Seen", "read_shown", "require_same_names", "unnormalised_weights"]
+__all__ = ["SeenShares", "read_shown", "require_same_names", "unnormalised_weights"]
 
 
-class Seen(NamedTuple):
+class SeenShares(NamedTuple):
     """What a user has seen of each category (r,), weighed by attention, and the attention in all."""
 
     shares: Floats
     attention: float
 
 
-def read_shown(shown: Any, memberships: Memberships, attributes: tuple[Attribute, ...]) -> tuple[Seen, Booleans]:
+def read_shown(
+    shown: Any, memberships: Memberships, attributes: tuple[AttributeSpan, ...]
+) -> tuple[SeenShares, Booleans]:
     """What earlier pages showed to one user, and which candidates they showed."""
     n, r = memberships.n_candidates, memberships.n_categories
     if not isinstance(shown, Shown):
@@ -44,7 +46,7 @@ def read_shown(shown: Any, memberships: Memberships, attributes: tuple[Attribute
         seen += others.shares(weights[len(candidates) :])
     unavailable = np.zeros(n, dtype=np.bool_)
     unavailable[candidates] = True
-    return Seen(seen, float(weights.sum())), unavailable
+    return SeenShares(seen, float(weights.sum())), unavailable
 
 
 def _pages(candidates: Any) -> Iterable[Any]:
@@ -68,7 +70,7 @@ def _page(page: Any, n: int) -> Integers:
     return array.astype(np.int64)
 
 
-def _other_rows(categories: Any, attributes: tuple[Attribute, ...], r: int) -> Memberships | None:
+def _other_rows(categories: Any, attributes: tuple[AttributeSpan, ...], r: int) -> Memberships | None:
     """The category rows of shown items that are not among the candidates, checked."""
     if categories is None:
         return None

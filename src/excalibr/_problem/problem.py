@@ -7,6 +7,7 @@ trade-off.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -23,7 +24,7 @@ from excalibr._problem.memberships import CategoriesLike, Memberships, read_rows
 from excalibr._problem.pages import read_shown, require_same_names
 from excalibr._problem.penalty import Penalty
 from excalibr._problem.reading import read_terms, require_room
-from excalibr._problem.terms import Attribute, Band
+from excalibr._problem.terms import AttributeSpan, Band
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain
 from excalibr.positions import position_weights as weigh_positions
@@ -31,7 +32,7 @@ from excalibr.positions import position_weights as weigh_positions
 __all__ = ["Problem", "read_problem"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Problem:
     r"""A user's candidates, the target and what is asked: checked by :meth:`of`, immutable afterwards.
 
@@ -58,6 +59,9 @@ class Problem:
     user: int
     trade_off: float
 
+    def __init__(self, batch: Batch, user: int, trade_off: float) -> None:
+        self.__dict__.update(batch=batch, user=user, trade_off=trade_off)
+
     @classmethod
     def of(
         cls,
@@ -80,7 +84,7 @@ class Problem:
         return self.batch.options
 
     @property
-    def attributes(self) -> tuple[Attribute, ...]:
+    def attributes(self) -> tuple[AttributeSpan, ...]:
         """The attributes by name; empty where the caller gave a single array."""
         return self.batch.attributes
 
@@ -239,56 +243,62 @@ def read_problem(
     scores: ArrayLike, categories: Any, target: Any, options: Options, pinned: Any = None, shown: Any = None
 ) -> Problem:
     """One user's arrays checked and packed by the kernel, as a batch of one."""
-    values = floats("scores", scores)
-    if values.ndim != 1 or not len(values):
-        raise _not_scores(values)
-    n, k = len(values), options.k
-    if (type(categories) is np.ndarray and type(target) is np.ndarray) or _is_single(categories, target):
-        attributes: tuple[Attribute, ...] = ()
-        rows, _, r = read_rows("categories", categories, n)
-        low, high, ends, bands = _target(target, r, "target"), None, None, None
-    else:
-        attributes, rows, low, high, ends, bands = _read_attributes(categories, target, n)
-    checked = kernel.Checked(values, None, None, rows, low, high, ends, bands, options.normalise is not None)
+    attributes: tuple[AttributeSpan, ...] = ()
+    checked, banded, unit_range = None, False, options.normalise is not None
+    if type(categories) is np.ndarray:
+        with suppress(TypeError, ValueError):  # float64 arrays without gaps, as a service has them, need no conversion
+            checked = kernel.Checked(scores, None, None, categories, target, None, None, None, unit_range)
+    if checked is None:  # all else is converted, or refused with a reason
+        checked, attributes, banded = _read_arrays(scores, categories, target, options)
     if not checked.sound:
         raise error_of_fault(checked.fault(0), attributes)
+    n, k = checked.candidates, options.k
+    if not n:
+        raise InputError(explain("scores", "are empty", "have at least one candidate"))
     if k is None:
         k = n
     elif k > n:
         hint = "pass more candidates, or a smaller k."
         raise InputError(explain("k", f"is {k}", f"be at most the number of candidates ({n})", hint))
-    balance = options.asked_trade_off
+    starts, slots, trade_offs, nought = _arrays_of_one(n, k, options.asked_trade_off)
     batch = Batch(
         checked=checked,
         options=options,
-        attributes=attributes,
-        terms=None,
-        starts=_places(0, n),
-        items=None,
-        slots=_places(k),
-        trade_offs=_number(balance),
-        weight_starts=_NOUGHT,
+        starts=starts,
+        slots=slots,
+        trade_offs=trade_offs,
+        weight_starts=nought,
         position_weights=weigh_positions(options.position_weights, k),
-        statuses=_NOUGHT,
+        statuses=nought,
         reasons=_NO_REASONS,
-        banded=high is not None,
     )
+    if attributes or banded:
+        batch = replace(batch, attributes=attributes, banded=banded)
     if options.asks_terms or pinned is not None or shown is not None:
         batch = _with_terms(batch, pinned, shown)
-    return Problem(batch, 0, balance)
+    return Problem(batch, 0, options.asked_trade_off)
 
 
-def _is_single(categories: Any, target: Any) -> bool:
-    """Whether there is one attribute without a name, and its target is a distribution."""
-    if isinstance(categories, Mapping):
-        return False
-    if isinstance(target, Mapping):
+def _read_arrays(
+    scores: ArrayLike, categories: Any, target: Any, options: Options
+) -> tuple[kernel.Checked, tuple[AttributeSpan, ...], bool]:
+    """What callers write as the kernel takes it; the attributes, and whether there is a band."""
+    values = floats("scores", scores)
+    if values.ndim != 1:
+        raise InputError(explain("scores", f"have shape {values.shape}", "have shape (n,)"))
+    if not len(values):
+        raise InputError(explain("scores", "are empty", "have at least one candidate"))
+    if isinstance(target, Mapping) and not isinstance(categories, Mapping):
         raise InputTypeError(explain("target", "is a mapping", "be an array where categories are an array"))
-    return not isinstance(target, Band)
+    attributes, rows, low, high, ends, bands = _read_attributes(categories, target, len(values))
+    unit_range = options.normalise is not None
+    return kernel.Checked(values, None, None, rows, low, high, ends, bands, unit_range), attributes, high is not None
 
 
-def _read_attributes(categories: Any, target: Any, n: int) -> tuple[tuple[Attribute, ...], Any, Floats, Any, Any, Any]:
-    """The attributes (none for a band on a single array), their rows, and edges, ends and which targets are bands."""
+def _read_attributes(
+    categories: Any, target: Any, n: int
+) -> tuple[tuple[AttributeSpan, ...], Any, Floats, Any, Any, Any]:
+    """The attributes (none for a single array), their rows, edges and ends, and which targets are bands."""
     named = isinstance(categories, Mapping)
     if named:
         require_same_names(categories, target, "target")
@@ -307,7 +317,7 @@ def _read_attributes(categories: Any, target: Any, n: int) -> tuple[tuple[Attrib
         ends.append(ends[-1] + r)
     bands = np.array([isinstance(wanted, Band) for _, wanted in (parts or {"": (None, target)}).values()])
     upper = np.concatenate(highs) if bands.any() else None
-    attributes = tuple(map(Attribute, categories, ends[:-1], ends[1:])) if named else ()
+    attributes = tuple(map(AttributeSpan, categories, ends[:-1], ends[1:])) if named else ()
     return attributes, rows, np.concatenate(lows), upper, np.array(ends[1:]), bands
 
 
@@ -334,21 +344,11 @@ def _refuse(_: int, error: ExcalibrError) -> None:
     raise error
 
 
-def _not_scores(values: Floats) -> InputError:
-    if values.ndim != 1:
-        return InputError(explain("scores", f"have shape {values.shape}", "have shape (n,)"))
-    return InputError(explain("scores", "are empty", "have at least one candidate"))
-
-
 @lru_cache(maxsize=512)
-def _places(*numbers: int) -> Integers:
-    return frozen(np.array(numbers, dtype=np.int64))
+def _arrays_of_one(n: int, k: int, balance: float) -> tuple[Integers, Integers, Floats, Integers]:
+    """Where the only user's candidates begin and end, the slots and the trade-off; and a nought."""
+    starts, slots, nought = (np.array(places, dtype=np.int64) for places in ([0, n], [k], [0]))
+    return frozen(starts), frozen(slots), frozen(np.array([balance])), frozen(nought)
 
 
-@lru_cache(maxsize=512)
-def _number(value: float) -> Floats:
-    return frozen(np.array([value]))
-
-
-_NOUGHT = _places(0)
 _NO_REASONS: Mapping[int, str] = {}

@@ -1,4 +1,4 @@
-"""From options, pins and earlier pages to :class:`Terms`, for one user or for many: the same numbers either way.
+"""From options, pins and earlier pages to :class:`BatchTerms`, for one user or for many: the same numbers either way.
 
 What is wrong with the options is an error. What is wrong with one user's own part is handed to ``refuse``.
 """
@@ -21,8 +21,8 @@ from excalibr._problem.by_category import (
     relative_weights,
 )
 from excalibr._problem.faults import too_few_candidates
-from excalibr._problem.pages import Seen, unnormalised_weights
-from excalibr._problem.terms import Terms
+from excalibr._problem.pages import SeenShares, unnormalised_weights
+from excalibr._problem.terms import BatchTerms
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain
 
@@ -37,10 +37,10 @@ Pinned = Mapping[int, Mapping[int, int]]
 def read_terms(
     batch: Batch,
     pinned: Pinned,
-    seen: Mapping[int, Seen],
+    seen: Mapping[int, SeenShares],
     unavailable: Booleans | None,
     refuse: Callable[[int, ExcalibrError], None],
-) -> Terms:
+) -> BatchTerms:
     """What is asked of the users of a batch; pins and earlier pages by user."""
     options, by_category = batch.options, CategoryReader(batch.attributes, batch.r)
     weights = read_weights(options.category_weights, options.attribute_weights, by_category)
@@ -54,7 +54,7 @@ def read_terms(
     floors, caps = read_limits(options.floors, options.caps, by_category)
     limited = bool(np.isfinite(floors).any() or np.isfinite(caps).any())
     groups = _groups(batch, by_category, refuse)
-    return Terms(
+    return BatchTerms(
         lows=frozen(lows),
         highs=frozen(highs),
         weights=frozen(weights),
@@ -67,7 +67,7 @@ def read_terms(
     )
 
 
-def require_room(batch: Batch, terms: Terms) -> None:
+def require_room(batch: Batch, terms: BatchTerms) -> None:
     """There must be enough candidates for a single user's slots once the shown ones and full groups are out."""
     n, k = int(batch.starts[1]), int(batch.slots[0])
     free = np.ones(n, dtype=np.bool_) if terms.unavailable is None else ~terms.unavailable
@@ -80,7 +80,7 @@ def require_room(batch: Batch, terms: Terms) -> None:
         raise too_few_candidates(k, room)
 
 
-def _pages(batch: Batch, seen: Mapping[int, Seen]) -> tuple[Floats, Floats]:
+def _pages(batch: Batch, seen: Mapping[int, SeenShares]) -> tuple[Floats, Floats]:
     """(users,) this page's part of all that a user sees, and (users, r) what earlier ones showed in its units."""
     parts, bases = np.ones(batch.users), np.zeros((batch.users, batch.r))
     for user, before in seen.items():

@@ -1,6 +1,6 @@
 """What can be asked beyond the paper: several attributes, bands, weights, limits, groups, pinned items, earlier pages.
 
-:class:`Terms` holds it in checked form, for any number of users. :mod:`excalibr._problem.reading` makes it.
+:class:`BatchTerms` holds it in checked form, for any number of users. :mod:`excalibr._problem.reading` makes it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from excalibr._problem.memberships import CategoriesLike
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
 
-__all__ = ["Attribute", "Band", "Shown", "Terms"]
+__all__ = ["AttributeSpan", "Band", "BatchTerms", "Shown"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ class Shown:
     position_weights: str | ArrayLike = "log"
 
 
-class Attribute(NamedTuple):
+class AttributeSpan(NamedTuple):
     """A named run of categories: columns ``start`` to ``stop`` of the stacked memberships."""
 
     name: str
@@ -91,7 +91,7 @@ class Attribute(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class BatchTerms:
     """What is asked beyond scores, rows and targets, of any number of users; what is None is not asked.
 
     Attributes

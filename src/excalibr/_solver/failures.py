@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from excalibr._messages import Message, Option
-from excalibr._problem import Attribute, Batch, too_few_candidates
+from excalibr._problem import AttributeSpan, Batch, too_few_candidates
 from excalibr._types import Floats
 from excalibr.errors import ExcalibrError, InfeasibleError, InputError, SolverError, explain
 
@@ -98,7 +98,7 @@ def _no_single(failure: Failure) -> InfeasibleError:
     return InfeasibleError(Message(said, Option("draws", "lottery"), " or wider limits."))
 
 
-def _name(attributes: Sequence[Attribute], category: int) -> str:
+def _name(attributes: Sequence[AttributeSpan], category: int) -> str:
     for attribute in attributes:
         if attribute.start <= category < attribute.stop:
             return f"{category - attribute.start} of {attribute.name!r}"

@@ -62,12 +62,10 @@ def _questions(batch: Batch, trade_offs: Any, asked: Integers) -> kernel.Questio
 
 def policy_of(problem: Problem, found: tuple[Any, ...]) -> Policy:
     """What the kernel found for one user as a policy, or the error that says why it found nothing."""
-    (rankings, weights, prices, gap, allowed, trade_off, status, engine, sorts, steps, failure, *details) = found
-    if failure:
-        raise error_of(Failure(failure, *details[:4]), problem.batch)
+    rankings, weights, prices, gap, allowed, trade_off, status, engine, sorts, steps = found[:10]
+    if found[10]:
+        raise error_of(Failure(*found[10:15]), problem.batch)
     if trade_off != problem.trade_off and trade_off == trade_off:  # a budget finds its own
         problem = Problem(problem.batch, problem.user, trade_off)
-    for array in (rankings, weights, prices):
-        array.setflags(write=False)
-    info = SolveInfo(ENGINES[engine], sorts, steps, STATUSES[status], details[4], allowed)
-    return Policy(problem, rankings, weights, gap, prices, "excalibr", info)
+    info = SolveInfo(ENGINES[engine], sorts, steps, STATUSES[status], found[15], allowed)
+    return Policy._solved(problem, rankings, weights, gap, prices, info)

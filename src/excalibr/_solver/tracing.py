@@ -75,7 +75,7 @@ def _unit(curve: Curve) -> float:
 
 
 @dataclass(slots=True)
-class _Stop:
+class _Vertex:
     """An optimal point, and the smallest and the largest λ at which it is known to be optimal.
 
     ``slack`` is how far above it the touching lines at these λ can lie, ``apart`` how far the curve can be from the
@@ -89,8 +89,8 @@ class _Stop:
     apart: float = UNKNOWN
 
 
-def _stop(point: Point, unit: float) -> _Stop:
-    return _Stop(point, point.trade_off, point.trade_off, _distance_above(point.trade_off, point.policy.gap, unit))
+def _stop(point: Point, unit: float) -> _Vertex:
+    return _Vertex(point, point.trade_off, point.trade_off, _distance_above(point.trade_off, point.policy.gap, unit))
 
 
 def _checked(tolerance: float, max_vertices: int | None, curve: Curve) -> float:
@@ -112,7 +112,7 @@ def _too_far(apart: list[float], near: float, count: int, max_vertices: int | No
     return sorted(sorted(places, key=lambda place: -apart[place])[: max(max_vertices - count, 0)])
 
 
-def _split(stops: list[_Stop], place: int, point: Point, near: float, unit: float) -> bool:
+def _split(stops: list[_Vertex], place: int, point: Point, near: float, unit: float) -> bool:
     """Put the optimum at a chord's λ between its ends, unless it shows that the curve is near the chord.
 
     False if that told nothing new.
@@ -136,7 +136,7 @@ def _split(stops: list[_Stop], place: int, point: Point, near: float, unit: floa
     return before != (left.high, right.low)
 
 
-def _apart(curve: Curve, left: _Stop, right: _Stop, near: float, unit: float) -> float:
+def _apart(curve: Curve, left: _Vertex, right: _Vertex, near: float, unit: float) -> float:
     """How far the curve can be from the chord, as the touching lines show it or, where that is not enough, a bound."""
     if left.apart == UNKNOWN:
         left.apart = _furthest(left, right, unit)
@@ -145,7 +145,7 @@ def _apart(curve: Curve, left: _Stop, right: _Stop, near: float, unit: float) ->
     return left.apart
 
 
-def _bounded(curve: Curve, left: _Stop, right: _Stop, unit: float) -> float:
+def _bounded(curve: Curve, left: _Vertex, right: _Vertex, unit: float) -> float:
     """The same by the bound that prices between those of the two points prove at the chord's λ: one sort."""
     trade_off = chord(left.point, right.point)
     prices = _prices_between(left, right, trade_off)
@@ -154,7 +154,7 @@ def _bounded(curve: Curve, left: _Stop, right: _Stop, unit: float) -> float:
     return _distance_above(trade_off, curve.gap_at(trade_off, left.point.policy, prices), unit)
 
 
-def _prices_between(left: _Stop, right: _Stop, trade_off: float) -> Floats | None:
+def _prices_between(left: _Vertex, right: _Vertex, trade_off: float) -> Floats | None:
     """Prices between those of two points, in the proportion of the λ."""
     prices, others = left.point.policy.category_prices, right.point.policy.category_prices
     between = right.point.trade_off - left.point.trade_off
@@ -164,7 +164,7 @@ def _prices_between(left: _Stop, right: _Stop, trade_off: float) -> Floats | Non
     return np.asarray((1.0 - share) * prices + share * others)
 
 
-def _furthest(left: _Stop, right: _Stop, unit: float) -> float:
+def _furthest(left: _Vertex, right: _Vertex, unit: float) -> float:
     """How far the curve between two points can be from their chord: the corner of the lines that touch it there."""
     width, fall = left.point.relevance - right.point.relevance, left.point.cost - right.point.cost
     # The chord's normal is a sum of the lines' normals with coefficients whose sum is at most √2.
@@ -194,7 +194,7 @@ def _distance_above(trade_off: float, gained: float, unit: float) -> float:
     return gained / hypot((1.0 - trade_off) * unit, trade_off)
 
 
-def _frontier(curve: Curve, stops: list[_Stop], error: float) -> Frontier:
+def _frontier(curve: Curve, stops: list[_Vertex], error: float) -> Frontier:
     points = _envelope([stop.point for stop in stops])
     error += ROUNDING * max(stop.point.cost for stop in stops)
     return Frontier(

@@ -84,7 +84,7 @@ def _chosen_set(selection: Floats, k: int) -> Integers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Program:
+class _SetProgram:
     """Minimise cost·(z, ε) subject to low ≤ rows·(z, ε) ≤ high: z in the set or not, ε deviations times k."""
 
     cost: Floats
@@ -93,7 +93,7 @@ class _Program:
     high: Floats
 
     @classmethod
-    def of(cls, problem: Problem) -> _Program:
+    def of(cls, problem: Problem) -> _SetProgram:
         n, k, r = problem.n, problem.k, problem.r
         sp = scipy_sparse()
         shares, slack, wanted = problem.memberships.sparse().T, sp.eye_array(r), k * problem.target
@@ -115,7 +115,7 @@ def _scaled(problem: Problem) -> tuple[Floats, float]:
 
 
 def _by_highs(problem: Problem, max_nodes: int, relative_gap: float) -> Floats:
-    program = _Program.of(problem)
+    program = _SetProgram.of(problem)
     options = {"node_limit": max_nodes, "mip_rel_gap": relative_gap}
     result = _milp(program, problem.n, options)
     if result.x is None:  # HiGHS's presolve fails on a few programs that it solves without it
@@ -127,7 +127,7 @@ def _by_highs(problem: Problem, max_nodes: int, relative_gap: float) -> Floats:
     return np.asarray(result.x[: problem.n])
 
 
-def _milp(program: _Program, n: int, options: dict[str, Any]) -> Any:
+def _milp(program: _SetProgram, n: int, options: dict[str, Any]) -> Any:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     binary = np.arange(len(program.cost)) < n

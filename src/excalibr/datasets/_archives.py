@@ -15,15 +15,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from excalibr._messages import Message, Option
-from excalibr.errors import InputError, explain, missing_extra
-from excalibr.tables._files import SNIFFED, explained, open_bytes, plain_name, sniff
+from excalibr.errors import InputError, explain
+from excalibr.tables._files import SNIFFED, explained, open_bytes, plain_name, pyarrow_module, sniff
 
-__all__ = ["MAX_BYTES", "MAX_RATIO", "Tables", "Unpacked", "read_tables"]
+__all__ = ["MAX_BYTES", "MAX_RATIO", "ArchiveTables", "Unpacked", "read_tables"]
 
 MAX_BYTES = 4_000_000_000
 """What an archive's two tables may unpack to, together: four times the largest official set."""
@@ -42,7 +41,7 @@ Files = dict[str, Callable[[], IO[bytes]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tables:
+class ArchiveTables:
     """Two Arrow tables with our column names and types, and the folder name that they came in."""
 
     folder: str
@@ -78,7 +77,7 @@ class Unpacked:
             raise InputError(explain(str(self.path), f"unpacks to more than {self.most:,} bytes", must, hint))
 
 
-def read_tables(path: Path, *, max_bytes: int = MAX_BYTES, max_ratio: float = MAX_RATIO) -> Tables:
+def read_tables(path: Path, *, max_bytes: int = MAX_BYTES, max_ratio: float = MAX_RATIO) -> ArchiveTables:
     """Read a zip or a folder, whichever of the layouts it has, up to a limit on what it unpacks to."""
     try:
         return _read(path, Unpacked(path, max_bytes, max_ratio))
@@ -87,11 +86,11 @@ def read_tables(path: Path, *, max_bytes: int = MAX_BYTES, max_ratio: float = MA
         raise InputError(explain(str(path), f"is damaged ({error})", "be a whole zip file", hint)) from error
 
 
-def _read(path: Path, unpacked: Unpacked) -> Tables:
+def _read(path: Path, unpacked: Unpacked) -> ArchiveTables:
     with _opened(path, unpacked) as (folder, files):
         for names, read in _LAYOUTS.items():
             if set(names) <= set(files):
-                return Tables(folder, *read(files, path, unpacked))
+                return ArchiveTables(folder, *read(files, path, unpacked))
         found = ", ".join(sorted(files)[:8]) or "no files"
         must = "have " + ", or ".join(" and ".join(names) for names in _LAYOUTS)
         raise InputError(
@@ -181,7 +180,7 @@ def _csv_tables(files: Files, path: Path, _: Unpacked) -> tuple[Any, Any]:
 
 def _csv(opener: Callable[[], IO[bytes]], where: Path, columns: dict[str, str]) -> Any:
     """A file with a header, MovieLens' names or ours."""
-    csv = _arrow("csv")
+    csv = pyarrow_module("csv")
     ours = {theirs: columns[name] for theirs, name in _CSV_NAMES.items() if name in columns}
     with opener() as file:
         dialect = _parsed(where, lambda: sniff(file.read(SNIFFED).decode("utf-8", errors="replace")))
@@ -202,7 +201,7 @@ def _dat_tables(files: Files, path: Path, _: Unpacked) -> tuple[Any, Any]:
 
 def _dat_ratings(opener: Callable[[], IO[bytes]], where: Path) -> Any:
     """``user::item::rating::timestamp``: split at each colon, every second field is empty and left out."""
-    csv = _arrow("csv")
+    csv = pyarrow_module("csv")
     names = [name for column in RATING_COLUMNS for name in (column, f"after {column}")][:-1]
     reading = csv.ReadOptions(column_names=names)
     parsing = csv.ParseOptions(delimiter=":", quote_char=False)
@@ -230,7 +229,7 @@ def _dat_items(opener: Callable[[], IO[bytes]], where: Path) -> Any:
         if not middle or not item.isdigit():
             raise InputError(explain(str(where), f"line {number} is {line!r}", "be item::title::genres"))
         rows.append((int(item), "::".join(middle), genres))
-    arrow = _arrow()
+    arrow = pyarrow_module()
     parts = zip(*rows, strict=True) if rows else ((), (), ())
     return arrow.table(
         {name: arrow.array(part, kind) for (name, kind), part in zip(ITEM_COLUMNS.items(), parts, strict=True)}
@@ -238,7 +237,7 @@ def _dat_items(opener: Callable[[], IO[bytes]], where: Path) -> Any:
 
 
 def _parquet_tables(files: Files, path: Path, unpacked: Unpacked) -> tuple[Any, Any]:
-    parquet = _arrow("parquet")
+    parquet = pyarrow_module("parquet")
     tables = []
     for name, columns in (("ratings.parquet", RATING_COLUMNS), ("items.parquet", ITEM_COLUMNS)):
         with files[name]() as file:
@@ -251,7 +250,7 @@ def _parquet_tables(files: Files, path: Path, unpacked: Unpacked) -> tuple[Any, 
 
 def _decoded_size(file: IO[bytes]) -> int:
     """What a Parquet file unpacks to, at least: its pages, and eight bytes a value, which pages can hold in a bit."""
-    found = _arrow("parquet").read_metadata(file)
+    found = pyarrow_module("parquet").read_metadata(file)
     file.seek(0)
     pages = sum(int(found.row_group(number).total_byte_size) for number in range(found.num_row_groups))
     return max(pages, 8 * int(found.num_rows) * int(found.num_columns))
@@ -263,7 +262,7 @@ def _columns(table: Any, where: Path, columns: dict[str, str], may_be_missing: t
     if missing:
         hint = f"columns are {table.column_names}."
         raise InputError(explain(str(where), f"has no column {missing[0]!r}", f"have {list(columns)}", hint))
-    arrow = _arrow()
+    arrow = pyarrow_module()
     schema = arrow.schema(list(columns.items()))
     made = _parsed(where, lambda: table.select(list(columns)).cast(schema))
     for name in columns:
@@ -277,15 +276,6 @@ def _parsed(where: Path, action: Callable[[], Any]) -> Any:
     """What the action gives; Arrow's complaint says what and where in the file."""
     with explained(where):
         return action()
-
-
-def _arrow(module: str | None = None) -> Any:
-    try:
-        return import_module("pyarrow" if module is None else f"pyarrow.{module}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "pyarrow":
-            raise
-        raise missing_extra("pyarrow", "data") from None
 
 
 _LAYOUTS: dict[tuple[str, str], Callable[[Files, Path, Unpacked], tuple[Any, Any]]] = {

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from excalibr._arrays import frozen
 from excalibr._messages import Message, Option
 from excalibr._types import Integers
-from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO, Tables, read_tables
+from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO, ArchiveTables, read_tables
 from excalibr.datasets._interactions import Interactions, positives
 from excalibr.errors import InputError, explain
 
@@ -158,7 +158,7 @@ def year_of(title: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _items(tables: Tables, where: Path) -> Items:
+def _items(tables: ArchiveTables, where: Path) -> Items:
     ids = tables.items.column("item_id").to_numpy()
     order = np.argsort(ids, kind="stable")
     twice = np.diff(ids[order]) == 0
@@ -177,7 +177,7 @@ def _texts(column: Any) -> NDArray[np.object_]:
     return np.array([*column.to_pylist(), None], dtype=np.object_)[:-1]  # None keeps numpy from guessing
 
 
-def _ratings(tables: Tables, where: Path) -> Ratings:
+def _ratings(tables: ArchiveTables, where: Path) -> Ratings:
     if not tables.ratings.num_rows:
         raise InputError(explain(str(where), "has no ratings", "have at least one"))
     columns = [

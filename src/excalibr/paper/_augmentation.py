@@ -50,7 +50,7 @@ def augment(P_hat: MatrixLike) -> Augmented:
     Parameters
     ----------
     P_hat
-        (n, k), non-negative; columns sum to 1 and rows to at most 1, each within 1e-6; what is off is mended.
+        (n, k), non-negative; columns sum to 1 and rows to at most 1, each within 1e-6; what is off is corrected.
 
     Examples
     --------

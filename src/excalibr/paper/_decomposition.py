@@ -60,7 +60,7 @@ def birkhoff(P: MatrixLike, matching: str = "any") -> Decomposition:
     matched entry as its probability, and subtract. Each step makes an entry zero, so there are at most as many
     permutations as entries that are not zero.
 
-    Rounding cannot break this: the matrix is mended to one whose sums are exactly equal and decomposed in whole
+    Rounding cannot break this: the matrix is corrected to one whose sums are exactly equal and decomposed in whole
     numbers, where Birkhoff's theorem promises the next matching. Entries below 1e-12 are left alone as long as there is
     a matching without them. By Hall's theorem there is one until at most m²·1e-12 is left; from there on smaller and
     smaller entries are let in, until less than 1e-11 is left.
@@ -69,7 +69,7 @@ def birkhoff(P: MatrixLike, matching: str = "any") -> Decomposition:
     ----------
     P
         (m, m), an array or ``scipy.sparse`` matrix, non-negative; rows and columns sum to 1 within 1e-6; what is off
-        is mended.
+        is corrected.
     matching
         "any": the perfect matching that scipy finds first, as in the paper.
         "bottleneck": the one whose smallest entry is largest; fewer terms, each of them dearer [1]_.

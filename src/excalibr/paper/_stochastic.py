@@ -61,7 +61,7 @@ def checked(argument: str, matrix: MatrixLike, *, square: bool) -> Floats:
 def exact(matrix: Floats) -> Integers:
     """The doubly stochastic matrix in units of 1 / ONE that a checked matrix is meant to be, (m, m) for (m, k).
 
-    Sums that are a little off are first mended by scaling, which moves no zero. What scaling cannot mend (the last
+    Sums that are a little off are first corrected by scaling, which moves no zero. What scaling cannot mend (the last
     bits, or zeros that allow no doubly stochastic matrix) is taken off the largest entries of the rows and columns that
     have too much, and given where it is lacking by the rule of Algorithm 2, as are the columns that an m × k matrix
     does not have.

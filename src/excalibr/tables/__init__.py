@@ -3,8 +3,11 @@
 Everything is put in the order of its ids first, so that the order of input rows can never change a result.
 """
 
-from excalibr.tables._candidates import Candidates, read_candidates
-from excalibr.tables._items import Items, read_items
+import typing
+import warnings
+
+from excalibr.tables._candidates import CandidateArrays, read_candidates
+from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._pages import Pinned, Seen, read_pinned, read_shown
 from excalibr.tables._reranker import Reranker
@@ -15,8 +18,8 @@ from excalibr.tables._visits import read_visits, visits_of
 
 __all__ = [
     "NO_ROOM",
-    "Candidates",
-    "Items",
+    "CandidateArrays",
+    "ItemArrays",
     "Note",
     "Pinned",
     "Reranker",
@@ -35,3 +38,13 @@ __all__ = [
     "visits_of",
     "warn_all",
 ]
+
+_RENAMED = {"Candidates": "CandidateArrays", "Items": "ItemArrays"}
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name not in _RENAMED:
+        raise AttributeError(f"module 'excalibr.tables' has no attribute {name!r}")
+    said = f"excalibr.tables.{name} goes with the next version. Hint: it is {_RENAMED[name]}."
+    warnings.warn(said, DeprecationWarning, stacklevel=2)
+    return globals()[_RENAMED[name]]

@@ -21,7 +21,7 @@ from excalibr.errors import GapWarning, InputError, explain
 from excalibr.tables._everyone import Everyone, Wish, attributes_of, read_terms
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import codes_in, matched
-from excalibr.tables._items import Items, numbers_of, read_items
+from excalibr.tables._items import ItemArrays, numbers_of, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._prices import GroupPrices, group_rows, price_columns, read_groups, read_prices
 from excalibr.tables._results import Results
@@ -222,7 +222,7 @@ def most_blocks(users: int, groups: int) -> int:
     return EVERY_BLOCK if users <= OWN_BLOCKS else int(np.clip(MOST_NUMBERS // max(groups, 1), 64, 16_384))
 
 
-def labels_of(groups: Items) -> list[tuple[str, str]]:
+def labels_of(groups: ItemArrays) -> list[tuple[str, str]]:
     """The groups, by attribute and category."""
     categories = groups.categories.to_pylist()
     return [(part.name, label) for part in groups.parts for label in categories[part.columns]]

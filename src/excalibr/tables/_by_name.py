@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from excalibr._messages import Message, Option
 from excalibr._options import Options
-from excalibr._problem import Attribute
+from excalibr._problem import AttributeSpan
 from excalibr.errors import InputError, explain, unknown_name
 
 __all__ = ["BY_CATEGORY", "with_numbers"]
@@ -19,7 +19,7 @@ BY_CATEGORY = ("category_weights", "floors", "caps", "max_per_category")
 """Options with a value for each category, which tables name and :func:`excalibr.calibrate` numbers."""
 
 
-def with_numbers(options: Own, categories: Sequence[str], attributes: Sequence[Attribute] = ()) -> Own:
+def with_numbers(options: Own, categories: Sequence[str], attributes: Sequence[AttributeSpan] = ()) -> Own:
     """The same options with the categories' names turned into their numbers.
 
     Where there are several attributes these options go by attribute, ``{"genre": {"drama": 0.1}}``.
@@ -44,7 +44,7 @@ def _numbered(option_name: str, value: Any, categories: Sequence[str]) -> Any:
     return {numbers[category]: amount for category, amount in value.items()}
 
 
-def _by_attribute(option_name: str, value: Any, categories: Sequence[str], attributes: Sequence[Attribute]) -> Any:
+def _by_attribute(option_name: str, value: Any, categories: Sequence[str], attributes: Sequence[AttributeSpan]) -> Any:
     _check_attributes(option_name, value, attributes)
     columns = {each.name: each.columns for each in attributes}
     return {
@@ -52,7 +52,7 @@ def _by_attribute(option_name: str, value: Any, categories: Sequence[str], attri
     }
 
 
-def _check_attributes(option_name: str, value: Any, attributes: Sequence[Attribute]) -> None:
+def _check_attributes(option_name: str, value: Any, attributes: Sequence[AttributeSpan]) -> None:
     """What goes by attribute names attributes that there are."""
     if value is None:
         return

@@ -11,14 +11,14 @@ import numpy as np
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import codes_in, encode, keys_of, matched, valid
-from excalibr.tables._items import Items, numbers_of
+from excalibr.tables._items import ItemArrays, numbers_of
 from excalibr.tables._options import Tables
 
-__all__ = ["Candidates", "read_candidates"]
+__all__ = ["CandidateArrays", "read_candidates"]
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class CandidateArrays:
     """The candidates that can be ranked, by user and then by item, so that ties go to the lower item id.
 
     Attributes
@@ -50,7 +50,7 @@ class Candidates:
         """The users as Python values, by which their rankings are drawn."""
         return keys_of(self.users)
 
-    def without(self, owners: Integers, items: Integers) -> Candidates:
+    def without(self, owners: Integers, items: Integers) -> CandidateArrays:
         """The same without these pairs of user and item."""
         most = int(max(self.items.max(initial=0), items.max(initial=0))) + 1
         own = np.repeat(np.arange(len(self.users)), np.diff(self.starts))
@@ -60,7 +60,7 @@ class Candidates:
         return replace(self, starts=starts, rows=rows, items=kept_items, scores=scores)
 
 
-def read_candidates(table: Any, items: Items, options: Tables) -> Candidates:
+def read_candidates(table: Any, items: ItemArrays, options: Tables) -> CandidateArrays:
     """The candidates of a table with columns for user, item and score, in any order."""
     frame = read_frame(table, "candidates")
     users, owners = encode(options.read_ids(frame, "user_id"))
@@ -80,7 +80,7 @@ def read_candidates(table: Any, items: Items, options: Tables) -> Candidates:
     kept = rows[~repeated]
     starts = np.searchsorted(owners[kept], np.arange(len(users) + 1))
     left_out = _counted(reasons) | {"that repeat a user and an item": int(repeated.sum())}
-    return Candidates(
+    return CandidateArrays(
         frame,
         users,
         _first_rows(owners, len(users)),

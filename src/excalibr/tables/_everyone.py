@@ -10,11 +10,11 @@ import numpy as np
 
 from excalibr._options import is_real, option
 from excalibr._population import Terms, join_terms, limit_terms, target_terms
-from excalibr._problem import Attribute
+from excalibr._problem import AttributeSpan
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain, unknown_name
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._items import Items, numbers_of
+from excalibr.tables._items import ItemArrays, numbers_of
 from excalibr.tables._options import Tables
 
 __all__ = ["Everyone", "Wish", "attributes_of", "read_terms"]
@@ -67,7 +67,7 @@ def attributes_of(asked: Everyone, options: Tables) -> list[str]:
     return list(names)
 
 
-def read_terms(asked: Everyone, groups: Items, options: Tables) -> tuple[Terms, Wish]:
+def read_terms(asked: Everyone, groups: ItemArrays, options: Tables) -> tuple[Terms, Wish]:
     """The terms of all groups, and what was wanted of each."""
     count = groups.rows.n_categories
     wish = Wish(*(np.full(count, np.nan) for _ in range(4)))
@@ -88,7 +88,7 @@ def read_terms(asked: Everyone, groups: Items, options: Tables) -> tuple[Terms, 
     return join_terms(terms), wish
 
 
-def _targets(asked: Everyone, part: Attribute, labels: list[str], wish: Wish, options: Tables, count: int) -> Terms:
+def _targets(asked: Everyone, part: AttributeSpan, labels: list[str], wish: Wish, options: Tables, count: int) -> Terms:
     """The targets or bands of one attribute; a group that a band does not name is free."""
     given = _part_of(asked.everyone, part.name, options)
     what = f"everyone[{part.name!r}]"
@@ -162,7 +162,7 @@ def _weight(asked: Everyone, name: str) -> float:
     return float(weight)
 
 
-def _fill_limits(option_name: str, given: Any, groups: Items, found: Floats) -> None:
+def _fill_limits(option_name: str, given: Any, groups: ItemArrays, found: Floats) -> None:
     if given is None:
         return
     for part in groups.parts:

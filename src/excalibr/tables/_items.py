@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import sums_by
-from excalibr._problem import Attribute, Memberships
+from excalibr._problem import AttributeSpan, Memberships
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain
 from excalibr.tables._frames import Frame, read_frame
@@ -17,7 +17,7 @@ from excalibr.tables._ids import encode, labels_of, valid
 from excalibr.tables._labels import guess_separator, marks_in
 from excalibr.tables._options import GUESS, Tables
 
-__all__ = ["NO_CATEGORY", "CategoryColumn", "Items", "numbers_of", "read_items", "weights_in"]
+__all__ = ["NO_CATEGORY", "CategoryColumn", "ItemArrays", "numbers_of", "read_items", "weights_in"]
 
 NO_CATEGORY = "(none)"
 """The category of items that have none."""
@@ -66,7 +66,7 @@ class CategoryColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class Items:
+class ItemArrays:
     """What is known of the items.
 
     Attributes
@@ -88,17 +88,17 @@ class Items:
     ids: Any
     categories: Any
     rows: Memberships
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[AttributeSpan, ...] = ()
     columns: tuple[CategoryColumn, ...] = ()
-    groups: Items | None = None
+    groups: ItemArrays | None = None
 
     @property
-    def parts(self) -> tuple[Attribute, ...]:
+    def parts(self) -> tuple[AttributeSpan, ...]:
         """The attributes, or all categories as one without a name."""
-        return self.attributes or (Attribute("", 0, len(self.categories)),)
+        return self.attributes or (AttributeSpan("", 0, len(self.categories)),)
 
 
-def read_items(table: Any, options: Tables) -> Items:
+def read_items(table: Any, options: Tables) -> ItemArrays:
     """Items from a row for each item and category, or a row an item with a list or a text with separators.
 
     An item of several categories has equal shares of them, or shares in proportion to ``weight``. An item without a
@@ -113,10 +113,10 @@ def read_items(table: Any, options: Tables) -> Items:
     found = [_read_attribute(frame, column, ids, places, options) for column in named.values()]
     told = tuple(column for _, _, column in found)
     if single:
-        return Items(ids, *found[0][:2], columns=told)
+        return ItemArrays(ids, *found[0][:2], columns=told)
     ends = np.cumsum([len(categories) for categories, _, _ in found]).tolist()
     spans = zip(named, [0, *ends], ends, strict=False)
-    return Items(ids, *_side_by_side(found), tuple(Attribute(*span) for span in spans), told)
+    return ItemArrays(ids, *_side_by_side(found), tuple(AttributeSpan(*span) for span in spans), told)
 
 
 def weights_in(frame: Frame, options: Tables) -> Floats:

@@ -10,10 +10,10 @@ import numpy as np
 from excalibr._options import Options
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.positions import raw_weights
-from excalibr.tables._candidates import Candidates
+from excalibr.tables._candidates import CandidateArrays
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import codes_in, matched
-from excalibr.tables._items import Items, numbers_of, weights_in
+from excalibr.tables._items import ItemArrays, numbers_of, weights_in
 from excalibr.tables._options import Tables
 from excalibr.tables._user_targets import owners_of
 
@@ -43,7 +43,7 @@ class Seen:
         return dict(zip(users.tolist(), zip(items, weights, strict=True), strict=True)) if len(users) else {}
 
 
-def read_pinned(given: Candidates, items: Items, options: Tables) -> Pinned:
+def read_pinned(given: CandidateArrays, items: ItemArrays, options: Tables) -> Pinned:
     """The pinned items (user, rank, item) as slots and candidates of each user.
 
     A pin cannot be kept that names no candidate of the user, no rank, or a place or an item that is taken.
@@ -68,7 +68,7 @@ def read_pinned(given: Candidates, items: Items, options: Tables) -> Pinned:
     return Pinned(pinned, bad)
 
 
-def read_shown(users: Any, items: Items, options: Tables, ranking: Options) -> Seen:
+def read_shown(users: Any, items: ItemArrays, options: Tables, ranking: Options) -> Seen:
     """The items that these users have seen, with the attention that they got.
 
     That is ``weight``, on the scale of the page's own position weights before they are brought to a sum of 1; where
@@ -98,6 +98,6 @@ def _attention(frame: Frame, options: Tables, ranking: Options) -> Floats:
     return np.where(good, slots[np.where(good, ranks, 1).astype(np.int64) - 1], np.nan)
 
 
-def _items_of(frame: Frame, items: Items, options: Tables) -> Integers:
+def _items_of(frame: Frame, items: ItemArrays, options: Tables) -> Integers:
     ids = options.read_ids(frame, "item_id")
     return codes_in(*matched(ids, items.ids, "item_id", (frame.name, "items")))

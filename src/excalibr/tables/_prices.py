@@ -22,7 +22,7 @@ from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._items import Items, numbers_of, read_items
+from excalibr.tables._items import ItemArrays, numbers_of, read_items
 from excalibr.tables._options import Tables
 
 __all__ = ["GroupPrices", "group_rows", "price_columns", "read_groups", "read_priced_items", "read_prices"]
@@ -44,7 +44,7 @@ class GroupPrices:
         """The attributes that groups are of, in the order they come."""
         return list(dict.fromkeys(attribute for attribute, _ in self.groups))
 
-    def item_prices(self, groups: Items) -> Floats:
+    def item_prices(self, groups: ItemArrays) -> Floats:
         """(passes, items) what a unit of exposure of each item costs; groups without a price cost nothing."""
         numbers = {
             (part.name, category): number
@@ -64,7 +64,12 @@ class GroupPrices:
         return np.asarray((rows @ by_group.T).T)
 
     def solve(
-        self, batch: Batch, items: Items, keys: Sequence[Hashable], finish: Callable[[Lotteries], Result], **how: Any
+        self,
+        batch: Batch,
+        items: ItemArrays,
+        keys: Sequence[Hashable],
+        finish: Callable[[Lotteries], Result],
+        **how: Any,
     ) -> Iterator[Result]:
         """As :func:`solve_users`, with every user's lottery mixed from the passes that the user draws."""
         if items.groups is None:
@@ -72,18 +77,18 @@ class GroupPrices:
         return solve_mixed(batch, self.item_prices(items.groups), self.mixture.of_users(keys), finish, **how)
 
 
-def group_rows(groups: Items) -> SparseRows:
+def group_rows(groups: ItemArrays) -> SparseRows:
     """(items, G) sparse, each item's share of each group."""
     rows = groups.rows
     return build_rows(rows.values, rows.indices, rows.indptr, rows.n_categories)
 
 
-def read_groups(table: Any, names: list[str], options: Tables) -> Items:
+def read_groups(table: Any, names: list[str], options: Tables) -> ItemArrays:
     """The items' shares of the groups of these attributes, each of which is a column of the items table."""
     return read_items(table, dataclasses.replace(options, category={name: name for name in names}, prices=None))
 
 
-def read_priced_items(table: Any, prices: GroupPrices | None, options: Tables) -> Items:
+def read_priced_items(table: Any, prices: GroupPrices | None, options: Tables) -> ItemArrays:
     """The items, with the groups that prices are of where there are prices."""
     items = read_items(table, options)
     if prices is None:

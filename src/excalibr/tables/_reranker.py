@@ -21,8 +21,8 @@ from excalibr._solver import questions_of
 from excalibr._types import Floats
 from excalibr.errors import BatchWarning, InputError, explain
 from excalibr.tables._by_name import with_numbers
-from excalibr.tables._candidates import Candidates, read_candidates
-from excalibr.tables._items import Items, read_items
+from excalibr.tables._candidates import CandidateArrays, read_candidates
+from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._pages import Pinned, Seen, read_pinned, read_shown
 from excalibr.tables._results import Finish, Results, understood_text
@@ -158,7 +158,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         """
         options = read_options(Tables, tables)
         prices = _prices_of(options)
-        known = items if isinstance(items, Items) else _items_of(items, prices, options)
+        known = items if isinstance(items, ItemArrays) else _items_of(items, prices, options)
         given, wanted, batch = self.read(candidates, known, options)
         visits, bad_visits = visits_of(wanted.visits, options)
         if bad_visits is not None:
@@ -218,7 +218,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
 
         return balance(self, candidates, items, asked)
 
-    def read(self, candidates: Any, items: Items, options: Tables) -> tuple[Candidates, Wanted, Batch]:
+    def read(self, candidates: Any, items: ItemArrays, options: Tables) -> tuple[CandidateArrays, Wanted, Batch]:
         """The candidates, what their users want, and both as one batch."""
         given = read_candidates(candidates, items, options)
         seen = None if options.shown is None else read_shown(given.users, items, options, self)
@@ -226,7 +226,9 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         wanted = read_wanted(given.users, items, options)
         return given, wanted, self._batch(given, seen, wanted, items, options)
 
-    def _batch(self, given: Candidates, seen: Seen | None, wanted: Wanted, items: Items, options: Tables) -> Batch:
+    def _batch(
+        self, given: CandidateArrays, seen: Seen | None, wanted: Wanted, items: ItemArrays, options: Tables
+    ) -> Batch:
         """The candidates and what their users want, as one batch."""
         pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
         shown = {} if seen is None else seen.by_user()
@@ -247,7 +249,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         statuses = np.where(pinned.bad & (wanted.statuses == Status.OK), Status.BAD_PIN, wanted.statuses)
         return batch.with_statuses(statuses)
 
-    def _stop_at_bad(self, batch: Batch, given: Candidates) -> None:
+    def _stop_at_bad(self, batch: Batch, given: CandidateArrays) -> None:
         if self.fallback == "error" and not batch.good.all():
             at = int(np.argmin(batch.good))
             found = f"user {given.keys()[at]!r} has {Status(batch.statuses[at]).text}"
@@ -273,7 +275,7 @@ def _prices_of(options: Tables) -> GroupPrices | None:
     return read_prices(options.prices)
 
 
-def _items_of(table: Any, prices: GroupPrices | None, options: Tables) -> Items:
+def _items_of(table: Any, prices: GroupPrices | None, options: Tables) -> ItemArrays:
     if prices is None:
         return read_items(table, options)
     from excalibr.tables._prices import read_priced_items

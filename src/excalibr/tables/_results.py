@@ -20,12 +20,12 @@ from excalibr._propensities import propensities_of_many
 from excalibr._solver import ENGINES, STATUSES
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError
-from excalibr.tables._candidates import Candidates
-from excalibr.tables._items import Items
+from excalibr.tables._candidates import CandidateArrays
+from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
 from excalibr.tables._summary import NO_ROOM, Note, items_text, review_items
 
-__all__ = ["REPORT_COLUMNS", "Finish", "Part", "Results", "Tally", "keys_with"]
+__all__ = ["REPORT_COLUMNS", "Finish", "Results", "SolvedPart", "Tally", "keys_with"]
 
 MEASURES = ("relevance_before", "deviation_before", "relevance", "deviation", "draw_deviation", "worst_draw_deviation")
 
@@ -35,7 +35,7 @@ REPORT_COLUMNS = ("candidates", "slots", *MEASURES, "gap", "rankings", *EFFORT, 
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SolvedPart:
     """What is kept of a range of users once it is solved.
 
     ``shown`` are candidates of the batch, slot by slot and user by user; a user with a ranking has all its slots.
@@ -69,7 +69,7 @@ class Finish:
     visits: Integers | None = None
     propensities: bool = False
 
-    def __call__(self, lotteries: Lotteries) -> Part:
+    def __call__(self, lotteries: Lotteries) -> SolvedPart:
         """The part of one range."""
         first, last = lotteries.first, lotteries.first + len(lotteries.counts)
         slots = np.where(lotteries.counts > 0, self.batch.slots[first:last], 0)
@@ -78,7 +78,7 @@ class Finish:
         sizes = lotteries.counts * slots
         begins = np.cumsum(sizes) - sizes + drawn * slots
         places = lotteries.places[spans(begins, slots)]
-        return Part(
+        return SolvedPart(
             places + np.repeat(self.batch.starts[first:last], slots),
             lotteries.counts,
             lotteries.gaps,
@@ -129,10 +129,10 @@ class Results:
     """The answers for one table of candidates; what was asked for when it was solved can be had as tables."""
 
     options: Tables
-    items: Items
-    candidates: Candidates
+    items: ItemArrays
+    candidates: CandidateArrays
     batch: Batch
-    parts: list[Part]
+    parts: list[SolvedPart]
 
     @property
     def understood(self) -> str:
@@ -237,7 +237,7 @@ class Results:
         return frame.take(self.candidates.rows[shown], [*first, *others], added)
 
 
-def understood_text(options: Tables, items: Items, batch: Batch) -> str:
+def understood_text(options: Tables, items: ItemArrays, batch: Batch) -> str:
     """What the tables were understood to hold: categories, users, slots, and columns that nobody named."""
     sizes = np.diff(batch.starts)
     slots, candidates = (int(np.median(counts)) if len(counts) else 0 for counts in (batch.slots, sizes))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from excalibr._messages import Message, Option
 from excalibr.errors import ExcalibrWarning, TableWarning, TruncationWarning
-from excalibr.tables._items import CategoryColumn, Items
+from excalibr.tables._items import CategoryColumn, ItemArrays
 
 __all__ = ["NO_ROOM", "Note", "items_text", "review_items", "warn_all"]
 
@@ -39,7 +39,7 @@ def items_text(columns: Sequence[CategoryColumn]) -> str:
     return "; ".join(column.text for column in columns)
 
 
-def review_items(items: Items) -> list[Note]:
+def review_items(items: ItemArrays) -> list[Note]:
     """At most one note for each column of categories."""
     found = (_looks_wrong(column, items) for column in items.columns)
     return [Note(TableWarning, message) for message in found if message is not None]
@@ -51,7 +51,7 @@ def warn_all(notes: Iterable[Note], stacklevel: int) -> None:
         warnings.warn(str(note.message), note.kind, stacklevel=stacklevel + 1)
 
 
-def _looks_wrong(column: CategoryColumn, items: Items) -> Message | None:
+def _looks_wrong(column: CategoryColumn, items: ItemArrays) -> Message | None:
     another = Message("pass ", Option("category", ...), " to name another column.")
     if column.without == column.items:
         return Message(f"no item has a category in `{column.name}`, so that nothing can be calibrated. Hint: ", another)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import sums_by
-from excalibr._problem import Attribute, Status
+from excalibr._problem import AttributeSpan, Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import codes_in, labels_of, matched
-from excalibr.tables._items import Items, numbers_of
+from excalibr.tables._items import ItemArrays, numbers_of
 from excalibr.tables._options import Tables
 from excalibr.targets import recency_by_user, shares_of
 
@@ -59,7 +59,7 @@ class _Given:
     known: Booleans | None = None
 
 
-def read_wanted(users: Any, items: Items, options: Tables) -> Wanted:
+def read_wanted(users: Any, items: ItemArrays, options: Tables) -> Wanted:
     """What the tables say of these users (Arrow array, in order)."""
     given, statuses = _given(users, items, options)
     priors: list[Floats] | list[None] = [None] * len(given)
@@ -79,7 +79,7 @@ def read_wanted(users: Any, items: Items, options: Tables) -> Wanted:
     return Wanted(wanted, highs, statuses, *read_own_numbers(users, options))
 
 
-def _given(users: Any, items: Items, options: Tables) -> tuple[list[_Given], Integers]:
+def _given(users: Any, items: ItemArrays, options: Tables) -> tuple[list[_Given], Integers]:
     """What the history or the targets say of each attribute, and the users whose numbers cannot be."""
     if options.history is not None:
         sums, statuses = _history_sums(users, items, options)
@@ -116,7 +116,7 @@ def _settle(given: _Given, prior: Floats | None, strength: float) -> tuple[Float
     return np.where(known, given.sums, prior), np.where(known, given.highs, prior), np.zeros(len(known), dtype=bool)
 
 
-def _frames(given: Any, name: str, items: Items, options: Tables) -> Iterator[tuple[Attribute, Frame]]:
+def _frames(given: Any, name: str, items: ItemArrays, options: Tables) -> Iterator[tuple[AttributeSpan, Frame]]:
     """Each attribute with what targets or prior say of it: a part of a mapping, or the rows that name it."""
     if not items.attributes:
         yield items.parts[0], _frame(given, name, options)
@@ -151,7 +151,7 @@ def _frame(given: Any, name: str, options: Tables) -> Frame:
     return read_frame(pa.table({column: labels, weight or options.weight: list(map(float, values))}), name)
 
 
-def _history_sums(users: Any, items: Items, options: Tables) -> tuple[Floats, Integers]:
+def _history_sums(users: Any, items: ItemArrays, options: Tables) -> tuple[Floats, Integers]:
     frame = read_frame(options.history, "history")
     owners = owners_of(users, frame, options)
     item_ids = options.read_ids(frame, "item_id")
@@ -182,7 +182,7 @@ def _history_weights(frame: Frame, owners: Integers, places: Integers, options: 
 
 
 def _target_sums(
-    users: Any, frame: Frame, attribute: Attribute, items: Items, options: Tables, statuses: Integers
+    users: Any, frame: Frame, attribute: AttributeSpan, items: ItemArrays, options: Tables, statuses: Integers
 ) -> Floats:
     """(users, categories) what a table of targets adds up to; users with a bad weight are marked in ``statuses``."""
     owners = owners_of(users, frame, options)
@@ -193,7 +193,7 @@ def _target_sums(
     return sums_by(owners[kept] * shape[1] + labels[kept], weights[kept], shape[0] * shape[1]).reshape(shape)
 
 
-def _bands(users: Any, frame: Frame, attribute: Attribute, items: Items, options: Tables) -> _Given:
+def _bands(users: Any, frame: Frame, attribute: AttributeSpan, items: ItemArrays, options: Tables) -> _Given:
     """Bands for each user, or one for all; what is not said is any share, from 0 to 1."""
     size = attribute.stop - attribute.start
     labels = _labels(frame, attribute, items, options)
@@ -220,7 +220,7 @@ def _is_band(frame: Frame, options: Tables) -> bool:
     return not weighed and bool({options.low, options.high} & set(frame.columns))
 
 
-def _for_all(frame: Frame, attribute: Attribute, items: Items, options: Tables) -> Floats:
+def _for_all(frame: Frame, attribute: AttributeSpan, items: ItemArrays, options: Tables) -> Floats:
     """(categories,) one distribution from a table; labels that no item has are left out."""
     labels, weights = _labels(frame, attribute, items, options), _required_weights(frame, options)
     kept = _in_order(np.zeros(len(labels), dtype=np.int64), labels, weights)
@@ -232,7 +232,7 @@ def _for_all(frame: Frame, attribute: Attribute, items: Items, options: Tables) 
     return np.asarray(sums / sums.sum())
 
 
-def _labels(frame: Frame, attribute: Attribute, items: Items, options: Tables) -> Integers:
+def _labels(frame: Frame, attribute: AttributeSpan, items: ItemArrays, options: Tables) -> Integers:
     """Each row's category of this attribute, −1 for one that no item has.
 
     The column has the name that was given for this table, or that the items table has for it, or plainly ``category``.

@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 import typer
 
 from excalibr._cli.balance.passes import KeptPasses
-from excalibr._cli.rerank.feed import Block
+from excalibr._cli.rerank.feed import UserBlock
 from excalibr._cli.rerank.inputs import Inputs, check_apart
 from excalibr._cli.rerank.job import CHUNK_ROWS, Job, feed_of, nested, read_job, run_job
 from excalibr._cli.rerank.lock import locked
-from excalibr._cli.rerank.parts import Part, Run, fingerprint
-from excalibr._cli.rerank.sources import Source, format_of
+from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
+from excalibr._cli.rerank.sources import TableSource, format_of
 from excalibr._cli.signals import Stop
 from excalibr._options import read_options
 from excalibr._parallel import Advance, checked_threads, progress_bar
@@ -27,7 +27,7 @@ from excalibr._population import Balanced, BatchCrowd, JoinedCrowd, Progress, ba
 from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain
-from excalibr.tables import Items, Tables, read_items
+from excalibr.tables import ItemArrays, Tables, read_items
 from excalibr.tables._balance import (
     check_asked,
     check_limits,
@@ -54,8 +54,8 @@ class _Work:
 
     job: Job
     run: Run
-    items: Items
-    groups: Items
+    items: ItemArrays
+    groups: ItemArrays
     for_all: dict[str, Any]
     n_blocks: int
     scanned: Any
@@ -78,13 +78,13 @@ class _Work:
                 yield crowd, self._crowd(sampled, block, None)
                 advance(block.users)
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[UserBlock]:
         feed = feed_of(self.job, self.run, self.scanned)
         while (block := feed.take(ALL)) is not None:
             self.job.stop.check()
             yield block
 
-    def _crowd(self, candidates: Any, block: Block, advance: Advance | None) -> BatchCrowd:
+    def _crowd(self, candidates: Any, block: UserBlock, advance: Advance | None) -> BatchCrowd:
         job = self.job
         options = read_options(Tables, job.options | self.for_all | block.others)
         given, _, batch = job.reranker.read(candidates, self.items, options)
@@ -131,7 +131,7 @@ def run_balance(
     return told
 
 
-def _prices(job: Job, wanted: Everyone, sources: list[Source], asked: dict[str, Any], *, resume: bool) -> str:
+def _prices(job: Job, wanted: Everyone, sources: list[TableSource], asked: dict[str, Any], *, resume: bool) -> str:
     with locked(job.outputs.values()):
         inputs = Inputs.of([*job.sources, *sources])
         stamp = fingerprint({"job": job.stamp(inputs), "everyone": {name: str(value) for name, value in asked.items()}})
@@ -144,7 +144,7 @@ def _prices(job: Job, wanted: Everyone, sources: list[Source], asked: dict[str, 
         tables = {"out": pa.table(price_columns(labels, mixture_of(found, n_blocks)))}
         if "shares" in job.outputs:
             tables["shares"] = _shares(found, labels, wish, n_blocks, before)
-        run.keep(0, Part(0, Tally()), tables)
+        run.keep(0, StoredPart(0, Tally()), tables)
         run.finish(1, job.stop.check)
     proven = f"proven gap {100 * found.relative_gap:.3g} % after {len(found.history)} passes"
     return f"Prices of {len(labels):,} groups in {job.outputs['out']}: {proven}."
@@ -198,19 +198,19 @@ def _shares(found: Balanced, labels: list[tuple[str, str]], wish: Wish, n_blocks
     )
 
 
-def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[Source]]:
+def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[TableSource]]:
     """The keywords of :class:`Everyone`, with tables read, and the files that they came from."""
     sources, targets = [], {}
     for pair in asked["everyone"] or []:
         attribute, given, path = pair.partition("=")
         if not given:
             raise InputError(explain("--everyone", f"is {pair!r}", "be an attribute and a file: seller=targets.csv"))
-        sources.append(Source(f"everyone {attribute}", Path(path), stop.check))
+        sources.append(TableSource(f"everyone {attribute}", Path(path), stop.check))
         targets[attribute] = sources[-1].read()
     read = {name: nested(name, asked[name]) for name in ("everyone_weights", "everyone_floors", "everyone_caps")}
     start = None
     if asked["start"] is not None:
-        sources.append(Source("start", asked["start"], stop.check))
+        sources.append(TableSource("start", asked["start"], stop.check))
         start = sources[-1].read()
     plain = {name: asked[name] for name in ("everyone_relative", "everyone_tolerance", "max_passes")}
     return {"everyone": targets or None, **read, **plain, "start": start}, sources

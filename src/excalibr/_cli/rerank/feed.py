@@ -14,11 +14,11 @@ from excalibr.errors import InputError
 from excalibr.tables._ids import keys_of, matched, read_ids
 from excalibr.tables._users import UserStream
 
-__all__ = ["Block", "Feed", "Pace"]
+__all__ = ["Feed", "Pace", "UserBlock"]
 
 
 @dataclass(frozen=True)
-class Block:
+class UserBlock:
     """Some users: their candidates, their rows of the other tables, and how many they are."""
 
     candidates: Any
@@ -55,7 +55,7 @@ class Feed:
         self._held: Any = None
         self._ends: Integers = np.empty(0, dtype=np.int64)
 
-    def take(self, users: int) -> Block | None:
+    def take(self, users: int) -> UserBlock | None:
         """The next users, at most so many; None after the last. A table without rows is one block without users."""
         if not self._hold():
             return None
@@ -82,10 +82,10 @@ class Feed:
             self._ends = np.empty(0, dtype=np.int64) if self._held is None else _ends(self._held, self._user_id)
         return self._held is not None
 
-    def _cut(self, rows: int, users: int) -> Block:
+    def _cut(self, rows: int, users: int) -> UserBlock:
         table, left = self._held[:rows], self._held[rows:]
         self._held, self._ends = (left, self._ends[users:] - rows) if len(left) else (None, self._ends[:0])
-        return Block(table, self._rows_of(table), users)
+        return UserBlock(table, self._rows_of(table), users)
 
     def _rows_of(self, table: Any) -> dict[str, Any]:
         """The rows of the other tables up to the last user."""

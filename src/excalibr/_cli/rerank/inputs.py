@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from excalibr._cli.rerank.sources import Source
+from excalibr._cli.rerank.sources import TableSource
 from excalibr.errors import InputError, explain
 
 __all__ = ["Inputs", "check_apart", "parts_folder"]
@@ -30,12 +30,12 @@ TAIL = 8
 class Inputs:
     """The files of all tables, as they were when the run began."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[TableSource, ...]
     known: dict[Path, Facts] = field(default_factory=dict)
     _seen: dict[Path, tuple[int, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, sources: Iterable[Source]) -> Inputs:
+    def of(cls, sources: Iterable[TableSource]) -> Inputs:
         """Read what tells the files from others."""
         inputs = cls(tuple(sources))
         for source in inputs.sources:
@@ -56,7 +56,7 @@ class Inputs:
             for path in source.files:
                 self._check_file(source, path, thoroughly)
 
-    def _check_file(self, source: Source, path: Path, thoroughly: bool) -> None:
+    def _check_file(self, source: TableSource, path: Path, thoroughly: bool) -> None:
         try:
             now = _signature(path)
             if now == self._seen[path] and not thoroughly:
@@ -69,7 +69,7 @@ class Inputs:
         self._seen[path] = now  # a new link to it, or the same file put in its place
 
 
-def check_apart(outputs: Mapping[str, Path], sources: Iterable[Source]) -> None:
+def check_apart(outputs: Mapping[str, Path], sources: Iterable[TableSource]) -> None:
     """Raise an error where something that the run writes or removes is something that it reads, by whatever path.
 
     Parameters
@@ -101,7 +101,7 @@ def parts_folder(output: Path) -> Path:
     return output.with_name(output.name + ".parts")
 
 
-def _check_pair(option: str, output: Path, source: Source) -> None:
+def _check_pair(option: str, output: Path, source: TableSource) -> None:
     if source.path.is_dir() and _is_within(output, source.path):
         found = f"{output} is in {source.path}, all of which is read as {source.name}"
         raise InputError(explain(option, found, "be in another folder"))
@@ -112,7 +112,7 @@ def _check_pair(option: str, output: Path, source: Source) -> None:
             raise InputError(explain(option, found, "be another file", "an input is never written over."))
 
 
-def _check_not_removed(folder: Path, source: Source) -> None:
+def _check_not_removed(folder: Path, source: TableSource) -> None:
     for path in (source.path, *source.files):
         if _is_within(path, folder):
             found = f"{path} is in {folder}, which the run removes"
@@ -136,7 +136,7 @@ def _place(path: Path) -> Path:
     return path.parent.resolve() / path.name
 
 
-def _listed(source: Source) -> list[Path]:
+def _listed(source: TableSource) -> list[Path]:
     try:
         return source.found()
     except InputError:
@@ -176,7 +176,7 @@ def _difference(before: Facts, now: Facts) -> str:
     return "was written again"
 
 
-def _changed(source: Source, path: Path, how: str) -> InputError:
+def _changed(source: TableSource, path: Path, how: str) -> InputError:
     hint = "nothing was put in place; run again without --resume."
     return InputError(
         explain(source.name, f"{path} changed during the run ({how})", "stay as it is until the end", hint)

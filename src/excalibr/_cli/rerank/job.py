@@ -15,19 +15,19 @@ import pyarrow as pa
 import typer
 
 from excalibr import __version__
-from excalibr._cli.rerank.feed import Block, Feed, Pace
+from excalibr._cli.rerank.feed import Feed, Pace, UserBlock
 from excalibr._cli.rerank.inputs import Inputs, check_apart
 from excalibr._cli.rerank.lock import locked
 from excalibr._cli.rerank.notices import said_of_users, tell_understood, tell_warnings
 from excalibr._cli.rerank.options import PATHS, WORDS
-from excalibr._cli.rerank.parts import Part, Run, fingerprint
-from excalibr._cli.rerank.sources import Source, format_of
+from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
+from excalibr._cli.rerank.sources import TableSource, format_of
 from excalibr._cli.rerank.streams import Scan, in_user_order, scan
 from excalibr._cli.signals import Stop
 from excalibr._options import read_options
 from excalibr._parallel import Advance, progress_bar
 from excalibr.errors import InputError, explain
-from excalibr.tables import Items, Tables, read_items
+from excalibr.tables import ItemArrays, Tables, read_items
 from excalibr.tables._by_name import BY_CATEGORY
 from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import Tally
@@ -72,10 +72,10 @@ class Job:
 
     reranker: Reranker
     options: dict[str, Any]
-    candidates: Source
-    items: Source
-    by_user: dict[str, Source]
-    for_all: dict[str, Source]
+    candidates: TableSource
+    items: TableSource
+    by_user: dict[str, TableSource]
+    for_all: dict[str, TableSource]
     outputs: dict[str, Path]
     day: str | None
 
@@ -87,11 +87,11 @@ class Job:
         return read_options(Tables, {"targets": {}, **self.options})
 
     @property
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[TableSource]:
         """Every table that is read."""
         return [self.candidates, self.items, *self.by_user.values(), *self.for_all.values()]
 
-    def user_id(self, source: Source) -> str:
+    def user_id(self, source: TableSource) -> str:
         """The column of users of a table."""
         return self.names.column("user_id", source.name, source.schema.names)
 
@@ -120,8 +120,8 @@ def read_job(
     for name, path in outputs.items():
         format_of(path, "out" if name == "slates" else name)
     stop = stop or Stop()
-    needed = Source("candidates", candidates, stop.check), Source("items", items, stop.check)
-    beside = {name: Source(name, options[name], stop.check) for name in PATHS if options[name] is not None}
+    needed = TableSource("candidates", candidates, stop.check), TableSource("items", items, stop.check)
+    beside = {name: TableSource(name, options[name], stop.check) for name in PATHS if options[name] is not None}
     check_apart(outputs, [*needed, *beside.values()])
     names = {each.name for each in dataclasses.fields(Reranker)}
     others = {name: value for name, value in options.items() if name not in names and name not in PATHS}
@@ -220,12 +220,12 @@ def _told(job: Job, tally: Tally) -> str:
     return told
 
 
-def _is_by_user(name: str, source: Source, names: Tables) -> bool:
+def _is_by_user(name: str, source: TableSource, names: Tables) -> bool:
     there = name == "targets" and names.find("user_id", name, source.schema.names) is not None
     return name in ALWAYS_BY_USER or there
 
 
-def _parts(job: Job, run: Run, done: list[Part], tally: Tally) -> Iterator[Part]:
+def _parts(job: Job, run: Run, done: list[StoredPart], tally: Tally) -> Iterator[StoredPart]:
     """The parts that were done before, and then those that are made now."""
     for_all = {name: source.read() for name, source in job.for_all.items()}
     asked = job.options | for_all
@@ -247,7 +247,7 @@ def _parts(job: Job, run: Run, done: list[Part], tally: Tally) -> Iterator[Part]
             number += 1
 
 
-def _read_items(job: Job, prices: Any) -> Items:
+def _read_items(job: Job, prices: Any) -> ItemArrays:
     """The items, with the groups that prices are of where there are prices."""
     if prices is None:
         return read_items(job.items.read(), job.names)
@@ -257,8 +257,8 @@ def _read_items(job: Job, prices: Any) -> Items:
 
 
 def _make_part(
-    job: Job, run: Run, number: int, feed: Feed, items: Items, asked: dict[str, Any], pace: Pace, advance: Advance
-) -> Part | None:
+    job: Job, run: Run, number: int, feed: Feed, items: ItemArrays, asked: dict[str, Any], pace: Pace, advance: Advance
+) -> StoredPart | None:
     """Solve and keep users until there are enough rows or it took long enough; None where no user is left."""
     solved: list[dict[str, Any]] = []
     rows, tally, began = 0, Tally(), time.monotonic()
@@ -277,12 +277,12 @@ def _make_part(
     made = {
         name: pa.concat_tables([tables[name].cast(solved[0][name].schema) for tables in solved]) for name in solved[0]
     }
-    run.keep(number, Part(rows, tally), made)
-    return Part(rows, tally)
+    run.keep(number, StoredPart(rows, tally), made)
+    return StoredPart(rows, tally)
 
 
 def _solve(
-    job: Job, block: Block, items: Items, asked: dict[str, Any], advance: Advance
+    job: Job, block: UserBlock, items: ItemArrays, asked: dict[str, Any], advance: Advance
 ) -> tuple[dict[str, Any], Tally]:
     keep, measured = "lotteries" in job.outputs, "report" in job.outputs
     asked = asked | block.others
@@ -314,7 +314,7 @@ def feed_of(job: Job, run: Run, scanned: Scan) -> Feed:
     return Feed(candidates, others, job.user_id(job.candidates), CHUNK_ROWS, job.stop.check)
 
 
-def _scan(source: Source, user_id: str) -> Scan:
+def _scan(source: TableSource, user_id: str) -> Scan:
     scanned = scan(source, user_id)
     if not scanned.is_sorted:
         typer.echo(
@@ -324,5 +324,5 @@ def _scan(source: Source, user_id: str) -> Scan:
     return scanned
 
 
-def _stream(job: Job, source: Source, scanned: Scan, run: Run) -> UserStream:
+def _stream(job: Job, source: TableSource, scanned: Scan, run: Run) -> UserStream:
     return in_user_order(source, job.user_id(source), scanned, run.folder / f"sorting-{source.name}")

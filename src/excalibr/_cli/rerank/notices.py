@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import typer
 
-from excalibr._cli.rerank.sources import Source
+from excalibr._cli.rerank.sources import TableSource
 from excalibr._cli.rerank.streams import Scan
 from excalibr._messages import CommandWords, message_of
-from excalibr.tables import NO_ROOM, Items, Note, Tables, items_text, review_items
+from excalibr.tables import NO_ROOM, ItemArrays, Note, Tables, items_text, review_items
 from excalibr.tables._reranker import Reranker
 
 __all__ = ["said_of_users", "tell_understood", "tell_warnings"]
@@ -25,7 +25,7 @@ ROLES = {
 """The columns that a table must have, by table."""
 
 
-def tell_understood(items: Items, users: str, sources: Iterable[Source], options: Tables) -> None:
+def tell_understood(items: ItemArrays, users: str, sources: Iterable[TableSource], options: Tables) -> None:
     """One line on standard error: categories, users, and what nobody named; an error where a column is not there."""
     dialects = []
     for source in sources:
@@ -35,7 +35,7 @@ def tell_understood(items: Items, users: str, sources: Iterable[Source], options
     typer.echo(f"excalibr: {said}.", err=True)
 
 
-def _find_columns(source: Source, items: Items, options: Tables) -> None:
+def _find_columns(source: TableSource, items: ItemArrays, options: Tables) -> None:
     columns = source.schema.names
     for role in ROLES.get(source.name, ()):
         options.column(role, source.name, columns)
@@ -47,7 +47,7 @@ def _find_columns(source: Source, items: Items, options: Tables) -> None:
         options.find("category", source.name, columns)
 
 
-def tell_warnings(items: Items, reranker: Reranker, own_slots: bool, words: CommandWords) -> None:
+def tell_warnings(items: ItemArrays, reranker: Reranker, own_slots: bool, words: CommandWords) -> None:
     """A line for each thing that looks wrong."""
     named = reranker.k is not None or own_slots or not isinstance(reranker.position_weights, str)
     notes: list[Note] = [*review_items(items), *([] if named else [NO_ROOM])]

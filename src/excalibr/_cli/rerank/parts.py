@@ -27,7 +27,7 @@ from excalibr._writing import beside, put_in_place, remove_leftovers, sync_file,
 from excalibr.errors import InputError
 from excalibr.tables._results import Tally
 
-__all__ = ["Part", "Run", "fingerprint"]
+__all__ = ["Run", "StoredPart", "fingerprint"]
 
 STAMP = b"excalibr.run"
 MARKER = "run.json"
@@ -46,7 +46,7 @@ def fingerprint(facts: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Part:
+class StoredPart:
     """A finished part: how many rows of the candidates it took, and what became of their users."""
 
     rows: int
@@ -72,7 +72,7 @@ class Run:
         self.inputs = inputs
         self.folder = parts_folder(next(iter(self.outputs.values())))
 
-    def begin(self, *, resume: bool) -> list[Part]:
+    def begin(self, *, resume: bool) -> list[StoredPart]:
         """Make the folder ready, with what is there already or empty; returns the parts that are done."""
         for output in self.outputs.values():
             remove_leftovers(output)
@@ -91,7 +91,7 @@ class Run:
         """Whether every output is there and says that it is of this very run; CSV files cannot say so."""
         return all(path.exists() and _stamp_of(path) == self.stamp for path in self.outputs.values())
 
-    def keep(self, number: int, part: Part, tables: Mapping[str, Any]) -> None:
+    def keep(self, number: int, part: StoredPart, tables: Mapping[str, Any]) -> None:
         """Store a part, if it was made of the inputs as they were when the run began."""
         self.inputs.check()
         for name, table in tables.items():
@@ -167,9 +167,9 @@ class Run:
             "Hint: leave --resume out to start again."
         )
 
-    def _parts_done(self) -> list[Part]:
+    def _parts_done(self) -> list[StoredPart]:
         """The parts up to the first that is not done; what is there of later ones is removed."""
-        done: list[Part] = []
+        done: list[StoredPart] = []
         while (part := self._part_done(len(done))) is not None:
             done.append(part)
         for path in self.folder.glob("part-*"):
@@ -177,7 +177,7 @@ class Run:
                 path.unlink()
         return done
 
-    def _part_done(self, number: int) -> Part | None:
+    def _part_done(self, number: int) -> StoredPart | None:
         """A folder that was being removed may lack any of its files."""
         try:
             stored = json.loads(self._tally(number).read_text(encoding="utf-8"))
@@ -189,7 +189,7 @@ class Run:
         tally = Tally()
         for name, value in stored["tally"].items():
             setattr(tally, name, Counter(value) if isinstance(value, dict) else value)
-        return Part(stored["rows"], tally)
+        return StoredPart(stored["rows"], tally)
 
     def _assemble(self, name: str, count: int, path: Path, kind: str, check: Callable[[], None]) -> None:
         parts = (_read(self._part(number, name)) for number in range(count))

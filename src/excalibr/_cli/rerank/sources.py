@@ -13,7 +13,7 @@ import pyarrow as pa
 from excalibr.errors import InputError, explain
 from excalibr.tables._files import ENDINGS, dialect_of, explained, kind_of, read_batches, read_schema
 
-__all__ = ["FORMATS", "Source", "format_of"]
+__all__ = ["FORMATS", "TableSource", "format_of"]
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".arrow": "arrow", ".feather": "arrow"}
 """What can be written, by the end of the name; compressed CSV can also be read."""
@@ -22,7 +22,7 @@ BATCH_ROWS = 65_536
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """A table in a file or in a folder of files, and what to call it in a message.
 
     ``check`` is called before each batch of rows, so that a long read can be stopped.

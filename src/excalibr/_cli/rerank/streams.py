@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from excalibr._cli.rerank.sources import Source
+from excalibr._cli.rerank.sources import TableSource
 from excalibr._types import Integers
 from excalibr._writing import errors_named, sync_file
 from excalibr.errors import InputError
@@ -42,7 +42,7 @@ class Scan:
     without_user: int
 
 
-def scan(source: Source, user_id: str) -> Scan:
+def scan(source: TableSource, user_id: str) -> Scan:
     """Count rows and users, and see whether the rows are in the order of their users."""
     if user_id not in source.schema.names:
         raise InputError(missing_column(user_id, source.name, source.schema.names, "user_id"))
@@ -64,19 +64,19 @@ def scan(source: Source, user_id: str) -> Scan:
     return Scan(rows, users, in_order, _concatenated(sample), without)
 
 
-def in_user_order(source: Source, user_id: str, scanned: Scan, folder: Path) -> UserStream:
+def in_user_order(source: TableSource, user_id: str, scanned: Scan, folder: Path) -> UserStream:
     """The source's rows by user; where the files do not have them so, they are sorted in ``folder``."""
     tables = _with_user(source, user_id) if scanned.is_sorted else _sorted_on_disk(source, user_id, scanned, folder)
     return UserStream(tables, source.schema, user_id)
 
 
-def _with_user(source: Source, user_id: str) -> Iterator[Any]:
+def _with_user(source: TableSource, user_id: str) -> Iterator[Any]:
     for table in source.batches():
         column = table.column(user_id)
         yield table.filter(pc.is_valid(column)) if column.null_count else table
 
 
-def _sorted_on_disk(source: Source, user_id: str, scanned: Scan, folder: Path) -> Iterator[Any]:
+def _sorted_on_disk(source: TableSource, user_id: str, scanned: Scan, folder: Path) -> Iterator[Any]:
     """The rows put into one file for each range of users, then each file sorted in memory.
 
     Each range has about the same number of rows, known from the sample. A range is read only when it is its turn. The
@@ -95,7 +95,7 @@ def _sorted_on_disk(source: Source, user_id: str, scanned: Scan, folder: Path) -
         yield table.take(pc.sort_indices(read_ids(table.column(user_id))))
 
 
-def _write_ranges(source: Source, user_id: str, bounds: list[Hashable], paths: list[Path]) -> None:
+def _write_ranges(source: TableSource, user_id: str, bounds: list[Hashable], paths: list[Path]) -> None:
     with ExitStack() as opened:
         writers = [opened.enter_context(pa.ipc.new_file(path, source.schema)) for path in paths]
         for table in _with_user(source, user_id):

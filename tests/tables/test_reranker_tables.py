@@ -15,7 +15,7 @@ from excalibr._many_users import measure
 from excalibr.errors import BatchWarning, InputError, TableWarning, TruncationWarning
 from excalibr.tables import _results as results
 from tests.tables.invented import GENRE_COLUMNS, invented_tables
-from tests.test_reranker import CANDIDATES, FOUR, ITEMS, KINDS, as_arrow
+from tests.tables.test_reranker import CANDIDATES, FOUR, ITEMS, KINDS, as_arrow
 
 EQUAL = {"a": 1, "b": 1}
 KINDS_OF_FRAMES = ["pandas", "polars", "pyarrow"]

@@ -80,7 +80,7 @@ def test_draws_are_these_on_every_machine() -> None:
 
 def test_another_process_draws_the_same_ranking() -> None:
     program = (
-        "from tests.test_policy import lottery\n"
+        "from tests.policy.test_policy import lottery\n"
         "print([lottery().sample(seed=3, key=('ada', day)).tolist() for day in range(20)])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -4,14 +4,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from excalibr._experiments import Results, Setting, Source, run_experiment, write_files, write_page
+from excalibr._experiments import ExperimentResults, Setting, Source, run_experiment, write_files, write_page
 from excalibr._experiments.figures import draw, figures_of
 from excalibr._experiments.tables import tables_of
 from tests.experiments.invented import small_plan
 
 
 @pytest.fixture(scope="module")
-def shown(source: Source, tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, Path]:
+def shown(source: Source, tmp_path_factory: pytest.TempPathFactory) -> tuple[ExperimentResults, Path]:
     folder = tmp_path_factory.mktemp("shown")
     plan = small_plan(timed_users=1, attributes=("genre",), settings=(Setting(20, 10),))
     results = run_experiment(source, plan, folder)
@@ -19,7 +19,7 @@ def shown(source: Source, tmp_path_factory: pytest.TempPathFactory) -> tuple[Res
     return results, folder
 
 
-def test_every_figure_is_there_as_png_and_svg(shown: tuple[Results, Path]) -> None:
+def test_every_figure_is_there_as_png_and_svg(shown: tuple[ExperimentResults, Path]) -> None:
     results, folder = shown
     names = {figure.name for figure in figures_of(results.curves)}
     assert names == {"figure-20-10", "figure-20-10-with-ours"}
@@ -28,7 +28,7 @@ def test_every_figure_is_there_as_png_and_svg(shown: tuple[Results, Path]) -> No
         assert ElementTree.parse(folder / "figures" / f"{name}.svg").getroot().tag.endswith("svg")
 
 
-def test_a_figure_has_a_panel_for_each_weighting_and_attribute(results: Results) -> None:
+def test_a_figure_has_a_panel_for_each_weighting_and_attribute(results: ExperimentResults) -> None:
     figure = next(figures_of(results.curves))
     panels = draw(figure, results.curves).axes
     assert len(panels) == 2 * 3
@@ -37,14 +37,14 @@ def test_a_figure_has_a_panel_for_each_weighting_and_attribute(results: Results)
     assert "MIP greedy (2 users)" in panels[0].get_legend_handles_labels()[1]
 
 
-def test_drawn_again_a_figure_has_the_same_bytes(shown: tuple[Results, Path], tmp_path: Path) -> None:
+def test_drawn_again_a_figure_has_the_same_bytes(shown: tuple[ExperimentResults, Path], tmp_path: Path) -> None:
     results, folder = shown
     write_files(results, tmp_path)
     for path in (folder / "figures").iterdir():
         assert (tmp_path / "figures" / path.name).read_bytes() == path.read_bytes()
 
 
-def test_every_table_is_there_as_markdown_and_csv(shown: tuple[Results, Path]) -> None:
+def test_every_table_is_there_as_markdown_and_csv(shown: tuple[ExperimentResults, Path]) -> None:
     results, folder = shown
     names = [table.name for table in tables_of(results)]
     assert {
@@ -66,7 +66,7 @@ def test_every_table_is_there_as_markdown_and_csv(shown: tuple[Results, Path]) -
         assert len((folder / "tables" / f"{name}.csv").read_text(encoding="utf-8").splitlines()) >= len(table) - 1
 
 
-def test_the_report_stands_alone(shown: tuple[Results, Path]) -> None:
+def test_the_report_stands_alone(shown: tuple[ExperimentResults, Path]) -> None:
     text = (shown[1] / "report.html").read_text(encoding="utf-8")
     assert text.count("data:image/png;base64,") == 2
     assert "http" not in text
@@ -74,7 +74,9 @@ def test_the_report_stands_alone(shown: tuple[Results, Path]) -> None:
     assert "What the paper claims" in text
 
 
-def test_the_page_names_its_command_and_shows_figures_that_exist(shown: tuple[Results, Path], tmp_path: Path) -> None:
+def test_the_page_names_its_command_and_shows_figures_that_exist(
+    shown: tuple[ExperimentResults, Path], tmp_path: Path
+) -> None:
     page = write_page(shown[0], tmp_path, "excalibr experiment --data invented --out results")
     text = page.read_text(encoding="utf-8")
     assert "$ excalibr experiment --data invented" in text

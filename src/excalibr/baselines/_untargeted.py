@@ -1,13 +1,28 @@
-"""Maximal marginal relevance: variety among the chosen, without a target."""
+"""Without a target: plain relevance, which is what a recommender shows, and variety among the chosen (MMR)."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from excalibr._native import kernel
 from excalibr._policy import Policy
 from excalibr._problem import Problem
 from excalibr.baselines._single import centred_gains, one_ranking
 
-__all__ = ["mmr"]
+__all__ = ["mmr", "top_k"]
+
+
+def top_k(problem: Problem) -> Policy:
+    """The k best scores, the best in the heaviest slot; equal scores by the lower index. The trade-off plays no part.
+
+    Examples
+    --------
+    >>> from excalibr import Problem
+    >>> top_k(Problem.of([0.5, 0.9, 0.9], [[1], [1], [1]], [1.0], k=2)).rankings.tolist()
+    [[1, 2]]
+    """
+    best_first = np.argsort(-problem.scores, kind="stable").astype(np.int64)
+    return one_ranking(problem, best_first[: problem.k], "top-k")
 
 
 def mmr(problem: Problem) -> Policy:

@@ -94,7 +94,7 @@ def test_every_option_of_calibrate_is_taken(options: dict[str, Any]) -> None:
 
 
 BITS = """
-from tests.batch.test_solving import bits
+from tests.test_many_users import bits
 print(bits())
 """
 
@@ -114,7 +114,7 @@ def bits() -> str:
 
 
 def test_another_process_gives_the_same_bits() -> None:
-    root = Path(__file__).parent.parent.parent
+    root = Path(__file__).parent.parent
     path = os.pathsep.join([str(root / "src"), str(root)])
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", BITS],

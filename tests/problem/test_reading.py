@@ -1,4 +1,4 @@
-"""Wrong wishes beyond the paper are refused with a message that names the argument, what it must be and a hint."""
+"""Wrong options beyond the paper are refused with a message that names the argument, what it must be and a hint."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changes", "message"), WRONG)
-def test_a_wrong_wish_is_refused_by_name(changes: dict[str, Any], message: str) -> None:
+def test_a_wrong_option_is_refused_by_name(changes: dict[str, Any], message: str) -> None:
     asked: dict[str, Any] = {"scores": SCORES, "categories": ROWS, "target": TARGET, "k": 2} | changes
     with pytest.raises(ExcalibrError, match=message):
         calibrate(**asked)

@@ -1,0 +1,103 @@
+import dataclasses
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import excalibr
+from excalibr._cli.rerank.options import WORDS as COMMAND_WORDS
+from excalibr._options import METHOD_NAMES, Options
+from excalibr.errors import ExcalibrError
+from excalibr.ray import RerankBatch
+
+OPTIONS = {each.name: each for each in dataclasses.fields(Options)}
+
+OTHERS: dict[str, Any] = {
+    "k": 3,
+    "trade_off": 0.25,
+    "relevance_loss": 0.5,
+    "max_deviation": 1.5,
+    "position_weights": "sqrt",
+    "divergence": "kl",
+    "attribute_weights": {"a": 2.0},
+    "category_weights": [1.0, 2.0],
+    "relative": True,
+    "floors": {0: 0.1},
+    "caps": [0.9, 1.0],
+    "max_per_category": 2,
+    "normalise": "range",
+    "method": "greedy",
+    "draws": "single",
+    "tolerance": 1e-6,
+    "max_sorts": 1000,
+}
+"""Of every option another value than its default."""
+
+ROWS = [[1, 0], [1, 0], [0, 1], [0, 1]]
+
+
+def test_the_options_of_calibrate_are_these_with_the_same_defaults_and_types() -> None:
+    of_calibrate = inspect.signature(excalibr.calibrate).parameters
+    own = {name: each for name, each in of_calibrate.items() if each.kind == each.KEYWORD_ONLY}
+    assert own.keys() - {"pinned", "shown", "item_prices"} == OPTIONS.keys()
+    assert {name: own[name].default for name in OPTIONS} == {name: each.default for name, each in OPTIONS.items()}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_option_of_calibrate_arrives_under_its_name(name: str) -> None:
+    assert OTHERS.keys() == OPTIONS.keys()
+    by_name = name == "attribute_weights"
+    categories: Any = {"a": ROWS} if by_name else ROWS
+    target: Any = {"a": [0.5, 0.5]} if by_name else [0.5, 0.5]
+    asked = {"k": 2} | {name: OTHERS[name]}
+    policy = excalibr.calibrate([0.9, 0.8, 0.5, 0.4], categories, target, **asked)
+    assert policy.problem.options.given() == asked
+
+
+def test_reranker_the_command_and_tables_of_help_have_every_option() -> None:
+    derived = {each.name: each for each in dataclasses.fields(excalibr.Reranker)}
+    for name, option in OPTIONS.items():
+        assert (derived[name].default, derived[name].metadata) == (option.default, option.metadata)
+        assert name in COMMAND_WORDS.flags
+    texts = [each.metadata["help"] for each in derived.values()]
+    assert len(set(texts)) == len(texts)
+    assert derived.keys() - OPTIONS.keys() == {"seed", "threads", "fallback"}
+
+
+def test_the_methods_that_an_option_names_are_those_that_there_are() -> None:
+    assert tuple(excalibr.methods.METHODS) == METHOD_NAMES
+
+
+@pytest.mark.parametrize("take", [RerankBatch, excalibr.spark.rerank])
+def test_ray_and_spark_take_the_options_of_a_reranker(take: Any) -> None:
+    kinds = [each.kind for each in inspect.signature(take).parameters.values()]
+    assert inspect.Parameter.VAR_KEYWORD in kinds
+
+
+def test_only_options_that_differ_from_their_defaults_are_passed_on() -> None:
+    assert Options().given() == {}
+    assert Options(k=3, method="greedy", tolerance=1e-6).given() == {"k": 3, "method": "greedy", "tolerance": 1e-6}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"k": 0}, "k: is 0, must be a whole number of at least 1"),
+        ({"k": 2.5}, "k: is 2.5"),
+        ({"trade_off": 1.2}, "trade_off: is 1.2, must be from 0"),
+        ({"method": "exact"}, "method: is 'exact', must be one of"),
+        ({"position_weights": "logg"}, "did you mean 'log'"),
+        ({"position_weights": [1, 2], "k": 3}, r"position_weights: have shape \(2,\)"),
+        ({"tolerance": 0}, "tolerance: is 0"),
+    ],
+)
+def test_settings_are_checked_when_they_are_made(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ExcalibrError, match=message):
+        Options(**wrong)
+
+
+def test_the_first_slots_have_weights_that_sum_to_one() -> None:
+    weights = Options(k=3, position_weights=[0, 2, 6]).weights_of(2)
+    assert weights.tolist() == [0.0, 1.0]
+    assert Options(k=2, position_weights=np.array([0.0, 1.0])).weights_of(1).tolist() == [1.0]
