@@ -23,7 +23,7 @@ from excalibr._problem import Batch, Status
 from excalibr._solver import questions_of
 from excalibr._solver.failures import Failure, error_of
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import BatchWarning, ExcalibrError
+from excalibr.errors import BatchWarning, ExcalibrError, InputError, SolverError
 
 __all__ = ["Solver", "calibrate_batch", "measure", "solve_users", "sum_up"]
 
@@ -179,13 +179,13 @@ def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lot
     outcome = batch.statuses[first : first + len(counts)].copy()
     solved = outcome < Status.NO_CANDIDATES
     outcome[solved & (gaps > allowed)] = Status.STOPPED_EARLY
-    reasons = {}
+    errors: dict[int, ExcalibrError] = {}
     for place in np.flatnonzero(failures).tolist():
         outcome[place] = Status.FAILED
-        reasons[first + place] = _error(batch, place, failures, details, limit_prices).args[0]
-    reasons |= {user: why for user, why in batch.reasons.items() if first <= user < first + len(counts)}
+        errors[first + place] = _error(batch, place, failures, details, limit_prices)
+    errors |= {user: InputError(why) for user, why in batch.reasons.items() if first <= user < first + len(counts)}
     effort = Effort(engines, sorts, steps, statuses)
-    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, reasons, {}, objectives)
+    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, errors, {}, objectives)
 
 
 def _error(batch: Batch, place: int, failures: Integers, details: Floats, limit_prices: Floats | None) -> ExcalibrError:
@@ -206,19 +206,20 @@ def _one_by_one_solve(batch: Batch, fall_back: bool) -> Solve:
 
 def _solve_user(batch: Batch, user: int, orders: kernel.Questions) -> Lotteries:
     """The method's lottery; of a user who has none, the order by scores or nothing, with the reason."""
-    reasons, status = {}, int(batch.statuses[user])
+    errors: dict[int, ExcalibrError] = {}
+    status = int(batch.statuses[user])
     if user in batch.reasons:
-        reasons[user] = batch.reasons[user]
+        errors[user] = InputError(batch.reasons[user])
     elif status < Status.NO_CANDIDATES:
         try:
             return _lotteries_of(batch, user, methods.apply(batch.options.method, batch.problem(user)))
         except ExcalibrError as error:
-            status, reasons[user] = int(Status.FAILED), error.args[0]
+            status, errors[user] = int(Status.FAILED), error
         except MemoryError as error:
-            status, reasons[user] = int(Status.FAILED), f"out of memory {error}".strip()
+            status, errors[user] = int(Status.FAILED), SolverError(f"out of memory {error}".strip())
     places, weights, counts, prices, gaps, _, trade_offs, *_ = kernel.solve_range(orders, user, user + 1)
     return Lotteries(
-        *(user, places, weights, counts, prices, gaps, np.array([status]), trade_offs, no_effort(1)), reasons
+        *(user, places, weights, counts, prices, gaps, np.array([status]), trade_offs, no_effort(1)), errors
     )
 
 
