@@ -290,11 +290,12 @@ _NOT_FOR_FRONTIERS = {
 
 def _warn_of_gap(policy: Policy, stacklevel: int) -> None:
     """Say that a policy's gap is not what was asked, if so, at the caller's line."""
-    if policy.info is None or policy.gap <= policy.info.allowed_gap:
+    info = policy.info
+    if info is None or policy.gap <= info.allowed_gap:
         return
     spent = policy.problem.options.max_sorts is not None
     reason = "max_sorts was reached" if spent else "the tolerance is finer than rounding allows here"
-    said = f"proved a gap of {policy.gap:.2g}, not the {policy.info.allowed_gap:.2g} that was asked: {reason}. "
+    said = f"proved a gap of {policy.gap:.2g}, not the {info.allowed_gap:.2g} that was asked: {reason}. "
     warnings.warn(said + "The lottery is valid.", GapWarning, stacklevel=stacklevel)
 
 
