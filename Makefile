@@ -9,6 +9,7 @@
 #                             seed (or SEED=7); PROBLEMS=1000000 for so many instead, PROFILE=small, scales, large, paper
 #   make kills                stop `excalibr rerank` at 30 random moments and go on with --resume (or SEED=7)
 #   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)
+#   make bench-service        the real server against wrk and a constant rate of arrivals, into docs/service.md (SOAK=600)
 #   make bench                every peer on the same problems, as ratios measured in one run, into docs/benchmarks.md:
 #                             quick, or all with FULL=1 (an hour), on real films with DATA=a MovieLens folder
 #   make bench-repeat         the headline of the last `make bench` ten times again (FULL=1: of the full one)
@@ -34,6 +35,7 @@ DATA ?=
 OLD ?=
 COMMIT ?=
 QUICK ?=
+SOAK ?=
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -57,7 +59,7 @@ CHECKED_SECONDS ?= 120
 
 installed = $(KERNEL) $(VENV)/.installed-$(1)
 
-.PHONY: help kernel demo test check sanitize fuzz kills bench bench-repeat bench-compare bench-against bench-batch profile \
+.PHONY: help kernel demo test check sanitize fuzz kills bench bench-repeat bench-compare bench-against bench-batch bench-service profile \
 	format clean
 
 help:
@@ -107,6 +109,9 @@ bench-against: $(call installed,$(FOR_BENCH))
 
 bench-batch: $(call installed,cli$(comma)data)
 	@$(BIN)/python -m benchmarks.batch --users $(USERS)
+
+bench-service: $(call installed,serve)
+	@$(BIN)/python -m benchmarks.service $(if $(SOAK),--soak $(SOAK))
 
 profile: $(call installed,$(FOR_BENCH))
 	@$(BIN)/python -m benchmarks profile

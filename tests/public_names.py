@@ -11,7 +11,19 @@ from typing import Any
 STORED = Path(__file__).parent / "public_names.txt"
 
 MODULES = (
-    *("baselines", "datasets", "errors", "methods", "metrics", "models", "paper", "positions", "ray", "spark"),
+    *(
+        "baselines",
+        "datasets",
+        "errors",
+        "methods",
+        "metrics",
+        "models",
+        "paper",
+        "positions",
+        "ray",
+        "service",
+        "spark",
+    ),
     *("tables", "targets"),
 )
 """The modules that callers import."""

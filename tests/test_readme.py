@@ -14,6 +14,7 @@ PAGES = [
     "docs/beyond.md",
     "docs/index.md",
     "docs/reference.md",
+    "docs/serve.md",
     "docs/tables.md",
     "docs/visits.md",
 ]

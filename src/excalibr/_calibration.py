@@ -239,7 +239,9 @@ def frontier(
     from excalibr._solver import Curve
     from excalibr._solver.tracing import trace
 
-    return trace(Curve(problem), tolerance, max_vertices)
+    found = trace(Curve(problem), tolerance, max_vertices)
+    _warn_of_distance(found, tolerance, max_vertices, stacklevel=3)
+    return found
 
 
 def _asked(
@@ -288,12 +290,32 @@ _NOT_FOR_FRONTIERS = {
 
 def _warn_of_gap(policy: Policy, stacklevel: int) -> None:
     """Say that a policy's gap is not what was asked, if so, at the caller's line."""
-    if policy.info is None or policy.gap <= policy.info.allowed_gap:
+    info = policy.info
+    if info is None or policy.gap <= info.allowed_gap:
         return
     spent = policy.problem.options.max_sorts is not None
     reason = "max_sorts was reached" if spent else "the tolerance is finer than rounding allows here"
-    said = f"proved a gap of {policy.gap:.2g}, not the {policy.info.allowed_gap:.2g} that was asked: {reason}. "
+    said = f"proved a gap of {policy.gap:.2g}, not the {info.allowed_gap:.2g} that was asked: {reason}. "
     warnings.warn(said + "The lottery is valid.", GapWarning, stacklevel=stacklevel)
+
+
+def _warn_of_distance(found: Frontier, tolerance: float, max_vertices: int | None, stacklevel: int) -> None:
+    """Say that a frontier is not as near to the curve as was asked, or a policy of it not as near to its optimum."""
+    is_cut = max_vertices is not None and len(found) >= max_vertices
+    if found.error <= max(tolerance, _EXACT_FRONTIER) or is_cut:
+        for policy in found.policies:
+            _warn_of_gap(policy, stacklevel + 1)
+        return
+    warnings.warn(
+        f"certified to be within {found.error:.2g} of the curve, not the {tolerance:.2g} that was asked: rounding "
+        "beside these scores and weights, or the effort that is allowed, permits no less. Every policy of it is valid.",
+        GapWarning,
+        stacklevel=stacklevel,
+    )
+
+
+_EXACT_FRONTIER = 3e-9
+"""The distance that counts as none where every vertex is asked for: solves are exact to a part of it."""
 
 
 def _listed(trade_offs: Iterable[float]) -> list[float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from excalibr._problem import Batch, Status
 from excalibr._solver import questions_of
 from excalibr._solver.failures import Failure, error_of
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import BatchWarning, ExcalibrError
+from excalibr.errors import BatchWarning, ExcalibrError, InputError, SolverError
 
 __all__ = ["Solver", "calibrate_batch", "measure", "solve_users", "sum_up"]
 
@@ -138,9 +138,11 @@ class Solver:
         if batch.options.method != "excalibr":
             return cls(_one_by_one_solve(batch, fall_back), lambda: None)
         questions = questions_of(batch, fall_back=fall_back, wanted=wanted)
+        orders = questions_of(batch, solve=False, fall_back=True) if fall_back else None
 
         def solve(first: int, last: int) -> Lotteries:
-            return _lotteries_of_range(batch, kernel.solve_range(questions, first, last), first)
+            lotteries = _lotteries_of_range(batch, kernel.solve_range(questions, first, last), first)
+            return lotteries if orders is None else _with_orders(batch, lotteries, orders)
 
         return cls(solve, questions.cancel)
 
@@ -179,13 +181,29 @@ def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lot
     outcome = batch.statuses[first : first + len(counts)].copy()
     solved = outcome < Status.NO_CANDIDATES
     outcome[solved & (gaps > allowed)] = Status.STOPPED_EARLY
-    reasons = {}
+    errors: dict[int, ExcalibrError] = {}
     for place in np.flatnonzero(failures).tolist():
         outcome[place] = Status.FAILED
-        reasons[first + place] = _error(batch, place, failures, details, limit_prices).args[0]
-    reasons |= {user: why for user, why in batch.reasons.items() if first <= user < first + len(counts)}
+        errors[first + place] = _error(batch, place, failures, details, limit_prices)
+    errors |= {user: InputError(why) for user, why in batch.reasons.items() if first <= user < first + len(counts)}
     effort = Effort(engines, sorts, steps, statuses)
-    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, reasons, {}, objectives)
+    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, errors, {}, objectives)
+
+
+def _with_orders(batch: Batch, lotteries: Lotteries, orders: kernel.Questions) -> Lotteries:
+    """The same with the order by scores for users whose question turned out to have no answer."""
+    failed = np.flatnonzero((lotteries.statuses == Status.FAILED) & (lotteries.counts == 0))
+    if not len(failed):
+        return lotteries
+    users = (lotteries.first + failed).tolist()
+    rankings = [kernel.solve_range(orders, user, user + 1)[0] for user in users]
+    slots = batch.slots[lotteries.first : lotteries.first + len(lotteries.counts)]
+    before = np.cumsum(lotteries.counts)[failed]
+    places_before = np.repeat(np.cumsum(lotteries.counts * slots)[failed], [len(each) for each in rankings])
+    counts = lotteries.counts.copy()
+    counts[failed] = 1
+    places = np.insert(lotteries.places, places_before, np.concatenate(rankings))
+    return replace(lotteries, places=places, weights=np.insert(lotteries.weights, before, 1.0), counts=counts)
 
 
 def _error(batch: Batch, place: int, failures: Integers, details: Floats, limit_prices: Floats | None) -> ExcalibrError:
@@ -206,19 +224,20 @@ def _one_by_one_solve(batch: Batch, fall_back: bool) -> Solve:
 
 def _solve_user(batch: Batch, user: int, orders: kernel.Questions) -> Lotteries:
     """The method's lottery; of a user who has none, the order by scores or nothing, with the reason."""
-    reasons, status = {}, int(batch.statuses[user])
+    errors: dict[int, ExcalibrError] = {}
+    status = int(batch.statuses[user])
     if user in batch.reasons:
-        reasons[user] = batch.reasons[user]
+        errors[user] = InputError(batch.reasons[user])
     elif status < Status.NO_CANDIDATES:
         try:
             return _lotteries_of(batch, user, methods.apply(batch.options.method, batch.problem(user)))
         except ExcalibrError as error:
-            status, reasons[user] = int(Status.FAILED), error.args[0]
+            status, errors[user] = int(Status.FAILED), error
         except MemoryError as error:
-            status, reasons[user] = int(Status.FAILED), f"out of memory {error}".strip()
+            status, errors[user] = int(Status.FAILED), SolverError(f"out of memory {error}".strip())
     places, weights, counts, prices, gaps, _, trade_offs, *_ = kernel.solve_range(orders, user, user + 1)
     return Lotteries(
-        *(user, places, weights, counts, prices, gaps, np.array([status]), trade_offs, no_effort(1)), reasons
+        *(user, places, weights, counts, prices, gaps, np.array([status]), trade_offs, no_effort(1)), errors
     )
 
 

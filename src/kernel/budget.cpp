@@ -4,6 +4,7 @@
 // Where the solution is no better than the chord, the chord is the curve, and the mix that meets the budget is the answer.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tuning.hpp"
 #include "user.hpp"
@@ -11,10 +12,14 @@
 namespace excalibr {
 namespace {
 
-// The λ at which two points are worth the same; the left one is the more relevant.
+// The λ at which two points are worth the same; the left one is the more relevant. Where both aims differ it is not an end,
+// also where it rounds to one: there the other aim would no longer count.
 double chord(const CurvePoint& left, const CurvePoint& right) {
+    constexpr double nearest = std::numeric_limits<double>::epsilon() / 2.0;
     const double relevance = std::max(left.relevance - right.relevance, 0.0), cost = std::max(left.cost - right.cost, 0.0);
-    return relevance + cost > 0.0 ? relevance / (relevance + cost) : 0.5;
+    if (!(relevance + cost > 0.0)) return 0.5;
+    const double trade_off = relevance / (relevance + cost);
+    return relevance > 0.0 && cost > 0.0 ? std::clamp(trade_off, nearest * nearest, 1.0 - nearest) : trade_off;
 }
 
 double logit(double trade_off) { return std::log(trade_off / (1.0 - trade_off)); }
@@ -73,21 +78,30 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
         const double here = measured(left), there = measured(right);
         return here > there ? std::clamp((limit - there) / (here - there), 0.0, 1.0) : 1.0;
     };
+    double heaviest = 0.0;
+    for (const double weight : free_.question().weights) heaviest = std::max(heaviest, weight);
+    // where relevance is what is limited, it is the cost that must be exact, however little relevance counts at this λ
+    const auto cost_allowed = [&](double at) {
+        return limit_is_cost ? 0.0 : limits.tolerance * at * std::min(heaviest, 1.0);
+    };
     const bool straight = free_.question().smoothing == 0.0;
     Limits of_points = limits;  // the gap of the mix is that of the point that proves it and what the chord lost
     of_points.tolerance *= tuning::points_of_budget;
     CurvePoint left = most_relevant, right = best_calibrated, point;
     Effort effort = most_relevant.effort;
     effort.add(best_calibrated.effort);
-    double share = 1.0, trade_off = 0.5;
+    double share = 1.0, trade_off = 0.5, before = -1.0;
     bool met = false;
     for (std::size_t step = 0; step < tuning::max_budget_solves && !met; ++step) {
+        if (step > 0 && effort.operations > tuning::most_operations) break;
         trade_off = chord(left, right);
         if (!straight && step % 3 != 0 && left.trade_off > 0.0 && right.trade_off < 1.0) {
             // the measure falls about evenly with the logarithm of λ / (1 − λ)
             const double part = std::clamp(left_share(left, right), 0.02, 0.98);
             trade_off = 1.0 / (1.0 + std::exp(-(part * logit(left.trade_off) + (1.0 - part) * logit(right.trade_off))));
         }
+        if (trade_off == before) break;  // rounding: there is no λ in between
+        before = trade_off;
         curve_point(trade_off, of_points, {}, point);
         effort.add(point.effort);
         if (point.failure != Failure::none) return to_answer(point, answer);
@@ -95,12 +109,13 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
         share = left_share(left, right);
         const double lost =
             point.value(trade_off) - share * left.value(trade_off) - (1.0 - share) * right.value(trade_off);
-        const double allowed = allowed_at(point.balance, point.row_prices, limits.tolerance);
+        const double allowed = std::max(allowed_at(point.balance, point.row_prices, limits.tolerance), cost_allowed(trade_off));
         met = lost <= (1.0 - tuning::points_of_budget) * allowed;
     }
     point.effort = effort;
     if (!met) point.effort.status = Status::stalled;
     mix(left, right, share, point, limits.tolerance, answer);
+    answer.allowed_gap = std::max(answer.allowed_gap, cost_allowed(trade_off));
 }
 
 // The lottery that is `left` with probability `share` and `right` otherwise, as a policy for the λ and the prices of `proof`.
@@ -111,7 +126,7 @@ void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double sha
         for (std::size_t at = 0; at < point->lottery.size(); ++at)
             if (chance * point->lottery.weights[at] > 0.0)
                 mixed_.add_or_merge(point->lottery.ranking(at), chance * point->lottery.weights[at]);
-    free_.set_objective({1.0, 1.0}, 0.0);  // a lottery keeps its relevance when it is thinned, even where λ is 1
+    free_.set_objective({1.0 / spread(), 0.0}, 0.0);  // relevance counts as much as shares do, whatever the λ
     free_.to_free(mixed_, free_lottery_);
     sweep_begun_ = false;
     engines_.thin(free_.program(), free_lottery_, thinned_);
@@ -121,7 +136,7 @@ void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double sha
     answer.engine = proof.engine;
     answer.effort = proof.effort;
     answer.gap = gap_by_rows(proof.balance, answer.lottery, proof.row_prices);
-    answer.allowed_gap = allowed_at(proof.balance, proof.row_prices, tolerance);
+    answer.allowed_gap = unwarned_at(proof.balance, proof.row_prices, tolerance);
     free_.to_reported_prices(proof.row_prices, proof.balance.calibration, answer.prices);
 }
 

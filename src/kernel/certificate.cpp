@@ -49,13 +49,32 @@ Certificate Certifier::certify(const Program& program, const Lottery& lottery, R
     return certificate;
 }
 
-double allowed_gap(const Program& program, double tolerance, Reals prices) {
-    double largest_price = 0.0, largest_weight = 0.0;
-    for (const double price : prices) largest_price = std::max(largest_price, std::abs(price));
+namespace {
+
+// What a gap is measured by: the spread of the gains, or where they are all equal the largest weight, 1 at the most.
+double scale_of(const Program& program) {
+    const double spread = program.spread();
+    double largest_weight = 0.0;
     for (const Penalty& penalty : program.penalties)
         largest_weight = std::max({largest_weight, penalty.below, penalty.above});
-    const double spread = program.spread(), scale = spread > 0.0 ? spread : std::min(largest_weight, 1.0);
-    return std::max(tolerance * scale, tuning::rounding * (spread + largest_price));
+    return spread > 0.0 ? spread : std::min(largest_weight, 1.0);
+}
+
+double rounding_of(const Program& program, Reals prices) {
+    double largest_price = 0.0;
+    for (const double price : prices) largest_price = std::max(largest_price, std::abs(price));
+    return tuning::rounding * (program.spread() + largest_price);
+}
+
+}  // namespace
+
+double allowed_gap(const Program& program, double tolerance, Reals prices) {
+    return std::max(tolerance * scale_of(program), rounding_of(program, prices));
+}
+
+double unwarned_gap(const Program& program, double tolerance, Reals prices) {
+    const double scale = scale_of(program);
+    return std::max(tolerance * scale, std::min(rounding_of(program, prices), tuning::most_rounding * scale));
 }
 
 }  // namespace excalibr

@@ -21,6 +21,8 @@ class Certifier {
     // the candidates: the nearer it is to sorted, the quicker.
     Certificate certify(const Program& program, const Lottery& lottery, Reals prices, MutableIndices order);
 
+    Reals shares() const { return shares_; }  // of the lottery that was certified last
+
   private:
     std::vector<double> exposure_, shares_, inside_, adjusted_;
     std::vector<Index> slots_;
@@ -31,5 +33,8 @@ class Certifier {
 // The gap that is asked: `tolerance` · spread of the gains, as far as rounding beside gains and prices allows it. Where
 // nobody gains more than others the penalties' largest weight, 1 at the most, stands in for the spread.
 double allowed_gap(const Program& program, double tolerance, Reals prices);
+
+// The gap that is passed over without a warning: the same, with rounding of up to a millionth of the spread.
+double unwarned_gap(const Program& program, double tolerance, Reals prices);
 
 }  // namespace excalibr

@@ -74,7 +74,7 @@ class Checker {
             const MutableReals low = std::span(checked_.lows).subspan(user * r + first, size);
             const MutableReals high =
                 checked_.highs.empty() ? low : std::span(checked_.highs).subspan(user * r + first, size);
-            FoundFault found = is_band(attribute, low, high) ? fault_of_band(low, high) : to_shares(low, high);
+            FoundFault found = is_band(attribute, low, high) ? settle_band(low, high) : to_shares(low, high);
             if (found.fault == Fault::none) continue;
             found.attribute = attribute;
             note(user, found);
@@ -90,10 +90,14 @@ class Checker {
         return given_.bands.empty() ? !std::ranges::equal(low, high) : given_.bands[attribute] != 0;
     }
 
-    static FoundFault fault_of_band(Reals low, Reals high) {
-        for (std::size_t at = 0; at < low.size(); ++at)
-            if (!(std::isfinite(low[at]) && std::isfinite(high[at]) && low[at] <= high[at]))
+    // A band as it is, but for edges that are too near to 0 to matter.
+    static FoundFault settle_band(MutableReals low, MutableReals high) {
+        for (std::size_t at = 0; at < low.size(); ++at) {
+            if (!(std::abs(low[at]) <= widest_band && std::abs(high[at]) <= widest_band && low[at] <= high[at]))
                 return {Fault::band, 0, at, 0, low[at], high[at]};
+            for (double* edge : {&low[at], &high[at]})
+                if (std::abs(*edge) < negligible_share) *edge = 0.0;
+        }
         return {};
     }
 
@@ -205,8 +209,8 @@ class Checker {
 
     static void to_unit_range(MutableReals scores) {
         const auto [lowest, highest] = std::ranges::minmax(scores);
-        const double spread = highest / 2 - lowest / 2;  // halves, so that it cannot overflow
-        for (double& score : scores) score = spread > 0 ? (score / 2 - lowest / 2) / spread : 0.0;
+        const double spread = highest - lowest;
+        for (double& score : scores) score = spread > 0 ? (score - lowest) / spread : 0.0;
     }
 
     const Given& given_;

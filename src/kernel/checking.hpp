@@ -12,6 +12,7 @@ namespace excalibr {
 
 constexpr double sum_tolerance = 1e-6;      // how far from 1 a row or a target may sum; within it, it is divided by its sum
 constexpr double negligible_share = 1e-30;  // smaller shares of a target are taken as 0: no slate could tell the two apart
+constexpr double widest_band = 1e30;        // edges of a band lie within ±this: shares are from 0 to 1
 constexpr double widest_range = 1e150;      // scores lie within ±this: beyond it the squares of differences overflow
 
 enum class Fault : std::int64_t {

@@ -18,6 +18,16 @@ double worth_acting_on(double tolerance) {
                       tuning::largest_reduced_cost);
 }
 
+// About how many multiplications so many steps took: a pivot goes over the inverse and prices the pool; the interior-point
+// master, whose steps are of another kind, counts for itself.
+template <class Master>
+double operations_of(const Master& master, std::size_t steps, std::size_t r) {
+    if constexpr (is_simplex<Master>)
+        return static_cast<double>(steps) * static_cast<double>(r * (2 * r + master.pool.count));
+    else
+        return master.operations();
+}
+
 }  // namespace
 
 template <class Master>
@@ -31,6 +41,7 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
     if constexpr (!is_simplex<Master>) {
         smoothing_ = 0.0;
         master.set_tolerance(tolerance);
+        master.begin_coarsely();
     }
     bool alive = master.resume(program.penalties, start.factor, worth_adding_, start.basis_is_factorised);
     const bool was_empty = master.empty();
@@ -50,6 +61,7 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
     std::size_t confirmations = 0;
     while (alive) {
         const bool thorough = newest == Master::none;
+        if constexpr (!is_simplex<Master>) master.aim_at(bound_);
         alive = master.optimise(program.penalties, newest, thorough ? std::numeric_limits<std::size_t>::max() : tuning::few_passes);
         if (bound_ - master.value_by_prices() <= tolerance) {
             // believe an end only on a fresh factorisation, and do not go in circles over its rounding
@@ -66,10 +78,12 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
         }
         if (newest == Master::none && (thorough || !is_simplex<Master>))
             alive = alive && !master.is_fresh() && master.refresh(program.penalties) && ++confirmations <= tuning::max_confirmations;
-        alive = alive && effort.sorts < limit;
+        alive = alive && effort.sorts < limit &&
+                operations_of(master, master.pivots() - steps_before, r) < tuning::simplex_effort;
     }
     if constexpr (is_simplex<Master>) master.refresh(program.penalties);
     effort.steps = master.pivots() - steps_before;
+    effort.operations = operations_of(master, effort.steps, r);
     return effort;
 }
 

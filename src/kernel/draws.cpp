@@ -6,47 +6,64 @@
 #include "tuning.hpp"
 
 namespace excalibr {
+namespace {
+
+// Whether so little is missed that the slopes of a first search may have been outweighed.
+bool is_nearly_kept(double missed) { return missed * tuning::single_steepnesses[0] <= 2.0; }
+
+}  // namespace
 
 void Redrawing::redraw(Draws draws, Aim aim, double budget, UserSolver& solver, UserAnswer& answer) {
     if (draws == Draws::lottery || solver.free_part().all_pinned()) return;
+    if (answer.gap <= answer.allowed_gap)  // else the lottery's own gap is still to be told
+        answer.allowed_gap = std::numeric_limits<double>::infinity();  // by their nature they have a gap to the lottery
     if (draws == Draws::single)
         to_single(aim, budget, solver, answer);
     else
         to_even(solver, answer);
 }
 
-// The best ranking that the search finds, with the lottery's bound for its gap.
+// The best ranking that the search finds, with the lottery's bound for its gap. Where one that nearly keeps the limits is
+// worth so much that it was preferred, it is looked for once more with limits that nothing outweighs.
 void Redrawing::to_single(Aim aim, double budget, UserSolver& solver, UserAnswer& answer) {
     FreePart& free = solver.free_part();
     const double trade_off = answer.trade_off, bound = solver.objective_at(trade_off, answer.lottery) + answer.gap;
-    double floor = 0.0;
-    set_program(free, aim == Aim::trade_off ? trade_off : 1.0);
-    if (aim == Aim::max_deviation) charge_for_cost(free, budget);
-    if (aim == Aim::relevance_loss) {
-        floor = solver.relevance_floor(budget);
-        set_program(free, 1.0);
-        add_relevance_row(free, floor, solver.best_score());
+    const double floor = aim == Aim::relevance_loss ? solver.relevance_floor(budget) : 0.0;
+    const Lottery from = answer.lottery;
+    int what = 0;
+    bool exhaustive = false;
+    for (const double steepness : tuning::single_steepnesses) {
+        set_program(free, aim == Aim::trade_off ? trade_off : 1.0, steepness);
+        for (std::size_t row = free.question().r(); row < penalties_.size(); ++row) {  // what rounding misses them by is free
+            const double slack = 0.5 * tuning::limit_slack / free.limit_units()[row - free.question().r()];
+            penalties_[row].low -= slack;
+            penalties_[row].high += slack;
+        }
+        if (aim == Aim::max_deviation) charge_for_cost(free, budget);
+        if (aim == Aim::relevance_loss) add_relevance_row(free, floor, solver.best_score());
+        free.to_free(from, free_lottery_);
+        const FoundRanking found = best_ranking(program_, free_lottery_.rankings, search_);
+        free_lottery_.clear(free_lottery_.k);
+        free_lottery_.add(found.ranking, 1.0);
+        free.to_whole(free_lottery_, drawn_);
+        what = missed(aim, budget, floor, solver, drawn_);
+        exhaustive = found.exhaustive;
+        if (what == 0 || !is_nearly_kept(free.missed_limits(solver.scratch_shares(drawn_)).second)) break;
     }
-    free.to_free(answer.lottery, free_lottery_);
-    const FoundRanking found = best_ranking(program_, free_lottery_.rankings, search_);
-    free_lottery_.clear(free_lottery_.k);
-    free_lottery_.add(found.ranking, 1.0);
-    free.to_whole(free_lottery_, drawn_);
-    if (const int what = missed(aim, budget, floor, solver, drawn_)) {
-        answer.fail(found.exhaustive ? Failure::no_single_ranking : Failure::single_not_found, what, 0.0);
+    if (what != 0) {
+        answer.fail(exhaustive ? Failure::no_single_ranking : Failure::single_not_found, what, 0.0);
         answer.lottery.clear(0);
         return;
     }
     answer.lottery = drawn_;
     answer.gap = std::max(bound - solver.objective_at(trade_off, drawn_), 0.0);
-    answer.allowed_gap = std::numeric_limits<double>::infinity();  // by its nature it has a gap to the best lottery
 }
 
 // The lottery's expectation with rankings that are each nearer to the target.
 void Redrawing::to_even(UserSolver& solver, UserAnswer& answer) {
     FreePart& free = solver.free_part();
     const double trade_off = answer.trade_off;
-    set_program(free, 1.0);
+    set_program(free, 1.0, tuning::single_steepnesses[0]);
     const std::size_t rows = program_.penalties.size(), categories = free.question().r();
     hard_ = std::make_unique<bool[]>(rows);
     for (std::size_t row = categories; row < rows; ++row) hard_[row] = true;
@@ -61,16 +78,14 @@ void Redrawing::to_even(UserSolver& solver, UserAnswer& answer) {
     drawn_.weights.assign(even.weights.begin(), even.weights.end());
     free.to_whole(drawn_, answer.lottery);
     answer.gap = solver.gap_at(trade_off, answer.lottery, answer.prices);
-    answer.allowed_gap = std::numeric_limits<double>::infinity();
 }
 
 // What a single ranking is judged by: its own objective at a trade-off, with hard limits as steep slopes.
-void Redrawing::set_program(FreePart& free, double trade_off) {
+void Redrawing::set_program(FreePart& free, double trade_off, double steepness) {
     double weight = 0.0;
     for (const double own : free.question().weights) weight = std::max(weight, own);
-    const auto [least, most] = std::minmax_element(free.question().scores.begin(), free.question().scores.end());
-    const double scale = *most - *least + weight;
-    steepness_ = tuning::single_steepness * (scale > 0.0 ? scale : 1.0);
+    const double scale = free.score_range().second + weight;
+    steepness_ = steepness * (scale > 0.0 ? scale : 1.0);
     free.set_objective(Balance::of(trade_off), steepness_);
     const Program& program = free.program();
     gains_ = program.gains;

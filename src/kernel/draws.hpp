@@ -23,7 +23,7 @@ class Redrawing {
   private:
     void to_single(Aim aim, double budget, UserSolver& solver, UserAnswer& answer);
     void to_even(UserSolver& solver, UserAnswer& answer);
-    void set_program(FreePart& free, double trade_off);
+    void set_program(FreePart& free, double trade_off, double steepness);
     void charge_for_cost(FreePart& free, double allowed);
     void add_relevance_row(FreePart& free, double floor, double top);
     int missed(Aim aim, double budget, double floor, UserSolver& solver, const Lottery& lottery);

@@ -67,10 +67,11 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
         solve_by_columns(program, limits, simplex_, Engine::simplex, &answer, second_);
     second_.effort.sorts += answer.effort.sorts;
     second_.effort.steps += answer.effort.steps;
+    second_.effort.operations += answer.effort.operations;
     if (second_.gap() < answer.gap())
         std::swap(answer, second_);
     else
-        answer.effort = {answer.effort.status, second_.effort.sorts, second_.effort.steps};
+        answer.effort = {answer.effort.status, second_.effort.sorts, second_.effort.steps, second_.effort.operations};
 }
 
 void Engines::solve_by(Engine engine, const Program& program, const Limits& limits, Answer& answer) {
@@ -93,6 +94,8 @@ void Engines::load(const Program& program, const Limits& limits) {
 void Engines::solve_by_proximal_method(const Program& program, const Limits& limits, Answer& answer) {
     answer.engine = Engine::proximal;
     answer.effort = proximal_.solve(scaled_, engine_tolerance(program, limits), limits.max_sorts);
+    const double r = static_cast<double>(program.r());
+    answer.effort.operations = static_cast<double>(answer.effort.steps) * r * r * r;  // a step factorises an r × r matrix
     lotteries_.from_point(scaled_, proximal_.best(), program.rankings_needed(), answer.lottery);
     answer.prices = proximal_.best().prices;
     order_.assign(proximal_.last_ranking().begin(), proximal_.last_ranking().end());
@@ -162,9 +165,29 @@ void Engines::finish(const Program& program, const Limits& limits, Answer& answe
     for (std::size_t category = 0; category < answer.prices.size(); ++category)
         answer.prices[category] = clamp_price(program.penalties[category], answer.prices[category] * scaled_.unit);
     answer.certificate = certifier_.certify(program, answer.lottery, answer.prices, order_);
-    const bool proven = answer.gap() <= allowed_gap(program, limits.tolerance, answer.prices);
+    bool proven = answer.gap() <= allowed_gap(program, limits.tolerance, answer.prices);
+    if (!proven && is_curved(program)) {
+        prove_by_slopes(program, answer);
+        proven = answer.gap() <= allowed_gap(program, limits.tolerance, answer.prices);
+    }
     const bool spent = answer.effort.status == Status::sorts_spent || answer.effort.sorts >= limits.max_sorts;
     answer.effort.status = proven ? Status::converged : spent ? Status::sorts_spent : Status::stalled;
+}
+
+// The slopes of curved penalties at the lottery's own shares, as prices: what a master is off by costs their proof nothing.
+void Engines::prove_by_slopes(const Program& program, Answer& answer) {
+    const Reals shares = certifier_.shares();
+    slopes_ = answer.prices;
+    for (std::size_t category = 0; category < slopes_.size(); ++category) {
+        const Penalty& penalty = program.penalties[category];
+        if (penalty.curved())
+            slopes_[category] = std::clamp(slopes_[category], penalty.slope(shares[category], false),
+                                           penalty.slope(shares[category], true));
+    }
+    const Certificate certificate = certifier_.certify(program, answer.lottery, slopes_, order_);
+    if (certificate.gap >= answer.gap()) return;
+    answer.certificate = certificate;
+    answer.prices = slopes_;
 }
 
 // A part of what is allowed, so that rounding cannot take the certificate past the whole.

@@ -57,6 +57,7 @@ class Engines {
     void generate(const Program& program, const Limits& limits, const ColumnStart& start, Master& master, Engine engine,
                   Answer& answer);
     void finish(const Program& program, const Limits& limits, Answer& answer);
+    void prove_by_slopes(const Program& program, Answer& answer);
     double engine_tolerance(const Program& program, const Limits& limits) const;
 
     ScaledProgram scaled_;
@@ -70,7 +71,7 @@ class Engines {
     SortScratch scratch_;
     Lottery by_rank_;
     Answer second_;
-    std::vector<double> centred_;
+    std::vector<double> centred_, slopes_;
     std::vector<Index> order_;
     bool sweep_has_basis_ = false;
 };

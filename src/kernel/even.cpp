@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "program.hpp"
+
 namespace excalibr {
 namespace {
 
@@ -34,6 +36,7 @@ class Evening {
     void take_program();
     void take_lottery(Reals weights);
     void take_relevance(Reals relevance);
+    double relevance_of_best(double sign);
     void start_master();
     void set_steps();
     void follow_subgradients();
@@ -97,17 +100,28 @@ void Evening::take_program() {
 // Relevance counted from the best candidate, and the difference between the best and the worst ranking's; where that is
 // only rounding, any unit does.
 void Evening::take_relevance(Reals relevance) {
-    const double top = *std::max_element(relevance.begin(), relevance.end());
+    const auto [least, most] = std::minmax_element(relevance.begin(), relevance.end());
+    const double top = *most, lowest = *least - top;
     scratch_.relevance.resize(relevance.size());
     for (std::size_t at = 0; at < relevance.size(); ++at) scratch_.relevance[at] = relevance[at] - top;
-    std::vector<double>& sorted = scratch_.gains;
-    sorted = scratch_.relevance;
-    std::sort(sorted.begin(), sorted.end());
-    double spread = 0.0;
-    for (std::size_t rank = 0; rank < program_.ranks(); ++rank)
-        spread += program_.weights[rank] * (sorted[sorted.size() - 1 - rank] - sorted[rank]);
-    const bool rounded = spread <= tuning::even_no_spread * scratch_.total * -sorted.front();
-    scratch_.spread = rounded ? std::max(-sorted.front(), 1.0) : spread;
+    const double spread = relevance_of_best(1.0) - relevance_of_best(-1.0);
+    const bool rounded = spread <= tuning::even_no_spread * scratch_.total * -lowest;
+    scratch_.spread = rounded ? std::max(-lowest, 1.0) : spread;
+}
+
+// The relevance of the most relevant ranking, or of the least relevant one for a sign of −1.
+double Evening::relevance_of_best(double sign) {
+    std::vector<double>& keys = scratch_.gains;
+    keys.resize(scratch_.relevance.size());
+    for (std::size_t at = 0; at < keys.size(); ++at) keys[at] = sign * scratch_.relevance[at];
+    std::vector<Index> order(keys.size());
+    fill_identity(order);
+    SortScratch scratch;
+    scratch.resize(keys.size());
+    RankingOracle oracle;
+    oracle.reset(program_.group_of, program_.group_limits);
+    oracle.best_ranking(keys, program_.ranks(), order, scratch);
+    return ranking_value(program_.weights, scratch_.relevance, order);
 }
 
 // What the given lottery does in expectation and is charged.

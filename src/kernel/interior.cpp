@@ -24,6 +24,15 @@ void InteriorMaster::reset(std::size_t slots, std::size_t categories, std::size_
     operations_ = 0.0;
 }
 
+void InteriorMaster::aim_at(double bound) {
+    if (steps_ > 0) exactness_ = std::max(tolerance_, std::min(exactness_, bound - value_));
+}
+
+bool InteriorMaster::refresh(Penalties) {
+    exactness_ = std::max(tolerance_, tuning::more_exactly * exactness_);
+    return true;
+}
+
 bool InteriorMaster::resume(Penalties penalties, double factor, double, bool) {
     scale_ = factor;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) values_[ranking] = factor * pool.relevance[ranking];
@@ -75,7 +84,7 @@ bool InteriorMaster::optimise(Penalties penalties, std::size_t, std::size_t) {
         const double residual = set_system(penalties, aim);
         const double products = product * static_cast<double>(pool.count + 2 * m);
         if (!(product > tuning::finest_complementarity) ||
-            std::max(products, residual) <= tuning::interior_of_tolerance * tolerance_)
+            std::max(products, residual) <= tuning::interior_of_tolerance * exactness_)
             break;
         ++steps_;
         operations_ += static_cast<double>(pool.count) * static_cast<double>(m * m);
@@ -257,11 +266,24 @@ void InteriorMaster::set_value(Penalties penalties) {
         value_ -= penalties[category].cost(dot(weights, pool.shares.row(category).first(pool.count)));
 }
 
-// Drop the rankings that have no weight to speak of.
+// Drop the rankings that have no weight to speak of, and of the others the lighter ones where they are more than half of
+// the room: an optimum needs no more than r + 1, and where little is at stake the rest keep some weight to the end.
 void InteriorMaster::drop_idle() {
+    const std::size_t half = pool.capacity() / 2;
+    double least = tuning::idle_weight;
+    std::size_t ties = half;
+    if (pool.count > half) {
+        sorted_.assign(weights_.begin(), weights_.begin() + static_cast<std::ptrdiff_t>(pool.count));
+        const auto lightest = sorted_.end() - static_cast<std::ptrdiff_t>(half);
+        std::nth_element(sorted_.begin(), lightest, sorted_.end());
+        least = std::max(least, *lightest);
+        ties = half - static_cast<std::size_t>(std::count_if(lightest, sorted_.end(), [&](double own) { return own > least; }));
+    }
     std::size_t kept = 0;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
-        if (!(weights_[ranking] > tuning::idle_weight)) continue;
+        const bool tied = weights_[ranking] == least && ties > 0;
+        if (!(weights_[ranking] > least) && !tied) continue;
+        if (tied) --ties;
         pool.move(ranking, kept);
         values_[kept] = values_[ranking];
         weights_[kept] = weights_[ranking];

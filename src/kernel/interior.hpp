@@ -11,6 +11,7 @@
 #include "linear.hpp"
 #include "lottery.hpp"
 #include "pool.hpp"
+#include "tuning.hpp"
 
 namespace excalibr {
 
@@ -27,18 +28,24 @@ class InteriorMaster {
 
     // The optimum over the pool, from the prices of before; false when the effort that is allowed is spent.
     bool optimise(Penalties penalties, std::size_t newest, std::size_t passes);
-    bool refresh(Penalties) { return false; }  // there is nothing to refresh: what it has is all it can do
+
+    // How exactly it is solved: no more so than the gap to this bound is worth, as prices near the centre of what is
+    // left to choose from cut off more. `refresh` asks for more; it is fresh where no more can be asked.
+    void aim_at(double bound);
+    bool refresh(Penalties);
+    bool is_fresh() const { return exactness_ <= tolerance_; }
 
     // Whether the ranking does anything that none before it does.
     bool is_new(std::size_t place) const;
     double value_by_prices() const { return value_; }
     double value_by_weights(Penalties) const { return value_; }
     Reals prices() const { return prices_; }
-    bool is_fresh() const { return true; }
     bool empty() const { return pool.count == 0; }
     std::size_t pivots() const { return steps_; }
+    double operations() const { return operations_; }  // multiplications of all steps
     void write(Lottery& by_rank) const;
-    void set_tolerance(double tolerance) { tolerance_ = tolerance; }
+    void set_tolerance(double tolerance) { tolerance_ = exactness_ = tolerance; }
+    void begin_coarsely() { exactness_ = std::max(tolerance_, tuning::first_exactness); }
 
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
@@ -66,9 +73,9 @@ class InteriorMaster {
     Matrix columns_;  // a row a ranking: side · share of every part
     std::vector<double> v_, step_, right_, residual_, gradient_;
     std::vector<double> under_, over_, under_step_, over_step_;  // multipliers of the limits of v
-    std::vector<double> slack_, slack_step_, weight_step_;
+    std::vector<double> slack_, slack_step_, weight_step_, sorted_;
     Matrix system_, factor_;
-    double level_ = 0.0, value_ = 0.0, scale_ = 1.0, tolerance_ = 0.0;
+    double level_ = 0.0, value_ = 0.0, scale_ = 1.0, tolerance_ = 0.0, exactness_ = 0.0;
     std::size_t steps_ = 0;
     double operations_ = 0.0;
 };

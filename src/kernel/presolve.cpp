@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "tuning.hpp"
+
 namespace excalibr {
 
 void FreePart::load(const Question& question) {
@@ -15,6 +17,7 @@ void FreePart::load(const Question& question) {
             limited_.push_back(category);
     program_.repeated_rows = limited_.size();
     choose_candidates();
+    load_limit_units();
     load_rows();
     load_groups();
     program_.position_weights.clear();
@@ -53,7 +56,27 @@ void FreePart::choose_candidates() {
         if (!slot_is_pinned_[slot]) open_slots_.push_back(slot);
 }
 
-// The free candidates' rows, with each limited category's entry once more in a column of its limit.
+// The largest share that a free candidate has of each limited category, as a power of two: what its limit is measured by,
+// so that a slope is as steep for a category of which nobody has much as for the others.
+void FreePart::load_limit_units() {
+    const Question& question = *question_;
+    limit_units_.assign(limited_.size(), 0.0);
+    if (!limited()) return;
+    values_.assign(question.r(), 0.0);
+    for (const Index candidate : candidates_) {
+        const Index item = question.items[candidate];
+        for (Index entry = question.table.starts[item]; entry < question.table.starts[item + 1]; ++entry) {
+            double& most = values_[question.table.columns[entry]];
+            most = std::max(most, question.table.values[entry]);
+        }
+    }
+    for (std::size_t limit = 0; limit < limited_.size(); ++limit) {
+        const double most = values_[limited_[limit]];
+        limit_units_[limit] = most > tuning::least_limit_unit ? std::exp2(std::floor(std::log2(most))) : 1.0;
+    }
+}
+
+// The free candidates' rows, with each limited category's entry once more in a column of its limit, in its unit.
 void FreePart::load_rows() {
     const Question& question = *question_;
     SparseRows& rows = program_.rows;
@@ -75,7 +98,7 @@ void FreePart::load_rows() {
             const Index limit = limit_of[question.table.columns[entry]];
             if (limit == static_cast<Index>(-1)) continue;
             rows.columns.push_back(limit);
-            rows.values.push_back(question.table.values[entry]);
+            rows.values.push_back(question.table.values[entry] / limit_units_[limit - question.r()]);
         }
         rows.starts.push_back(static_cast<Index>(rows.columns.size()));
     }
@@ -101,6 +124,17 @@ void FreePart::load_groups() {
         if (std::min(members[group], open_slots_.size()) > program_.group_limits[group]) return;
     program_.group_of.clear();
     program_.group_limits.clear();
+}
+
+std::pair<double, double> FreePart::score_range() const {
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+    const auto take = [&](double score) {
+        least = std::min(least, score);
+        most = std::max(most, score);
+    };
+    for (const double score : scores_) take(score);
+    for (const Index candidate : question_->pinned_candidates) take(question_->scores[candidate]);
+    return {most, most - least};
 }
 
 std::size_t FreePart::room() const {
@@ -136,11 +170,12 @@ void FreePart::set_objective(Balance balance, double steepness) {
         penalty.base += pinned_shares_[category];
         program_.penalties.push_back(penalty);
     }
-    for (const Index category : limited_) {
+    for (std::size_t limit = 0; limit < limited_.size(); ++limit) {
+        const Index category = limited_[limit];
         const double floor = question.floors[category], cap = question.caps[category], pinned = pinned_shares_[category];
         Penalty hard;
-        hard.high = (std::isfinite(cap) ? cap : 1.0) - pinned;
-        hard.low = std::min(std::isfinite(floor) ? floor - pinned : 0.0, hard.high);
+        hard.high = ((std::isfinite(cap) ? cap : 1.0) - pinned) / limit_units_[limit];
+        hard.low = std::min(std::isfinite(floor) ? (floor - pinned) / limit_units_[limit] : 0.0, hard.high);
         hard.below = std::isfinite(floor) ? steepness : 0.0;
         hard.above = std::isfinite(cap) ? steepness : 0.0;
         program_.penalties.push_back(hard);
@@ -152,6 +187,10 @@ void FreePart::set_feasibility_objective() {
     std::fill(program_.gains.begin(), program_.gains.end(), 0.0);
     for (std::size_t category = 0; category < question_->r(); ++category)
         program_.penalties[category] = Penalty{program_.penalties[category].low, program_.penalties[category].high};
+    for (std::size_t limit = 0; limit < limited_.size(); ++limit) {
+        program_.penalties[question_->r() + limit].below *= limit_units_[limit];
+        program_.penalties[question_->r() + limit].above *= limit_units_[limit];
+    }
 }
 
 void FreePart::to_whole(const Lottery& free, Lottery& whole) const {
@@ -189,7 +228,8 @@ void FreePart::to_reported_prices(Reals by_row, double calibration, std::vector<
         if (penalty.curved())  // a price of 0 must not round to more
             reported[category] = std::min(reported[category] - price_offset(penalty), 0.0);
     }
-    for (std::size_t limit = 0; limit < limited_.size(); ++limit) reported[limited_[limit]] += by_row[r + limit];
+    for (std::size_t limit = 0; limit < limited_.size(); ++limit)
+        reported[limited_[limit]] += by_row[r + limit] / limit_units_[limit];
 }
 
 void FreePart::to_row_prices(Reals reported, double calibration, std::vector<double>& by_row) const {
@@ -197,7 +237,8 @@ void FreePart::to_row_prices(Reals reported, double calibration, std::vector<dou
     by_row.assign(reported.begin(), reported.end());
     for (std::size_t category = 0; category < question.r(); ++category)
         by_row[category] += price_offset(penalty_of(category, calibration));
-    for (const Index category : limited_) {
+    for (std::size_t limit = 0; limit < limited_.size(); ++limit) {
+        const Index category = limited_[limit];
         const Penalty penalty = penalty_of(category, calibration);
         const double floor = question.floors[category], cap = question.caps[category], price = by_row[category];
         double own = price;
@@ -207,7 +248,7 @@ void FreePart::to_row_prices(Reals reported, double calibration, std::vector<dou
         double rest = price - own;
         if (!std::isfinite(floor)) rest = std::max(rest, 0.0);
         if (!std::isfinite(cap)) rest = std::min(rest, 0.0);
-        by_row.push_back(rest);
+        by_row.push_back(rest * limit_units_[limit]);
     }
 }
 

@@ -27,8 +27,10 @@ class FreePart {
     Reals item_prices() const { return item_prices_; }  // of the free candidates; empty for none
     bool all_pinned() const { return open_slots_.empty(); }
     bool limited() const { return !limited_.empty(); }
+    std::pair<double, double> score_range() const;      // the best score and the spread of those who can be shown
     std::size_t room() const;  // how many candidates can be shown together, pinned ones included
     Indices limited_categories() const { return limited_; }
+    Reals limit_units() const { return limit_units_; }  // what a unit of each limit's row is, as a share
 
     // Rankings of the free part as rankings of the whole, with the pinned items in their slots, and back.
     void to_whole(const Lottery& free, Lottery& whole) const;
@@ -56,6 +58,7 @@ class FreePart {
 
   private:
     void choose_candidates();
+    void load_limit_units();
     void load_rows();
     void load_groups();
     void sort_slots();
@@ -63,7 +66,7 @@ class FreePart {
     const Question* question_ = nullptr;
     Program program_;
     std::vector<Index> candidates_, place_of_, open_slots_, limited_;
-    std::vector<double> scores_, item_prices_, pinned_shares_, values_;
+    std::vector<double> scores_, item_prices_, pinned_shares_, values_, limit_units_;
     std::vector<unsigned char> slot_is_pinned_, is_free_;
     std::vector<Index> order_, slot_order_;
     RankingOracle oracle_;

@@ -1,6 +1,8 @@
 // One user's whole question, as Python checked it: views of arrays that outlive the solve.
 #pragma once
 
+#include <cmath>
+
 #include "arrays.hpp"
 
 namespace excalibr {
@@ -33,6 +35,14 @@ struct Question {
     Indices group_limits;                         // how many of each group a ranking may have
     Reals position_weights;                       // (k,) sums to 1
     double trade_off = 0.5;
+
+    // Whether all numbers are numbers, and none is larger: what is made of them must not overflow.
+    bool is_bounded(double most) const {
+        for (const Reals numbers : {scores, low, high, weights, base})
+            for (const double number : numbers)
+                if (!(std::abs(number) <= most)) return false;
+        return true;
+    }
 
     std::size_t n() const { return scores.size(); }
     std::size_t r() const { return low.size(); }

@@ -6,6 +6,8 @@
 #include <new>
 #include <numeric>
 
+#include "tuning.hpp"
+
 namespace excalibr {
 namespace {
 
@@ -66,6 +68,10 @@ void RangeSolver::clear_answer(std::size_t r) {
 
 const UserAnswer& RangeSolver::solve_one(const Users& users, std::size_t user) {
     question_of(users, user);
+    if (!question_.is_bounded(tuning::largest_number)) {
+        answer_.fail(Failure::numbers_too_large, tuning::largest_number, 0.0);
+        return answer_;
+    }
     solver_.load(question_);
     if (const std::size_t room = solver_.free_part().room(); room < question_.k()) {
         answer_.fail(Failure::too_few_candidates, static_cast<double>(question_.k()), static_cast<double>(room));

@@ -14,12 +14,14 @@ enum class Status : int {
 struct Effort {
     Status status = Status::stalled;
     std::size_t sorts = 0;
-    std::size_t steps = 0;  // pivots, Newton steps or interior-point steps
+    std::size_t steps = 0;    // pivots, Newton steps or interior-point steps
+    double operations = 0.0;  // about how many multiplications those were
 
     void add(const Effort& more) {
         status = more.status;
         sorts += more.sorts;
         steps += more.steps;
+        operations += more.operations;
     }
 };
 

@@ -10,12 +10,16 @@ namespace excalibr::tuning {
 
 // Exactness.
 inline constexpr double rounding = 1e-13;  // of gains and prices: no gap below it is asked (450 units in the last place)
+inline constexpr double most_rounding = 1e-6;  // of the spread: what rounding leaves beyond it is told, not passed over
 inline constexpr double safety = 0.25;     // the part of the tolerance that engines aim at, so that the certificate keeps it
 
+inline constexpr double least_spread = 1e-305;  // of scores: smaller ones have few digits left, and count as equal
 inline constexpr double steepest = 1e3;    // slopes beyond this many units act like hard limits, and set no scale
 inline constexpr double curve_cost = 64.0;  // what a curved penalty can differ from a straight one by, · its target: −log α
                                             // and the logarithm of the smallest target there is
 inline constexpr double curve_part = 0.1;   // of the tolerance that straightening may cost
+
+inline constexpr double largest_number = 1e160;  // of a question, beyond what Python lets pass: its squares overflow
 
 // Which engine.
 inline constexpr std::size_t few_categories = 12;       // up to so many the simplex is quicker than the proximal method
@@ -69,6 +73,7 @@ inline constexpr double singular_pivot = 1e-14;         // a basis with a smalle
 inline constexpr std::size_t max_restarts = 3;          // from slacks, after a basis became singular: 1 solve in thousands needs one
 inline constexpr double small_pivot = 1e-10;            // a basic variable that moves less does not stop a step
 inline constexpr double ratio_tie = 1e-14;              // steps that differ by less end together, by the larger pivot
+inline constexpr double simplex_effort = 4e9;           // multiplications, about a second, which only hundreds of rows need
 inline constexpr std::size_t pivots_a_row = 50;         // · (rows + 10), then the master gives up
 inline constexpr std::size_t longest_list = 8;          // rankings tried between two pricings of the whole pool
 inline constexpr double worth_listing = 0.2;            // of the best reduced cost: who has less is not listed
@@ -79,7 +84,9 @@ inline constexpr double centring = 0.15;                 // the part of the comp
 inline constexpr double step_to_boundary = 0.99;         // of the way to where a slack or multiplier would vanish
 inline constexpr double shortest_interior_step = 1e-10;  // a shorter one leads nowhere
 inline constexpr double finest_complementarity = 1e-16;  // below it rounding takes over
-inline constexpr double interior_of_tolerance = 0.02;    // how much of the tolerance the master may leave
+inline constexpr double interior_of_tolerance = 0.02;    // how much of the tolerance, or of today's gap, the master may leave
+inline constexpr double first_exactness = 1.0;           // the gap that is taken for granted at first, in units
+inline constexpr double more_exactly = 1e-3;             // of that gap, where its prices find nothing new
 inline constexpr double regularisation = 1e-12;          // of the diagonal, where two prices do the same
 inline constexpr std::size_t refinements = 3;            // without them gaps end at 1e-7, with them at 1e-10
 inline constexpr double same_column = 1e-13;             // a ranking whose effect differs by less is not new
@@ -136,15 +143,18 @@ inline constexpr std::size_t even_refactorise_every = 100;  // pivots; 50 end no
 inline constexpr std::size_t too_many_for_sweeps = 32;  // from so many categories on neighbouring optima share too little
 inline constexpr double limit_slack = 1e-9;             // a limit that is missed by no more is kept: the rounding of sums
 inline constexpr double limit_aim = 1e-10;               // what is looked for: a limit's price multiplies what it is missed by
+inline constexpr double least_limit_unit = 1e-12;        // a limit on less of a category than this is not measured by it
 inline constexpr double limit_steepnesses[] = {1e2, 1e4, 1e6};  // of a hard limit, against everything else, in turn
 inline constexpr double feasibility_tolerance = 1e-10;          // how exactly the limits alone are solved
 inline constexpr double steps_inside[] = {1e-3, 1e-5, 1e-7};    // how far inside an end of the trade-off to look, in turn
+inline constexpr double most_operations = 2.5e9;          // of a question with several solves before another one is begun;
+                                                         // some tenths of a second, which only hundreds of rows need
 inline constexpr double second_aim = 2e-8;              // how exactly the second aim is solved there
 inline constexpr double end_gap = 1e-10;                // what it may cost the first aim
 inline constexpr double budget_slack = 1e-12;           // of the spread of the scores
 inline constexpr double points_of_budget = 0.5;         // the part of the tolerance that points of the curve may have
 inline constexpr std::size_t max_budget_solves = 200;
-inline constexpr double single_steepness = 1e6;         // of a hard limit for a single ranking, against everything else
+inline constexpr double single_steepnesses[] = {1e6, 1e13};  // of a hard limit for a single ranking, against all else
 inline constexpr double single_relevance_slack = 1e-7;  // of the spread: what a single ranking may miss a floor by
 
 // Visits.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "tuning.hpp"
 
@@ -17,9 +18,8 @@ Balance a_step_inside(double end, double step, double spread) {
 
 void UserSolver::load(const Question& question) {
     free_.load(question);
-    const auto [least, most] = std::minmax_element(question.scores.begin(), question.scores.end());
-    top_ = *most;
-    spread_ = *most - *least;
+    std::tie(top_, spread_) = free_.score_range();
+    if (spread_ < tuning::least_spread) spread_ = 0.0;
     const Reals prices = free_.item_prices();
     const auto [cheapest, dearest] = std::minmax_element(prices.begin(), prices.end());
     price_spread_ = prices.empty() ? 0.0 : *dearest - *cheapest;
@@ -48,7 +48,7 @@ void UserSolver::solve_inside(Balance balance, const Limits& limits, CurvePoint&
 
 void UserSolver::take(const Answer& answer, Balance balance, const Limits& limits, CurvePoint& point) {
     point.balance = balance;
-    point.allowed_gap = allowed_at(balance, answer.prices, limits.tolerance);
+    point.allowed_gap = unwarned_at(balance, answer.prices, limits.tolerance);
     point.gap = answer.gap();
     point.engine = answer.engine;
     point.effort = answer.effort;
@@ -113,7 +113,8 @@ void UserSolver::settle_pinned(Balance balance, CurvePoint& point) {
     point.row_prices.resize(question.r() + free_.limited_categories().size(), 0.0);
 }
 
-// Hard limits are slopes that are made steeper until the optimum keeps them.
+// Hard limits are slopes that are made steeper until the optimum keeps them. Where it does not, it is asked in between
+// whether any policy does: first of each limit by itself, which takes a sort, then of all together, which takes a solve.
 void UserSolver::solve_within_limits(Balance balance, const Limits& limits, CurvePoint& point) {
     const Question& question = free_.question();
     double weight = 0.0;
@@ -121,23 +122,27 @@ void UserSolver::solve_within_limits(Balance balance, const Limits& limits, Curv
     double scale = balance.relevance * spread_ + price_spread_ + weight;
     if (!(scale > 0.0)) scale = 1.0;
     Effort effort;
-    for (const double steepness : tuning::limit_steepnesses) {
-        free_.set_objective(balance, steepness * scale);
+    feasible_.clear(0);
+    for (std::size_t round = 0; round < std::size(tuning::limit_steepnesses); ++round) {
+        free_.set_objective(balance, tuning::limit_steepnesses[round] * scale);
         engines_.solve(free_.program(), limits, answer_);
         effort.add(answer_.effort);
         take(answer_, balance, limits, point);
         point.effort = effort;
-        if (free_.missed_limits(shares_).first <= tuning::limit_aim) break;
-        if (steepness == tuning::limit_steepnesses[std::size(tuning::limit_steepnesses) - 1] &&
-            free_.missed_limits(shares_).first > tuning::limit_slack)
-            return explain_limits(CurvePoint(point), limits.tolerance, point);
+        const double missed = free_.missed_limits(shares_).first;
+        const bool last = round + 1 == std::size(tuning::limit_steepnesses) ||
+                          effort.operations > tuning::most_operations;
+        if (missed <= (last ? tuning::limit_slack : tuning::limit_aim)) break;
+        if (missed <= tuning::limit_slack) continue;
+        if (round == 0 && any_out_of_reach(point)) return;
+        if ((round >= 1 || last) && feasible_.size() == 0 && do_limits_conflict(point)) return;
+        if (last) return settle_for_feasible(CurvePoint(point), limits.tolerance, point);
     }
     point.gap = gap_by_rows(balance, point.lottery, point.row_prices);
 }
 
-// No policy that keeps the limits was found: solve for the limits alone, whose certificate decides if there is one. If
-// there is, mix as much of the policy that nearly kept them into it as they allow.
-void UserSolver::explain_limits(const CurvePoint& nearest, double tolerance, CurvePoint& point) {
+// Whether a floor is above the most, or a cap below the least, that any policy shows of its category.
+bool UserSolver::any_out_of_reach(CurvePoint& point) {
     const Question& question = free_.question();
     conflict_ = UserAnswer();
     for (const Index category : free_.limited_categories()) {
@@ -146,34 +151,46 @@ void UserSolver::explain_limits(const CurvePoint& nearest, double tolerance, Cur
             conflict_.fail(Failure::floor_out_of_reach, question.floors[category], most, category);
         else if (question.caps[category] < least - tuning::limit_slack)
             conflict_.fail(Failure::cap_out_of_reach, question.caps[category], least, category);
-        if (conflict_.failure != Failure::none) {
-            point.failure = conflict_.failure;
-            return;
-        }
+        if (conflict_.failure != Failure::none) break;
     }
+    point.failure = conflict_.failure;
+    return conflict_.failure != Failure::none;
+}
+
+// Solve for the limits alone: the certificate proves that no policy keeps them all, or `feasible_` is one.
+bool UserSolver::do_limits_conflict(CurvePoint& point) {
     free_.set_feasibility_objective();
     engines_.solve(free_.program(), Limits{tuning::feasibility_tolerance}, answer_);
+    point.effort.add(answer_.effort);
     const double proven = -answer_.certificate.bound;  // what every policy misses in all
-    if (proven > tuning::limit_slack) {
-        conflict_.fail(Failure::limits_conflict, 0.0, -answer_.certificate.objective);
-        conflict_.limit_prices.assign(question.r(), 0.0);
-        for (std::size_t limit = 0; limit < free_.limited_categories().size(); ++limit)
-            conflict_.limit_prices[free_.limited_categories()[limit]] = answer_.prices[question.r() + limit];
-        point.failure = conflict_.failure;
-        return;
+    if (!(proven > tuning::limit_slack)) {
+        free_.to_whole(answer_.lottery, feasible_);
+        return false;
     }
+    const std::size_t r = free_.question().r();
+    conflict_ = UserAnswer();
+    conflict_.fail(Failure::limits_conflict, 0.0, -answer_.certificate.objective);
+    conflict_.limit_prices.assign(r, 0.0);
+    for (std::size_t limit = 0; limit < free_.limited_categories().size(); ++limit)
+        conflict_.limit_prices[free_.limited_categories()[limit]] = answer_.prices[r + limit] / free_.limit_units()[limit];
+    point.failure = conflict_.failure;
+    return true;
+}
+
+// There is a policy that keeps the limits, and the optimum was not found among them: mix as much of the policy that nearly
+// keeps them into a feasible one as they allow.
+void UserSolver::settle_for_feasible(const CurvePoint& nearest, double tolerance, CurvePoint& point) {
     if (nearest.effort.status == Status::sorts_spent) {
+        conflict_ = UserAnswer();
         conflict_.fail(Failure::limits_need_sorts, 0.0, 0.0);
         point.failure = conflict_.failure;
         return;
     }
-    Lottery feasible;
-    free_.to_whole(answer_.lottery, feasible);
     const double missed = free_.missed_limits(scratch_shares(nearest.lottery)).first;
     const double share = std::clamp(tuning::limit_slack / missed, 0.0, 1.0);
     UserAnswer mixed;
     CurvePoint other = nearest;
-    other.lottery = feasible;
+    other.lottery = feasible_;
     mix(nearest, other, share, nearest, tolerance, mixed);
     point.lottery = mixed.lottery;
     point.row_prices = nearest.row_prices;
@@ -191,6 +208,7 @@ void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
     const double unit = allowed_gap(free_.program(), 1.0, {});
     const double spread = spread_ > 0.0 ? spread_ : 1.0;
     for (const double step : tuning::steps_inside) {
+        if (end.effort.operations > tuning::most_operations) return;
         const double exactness = end.trade_off == 1.0 ? tuning::second_aim : tuning::second_aim * step;
         CurvePoint inside;
         const Balance balance = a_step_inside(end.trade_off, step, spread);
@@ -200,6 +218,7 @@ void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
             solve_inside(balance, {std::max(exactness, 1e-14)}, inside);
         end.effort.sorts += inside.effort.sorts;
         end.effort.steps += inside.effort.steps;
+        end.effort.operations += inside.effort.operations;
         if (inside.failure != Failure::none) continue;
         const double gap = gap_by_rows(end.balance, inside.lottery, end.row_prices);
         const double allowed = std::min(end.gap + tuning::end_gap * unit, end.allowed_gap);
@@ -257,6 +276,11 @@ double UserSolver::gap_by_rows(Balance balance, const Lottery& lottery, Reals ro
 double UserSolver::allowed_at(Balance balance, Reals row_prices, double tolerance) {
     free_.set_objective(balance, 0.0);
     return allowed_gap(free_.program(), tolerance, row_prices);
+}
+
+double UserSolver::unwarned_at(Balance balance, Reals row_prices, double tolerance) {
+    free_.set_objective(balance, 0.0);
+    return unwarned_gap(free_.program(), tolerance, row_prices);
 }
 
 double UserSolver::gap_at(double trade_off, const Lottery& lottery, Reals reported_prices) {

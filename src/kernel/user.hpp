@@ -20,6 +20,7 @@ enum class Failure : int {
     no_single_ranking = 9,       // all rankings were tried: none keeps what `wanted` (a sum of `Missed`) says
     single_not_found = 10,       // the search found none that does
     out_of_memory = 11,
+    numbers_too_large = 13,      // a score, weight or share is beyond `wanted` or not a number: not for the solver
     too_few_candidates = 12,     // for the slots, `wanted`, once the shown and full groups are out: `reached`
 };
 
@@ -29,7 +30,7 @@ struct UserAnswer {
     double trade_off = 0.0;      // the λ that the prices prove the gap at
     double objective = 0.0;      // of the program that was asked, prices of items subtracted; set by RangeSolver
     double gap = 0.0;
-    double allowed_gap = 0.0;    // what was asked, as far as rounding allows
+    double allowed_gap = 0.0;    // beyond it there is a warning: see unwarned_gap
     Engine engine = Engine::none;
     Effort effort;
 
@@ -102,13 +103,16 @@ class UserSolver {
     void solve_next(Balance balance, const Limits& limits, Reals row_prices, CurvePoint& point);
     void solve_within_limits(Balance balance, const Limits& limits, CurvePoint& point);
     void settle_pinned(Balance balance, CurvePoint& point);
-    void explain_limits(const CurvePoint& nearest, double tolerance, CurvePoint& point);
+    bool any_out_of_reach(CurvePoint& point);
+    bool do_limits_conflict(CurvePoint& point);
+    void settle_for_feasible(const CurvePoint& nearest, double tolerance, CurvePoint& point);
     void go_to_end(const Limits& limits, CurvePoint& end);
     bool has_ties(double trade_off);
     void take(const Answer& answer, Balance balance, const Limits& limits, CurvePoint& point);
     void measure(CurvePoint& point);
     double gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices);
     double allowed_at(Balance balance, Reals row_prices, double tolerance);
+    double unwarned_at(Balance balance, Reals row_prices, double tolerance);
     void meet(const Limits& limits, bool limit_is_cost, double limit, const CurvePoint& most_relevant,
               const CurvePoint& best_calibrated, UserAnswer& answer);
     void mix(const CurvePoint& left, const CurvePoint& right, double share, const CurvePoint& proof, double tolerance,
@@ -121,7 +125,8 @@ class UserSolver {
     std::vector<double> exposure_, shares_, sorted_;
     double top_ = 0.0, spread_ = 0.0, price_spread_ = 0.0;
     bool sweeps_ = false, sweep_begun_ = false;
-    UserAnswer conflict_;  // what explain_limits found
+    UserAnswer conflict_;  // why no policy keeps the limits
+    Lottery feasible_;     // one that does, where it was looked for
 };
 
 }  // namespace excalibr

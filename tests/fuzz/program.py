@@ -112,6 +112,12 @@ class Program:
         return self.scores.max() - self.scores.min()
 
     @cached_property
+    def open_spread(self) -> Any:
+        """The range of the scores of those that may take a free slot."""
+        scores = self.scores if self.all_open else self.scores[self.open_candidates]
+        return scores.max() - scores.min() if len(scores) else LONG(0)
+
+    @cached_property
     def largest(self) -> Any:
         """The largest score, of either sign."""
         return max(abs(self.scores.max()), abs(self.scores.min()))

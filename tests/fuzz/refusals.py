@@ -33,7 +33,7 @@ def check(question: Question, program: Program, answer: Answer) -> list[tuple[st
 
 
 def _check_refusal(question: Question, program: Program, error: Exception) -> list[tuple[str, str]]:
-    if may_be_refused(program):
+    if may_be_refused(program) or np.abs(question.scores).max() > TOO_LARGE:  # before they are normalised
         return []
     if question.call == "calibrate_batch":
         by_itself = ask(alone(question, question.options["trade_off"])).error

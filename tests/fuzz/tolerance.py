@@ -15,6 +15,9 @@ TOLERANCE = 1e-9
 ROUNDING = LONG(1e-13)
 """What rounding allows beside the largest number that a figure is made of: 450 units in the last place of a double."""
 
+MOST_ROUNDING = LONG(1e-6)
+"""Rounding beyond this part of what a gap is measured by is told."""
+
 SMALLEST = LONG(1e-305)
 """Where doubles begin to lose digits."""
 
@@ -22,19 +25,26 @@ FRONTIER_PART = 0.4
 """How exactly the points of a frontier are solved, as a part of its tolerance."""
 
 
-def allowed_gap(program: Program, trade_off: float, prices: Floats, *, frontier: float | None = None) -> Any:
+def allowed_gap(
+    program: Program, trade_off: float, prices: Floats, *, frontier: float | None = None, cost: bool = False
+) -> Any:
     """The largest gap without a warning, of ``calibrate`` or of the points of a frontier with this tolerance.
 
-    A part of the range of the scores, or of the largest weight where they do not count, and no less than rounding.
+    A part of the range of the scores that can be chosen among, or where they do not count of the largest weight, 1 at
+    the most; rounding comes on top of it up to a millionth of the same. Where the cost is the aim, as it is within a
+    loss of relevance, the weights always count.
     """
-    gains, slopes = (1 - LONG(trade_off)) * program.spread, LONG(trade_off) * program.steepest
+    gains, slopes = (1 - LONG(trade_off)) * program.open_spread, LONG(trade_off) * program.steepest
     tolerance = LONG(TOLERANCE) if frontier is None else max(LONG(TOLERANCE), LONG(FRONTIER_PART * frontier))
+    scale = gains if gains > 0 else min(slopes, LONG(1))
     rounded = ROUNDING * (gains + slopes + np.abs(prices).max(initial=0))
-    return max(tolerance * (gains if gains > 0 else slopes), rounded) + SMALLEST
+    scale = max(scale, min(slopes, LONG(1))) if cost else scale
+    return max(tolerance * scale, min(rounded, MOST_ROUNDING * scale)) + SMALLEST
 
 
 def rounding(program: Program, trade_off: float, prices: Floats) -> Any:
-    """What no gap in doubles can be trusted beyond: beside the range of the scores, the slopes and the prices."""
+    """What no gap in doubles can be trusted beyond: beside scores, prices, and slopes times what shares are set by."""
     gains, slopes = (1 - LONG(trade_off)) * program.spread, LONG(trade_off) * program.steepest
     beside = ROUNDING * (gains + slopes + np.abs(prices).max(initial=0))
-    return beside + 4 * LONG(2) ** -52 * (1 - LONG(trade_off)) * program.largest + SMALLEST
+    large = (1 - LONG(trade_off)) * program.largest + slopes * (program.around - 1)
+    return beside + 4 * LONG(2) ** -52 * large + SMALLEST

@@ -51,6 +51,12 @@ class Asked:
         return [slot for slot in range(len(self.position_weights)) if slot not in self.pinned]
 
     @property
+    def limit_units(self) -> Floats:
+        """What the limits' rows are measured by: the largest share of a free candidate, as a power of two."""
+        most = self.rows[self.free][:, self.limited].max(axis=0, initial=0.0)
+        return np.array([2.0 ** np.floor(np.log2(share)) if share > 1e-12 else 1.0 for share in most])
+
+    @property
     def limited(self) -> list[int]:
         return np.flatnonzero(np.isfinite(self.floors) | np.isfinite(self.caps)).tolist()
 
@@ -138,7 +144,7 @@ def test_what_is_pinned_or_shown_leaves_the_program(asked: Asked, trade_off: flo
         assert (np.diff(columns[own]) > 0).all()
         dense[row, columns[own]] = values[own]
     expected = asked.rows[asked.free]
-    np.testing.assert_array_equal(dense, np.hstack([expected, expected[:, asked.limited]]))
+    np.testing.assert_array_equal(dense, np.hstack([expected, expected[:, asked.limited] / asked.limit_units]))
 
 
 @given(questions(), TRADE_OFFS, st.data())
@@ -154,10 +160,11 @@ def test_the_program_costs_what_the_whole_page_costs(asked: Asked, trade_off: fl
         )
         total = share + asked.pinned_shares[category]
         assert parts.Penalty(*penalties[category]).cost(share) == pytest.approx(whole.cost(total), abs=1e-12)
-    for row, category in enumerate(asked.limited, start=len(asked.low)):
+    limits = zip(asked.limited, asked.limit_units, penalties[len(asked.low) :], strict=True)
+    for category, unit, penalty in limits:
         total = shares[category] + asked.pinned_shares[category]
-        missed = max(asked.floors[category] - total, total - asked.caps[category], 0.0)
-        assert parts.Penalty(*penalties[row]).cost(shares[category]) == pytest.approx(STEEP * missed, abs=1e-9)
+        missed = max(asked.floors[category] - total, total - asked.caps[category], 0.0) / unit
+        assert parts.Penalty(*penalty).cost(shares[category] / unit) == pytest.approx(STEEP * missed, abs=1e-9)
 
 
 @given(questions())
@@ -222,7 +229,7 @@ def test_prices_of_deviation_and_limit_are_reported_as_one(asked: Asked, trade_o
         assert np.isfinite(asked.floors[category]) or by_row[row] >= 0.0  # only a floor can make a category cheaper
         assert np.isfinite(asked.caps[category]) or by_row[row] <= 0.0
     together = by_row[:r].copy()
-    together[asked.limited] += by_row[r:]
+    together[asked.limited] += by_row[r:] / asked.limit_units
     np.testing.assert_allclose(together, reported + offsets, atol=1e-14)
     if (by_row[:r] <= offsets).all() or not asked.smoothing:
         np.testing.assert_allclose(free.to_reported_prices(by_row, trade_off), reported, atol=1e-14)

@@ -329,3 +329,21 @@ def test_the_command_takes_all_of_it_in_the_same_words(tmp_path: Path, tables: I
         tables.candidates, tables.items, targets=targets, shown=shown, pinned=pinned, **ATTRIBUTES
     )
     assert pq.read_table(tmp_path / "slates.parquet").equals(local)
+
+
+def test_users_whose_limits_cannot_be_kept_are_ranked_by_relevance_beside_those_whose_can() -> None:
+    candidates = pa.table(
+        {
+            "user_id": ["ada"] * 3 + ["bob"] * 3 + ["eve"] * 3,
+            "item_id": [1, 2, 3, 1, 2, 4, 1, 3, 4],
+            "score": [0.9, 0.8, 0.7] * 3,
+        }
+    )
+    items = pa.table({"item_id": [1, 2, 3, 4], "category": ["a", "a", "b", "a"]})
+    options = {"targets": {"a": 0.5, "b": 0.5}, "propensities": True}
+    with pytest.warns(BatchWarning, match="1 of 3 users could not be calibrated and are ranked by relevance"):
+        slates = Reranker(k=2, floors={"b": 0.3}, threads=1).rerank(candidates, items, **options).to_pylist()
+    assert [row["item_id"] for row in slates if row["user_id"] == "bob"] == [1, 2]
+    assert [row["propensity"] for row in slates if row["user_id"] == "bob"] == [1.0, 1.0]
+    for user, best in (("ada", {1, 3}), ("eve", {1, 3})):
+        assert {row["item_id"] for row in slates if row["user_id"] == user} == best

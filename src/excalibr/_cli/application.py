@@ -12,6 +12,7 @@ from excalibr._cli.data import data
 from excalibr._cli.demo import demo
 from excalibr._cli.experiment import experiment
 from excalibr._cli.rerank import rerank
+from excalibr._cli.serve import serve
 from excalibr._cli.warmup import warmup
 from excalibr._cli.wording import in_own_words
 
@@ -43,6 +44,7 @@ application.command(
     epilog="Example: excalibr rerank candidates.parquet --items items.parquet --history history.parquet "
     "-k 10 --trade-off 0.5 -o slates.parquet"
 )(in_own_words(rerank))
+application.command(epilog="Example: excalibr serve profiles.toml --port 8000 --threads 4")(in_own_words(serve))
 application.command(
     epilog="Example: excalibr balance candidates.parquet --items items.parquet --history history.parquet "
     "--everyone seller=targets.csv -k 10 -o prices.parquet"

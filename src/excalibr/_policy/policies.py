@@ -14,7 +14,7 @@ from excalibr._policy.policy import Policy
 from excalibr._problem import Batch, Problem, Status
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_visits
-from excalibr.errors import InputError, explain
+from excalibr.errors import ExcalibrError, InputError, explain
 
 __all__ = ["Effort", "Lotteries", "Policies", "choose_rankings", "choose_visited", "join", "no_effort"]
 
@@ -56,8 +56,8 @@ class Lotteries:
         (users,) the trade-off that each was solved at, which a budget finds by itself.
     effort
         What the solves took.
-    reasons
-        What went wrong, in words, for the users (numbers in the batch) whose status is ``FAILED``.
+    errors
+        What went wrong for the users (numbers in the batch) whose status is ``FAILED``.
     policies
         The policies themselves, by user, where they were made one by one.
     objectives
@@ -73,9 +73,14 @@ class Lotteries:
     statuses: Integers
     trade_offs: Floats
     effort: Effort
-    reasons: dict[int, str] = field(default_factory=dict)
+    errors: dict[int, ExcalibrError] = field(default_factory=dict)
     policies: dict[int, Policy] = field(default_factory=dict)
     objectives: Floats | None = None
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        """What went wrong, in words."""
+        return {user: error.args[0] for user, error in self.errors.items()}
 
     def chosen(
         self, keys: Sequence[Hashable], seed: int | None, slots: Integers, visits: Integers | None = None
@@ -131,8 +136,9 @@ class Policies(Sequence[Policy]):
         user = user % len(self)
         if user in self.lotteries.policies:
             return self.lotteries.policies[user]
-        if user in self.lotteries.reasons:
-            raise InputError(self.lotteries.reasons[user])
+        if user in self.lotteries.errors:
+            error = self.lotteries.errors[user]
+            raise type(error)(*error.args)
         return self._policy(user)
 
     def __iter__(self) -> Iterator[Policy]:
@@ -207,6 +213,6 @@ def join(parts: Sequence[Lotteries], r: int) -> Lotteries:
     columns = ("places", "weights", "counts", "prices", "gaps", "statuses", "trade_offs")
     joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
     effort = Effort(*(np.concatenate(column) for column in zip(*(part.effort for part in parts), strict=True)))
-    reasons = {user: reason for part in parts for user, reason in part.reasons.items()}
+    errors = {user: error for part in parts for user, error in part.errors.items()}
     policies = {user: policy for part in parts for user, policy in part.policies.items()}
-    return Lotteries(parts[0].first, **joined, effort=effort, reasons=reasons, policies=policies)
+    return Lotteries(parts[0].first, **joined, effort=effort, errors=errors, policies=policies)

@@ -133,7 +133,7 @@ def _mixed(parts: list[Lotteries], weights: Floats, batch: Batch) -> Lotteries:
             places.append(part.places[cells[user] : cells[user] + count * slots[user]])
             chances.append(part.weights[rankings[user] : rankings[user] + count] * (weights[number, user] / total))
     each = np.arange(users)
-    reasons = {user: reason for part in parts for user, reason in part.reasons.items()}
+    errors = {user: error for part in parts for user, error in part.errors.items()}
     return replace(
         parts[0],
         places=np.concatenate(places),
@@ -146,7 +146,7 @@ def _mixed(parts: list[Lotteries], weights: Floats, batch: Batch) -> Lotteries:
         effort=type(parts[0].effort)(
             *(np.array(column)[main, each] for column in zip(*(part.effort for part in parts), strict=True))
         ),
-        reasons=reasons,
+        errors=errors,
         objectives=None,
     )
 

@@ -77,7 +77,8 @@ def read_weights(category_weights: Any, attribute_weights: Any, by_category: Cat
     weights = by_category("category_weights", category_weights, 1.0)
     require_all("category_weights", weights, is_share, "be finite and at least 0")
     for attribute in by_category.attributes or (AttributeSpan("", 0, by_category.r),):
-        weights[attribute.columns] *= _attribute_weight(attribute_weights, attribute, by_category.attributes)
+        with np.errstate(over="ignore"):  # what overflows is refused below
+            weights[attribute.columns] *= _attribute_weight(attribute_weights, attribute, by_category.attributes)
     if not np.isfinite(weights).all() or weights.max(initial=0.0) > LARGEST_WEIGHT:
         found = f"have a product of {weights.max():.3g}"
         raise InputError(explain("category_weights and attribute_weights", found, f"be at most {LARGEST_WEIGHT:g}"))

@@ -75,7 +75,7 @@ def error_of_fault(
     said = {
         TARGET_SHARE: (target, f"element {at} is {value}", "be finite and at least 0", ""),
         TARGET_SUM: (target, f"sums to {value:.6g}", "sum to 1", "divide it by its sum."),
-        BAND: (target, f"has the edges {value:g} and {other:g} for category {at}", "be finite and rise", ""),
+        BAND: (target, f"has the edges {value:g} and {other:g} for category {at}", "be within ±1e30 and rise", ""),
         SHARE: (rows, f"row {at}, column {column} is {value}", "be finite and at least 0", ""),
         ROW_SUM: (rows, f"row {at} sums to {value:.6g}", "sum to 1", row_hint),
         SCORE: (

@@ -10,7 +10,7 @@ import numpy as np
 from excalibr._messages import Message, Option
 from excalibr._problem import AttributeSpan, Batch, too_few_candidates
 from excalibr._types import Floats
-from excalibr.errors import ExcalibrError, InfeasibleError, SolverError
+from excalibr.errors import ExcalibrError, InfeasibleError, InputError, SolverError, explain
 
 __all__ = ["Failure", "error_of"]
 
@@ -27,7 +27,8 @@ __all__ = ["Failure", "error_of"]
     SINGLE_NOT_FOUND,
     OUT_OF_MEMORY,
     TOO_FEW_CANDIDATES,
-) = range(1, 13)
+    NUMBERS_TOO_LARGE,
+) = range(1, 14)
 
 _MISSED = {1: "floors and caps", 2: "relevance_loss", 4: "max_deviation"}
 
@@ -68,6 +69,8 @@ def error_of(failure: Failure, batch: Batch) -> ExcalibrError:
         return _no_single(failure)
     if failure.kind == TOO_FEW_CANDIDATES:
         return too_few_candidates(wanted, reached)
+    if failure.kind == NUMBERS_TOO_LARGE:
+        return InputError(explain("scores, weights and targets", "overflow", f"be numbers of at most {wanted:g}"))
     return SolverError("the solver ran out of memory. Hint: fewer candidates, slots or categories need less.")
 
 

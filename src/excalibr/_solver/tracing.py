@@ -27,8 +27,12 @@ EXACT = 1e-9
 PART_FOR_SOLVES = 0.4
 """How exactly points are solved, as a part of the tolerance."""
 
-MOST_SOLVES = 20_000
-"""After so many programs the polyline is left as it is, with the error that was certified by then."""
+MOST_SOLVES, MOST_OPERATIONS = 20_000, 2e10
+"""After so many programs, or multiplications of their solvers, which are some seconds, the polyline is left as it is,
+with the error that was certified by then."""
+
+ROUNDING = 4e-15
+"""Of a cost: how far it can be from what it stands for, which shows where weights are huge."""
 
 VERTICAL = 1e18
 UNKNOWN = -1.0
@@ -46,7 +50,7 @@ def trace(curve: Curve, tolerance: float = 1e-4, max_vertices: int | None = None
     while True:
         apart = [_apart(curve, left, right, near, unit) for left, right in pairwise(stops)]
         places = _too_far(apart, near, len(stops), max_vertices)
-        if not places or curve.solves >= MOST_SOLVES:
+        if not places or curve.solves >= MOST_SOLVES or curve.operations >= MOST_OPERATIONS:
             return _frontier(curve, stops, max(apart, default=0.0))
         chords = [chord(stops[place].point, stops[place + 1].point) for place in places]
         starts = [_prices_between(stops[place], stops[place + 1], at) for place, at in zip(places, chords, strict=True)]
@@ -192,6 +196,7 @@ def _distance_above(trade_off: float, gained: float, unit: float) -> float:
 
 def _frontier(curve: Curve, stops: list[_Vertex], error: float) -> Frontier:
     points = _envelope([stop.point for stop in stops])
+    error += ROUNDING * max(stop.point.cost for stop in stops)
     return Frontier(
         relevance=np.array([point.policy.relevance for point in points]),
         deviation=np.array([point.cost for point in points]),

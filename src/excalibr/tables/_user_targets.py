@@ -21,7 +21,16 @@ from excalibr.tables._items import ItemArrays, numbers_of
 from excalibr.tables._options import Tables
 from excalibr.targets import recency_by_user, shares_of
 
-__all__ = ["Wanted", "owners_of", "read_own_numbers", "read_wanted"]
+__all__ = [
+    "Wanted",
+    "aged_weights",
+    "owners_of",
+    "read_own_numbers",
+    "read_priors",
+    "read_wanted",
+    "settle_sums",
+    "sum_histories",
+]
 
 OWN_NUMBERS = ("trade_off", "k", "visit")
 
@@ -62,11 +71,7 @@ class _Given:
 def read_wanted(users: Any, items: ItemArrays, options: Tables) -> Wanted:
     """What the tables say of these users (Arrow array, in order)."""
     given, statuses = _given(users, items, options)
-    priors: list[Floats] | list[None] = [None] * len(given)
-    if options.prior is not None:
-        priors = [
-            _for_all(frame, each, items, options) for each, frame in _frames(options.prior, "prior", items, options)
-        ]
+    priors = read_priors(items, options)
     settled = [_settle(part, prior, options.strength) for part, prior in zip(given, priors, strict=True)]
     missing = np.logical_or.reduce([lacking for _, _, lacking in settled])
     statuses[missing & (statuses == Status.OK)] = Status.NO_TARGET
@@ -77,6 +82,13 @@ def read_wanted(users: Any, items: ItemArrays, options: Tables) -> Wanted:
     if any(part.highs is not None for part in given):
         highs = np.where(good, np.hstack([high for _, high, _ in settled]), np.concatenate(uniform))
     return Wanted(wanted, highs, statuses, *read_own_numbers(users, options))
+
+
+def read_priors(items: ItemArrays, options: Tables) -> list[Floats] | list[None]:
+    """The prior of each attribute, None where there is none."""
+    if options.prior is None:
+        return [None] * len(items.parts)
+    return [_for_all(frame, each, items, options) for each, frame in _frames(options.prior, "prior", items, options)]
 
 
 def _given(users: Any, items: ItemArrays, options: Tables) -> tuple[list[_Given], Integers]:
@@ -101,19 +113,24 @@ def _given(users: Any, items: ItemArrays, options: Tables) -> tuple[list[_Given]
 def _settle(given: _Given, prior: Floats | None, strength: float) -> tuple[Floats, Floats, Booleans]:
     """The lower and upper edges of one attribute's targets, and which users have none."""
     if given.highs is None or given.known is None:
-        sums, known = given.sums, (given.sums > 0).any(axis=1)
-        if prior is not None:
-            pseudo = np.where(known, strength, max(strength, 1.0))
-            sums = sums + pseudo[:, None] * prior
-            known = (sums > 0).any(axis=1)
-        shares = shares_of(sums)
-        return shares, shares, np.asarray(~known)
+        shares, missing = settle_sums(given.sums, prior, strength)
+        return shares, shares, missing
     if strength:
         raise InputError(explain("strength", f"is {strength}", "be 0 where targets are bands"))
     if prior is None:
         return given.sums, given.highs, ~given.known
     known = given.known[:, None]
     return np.where(known, given.sums, prior), np.where(known, given.highs, prior), np.zeros(len(known), dtype=bool)
+
+
+def settle_sums(sums: Floats, prior: Floats | None, strength: float) -> tuple[Floats, Booleans]:
+    """(users, categories) shares from what a history adds up to and a prior, and which users have none."""
+    known = (sums > 0).any(axis=1)
+    if prior is not None:
+        pseudo = np.where(known, strength, max(strength, 1.0))
+        sums = sums + pseudo[:, None] * prior
+        known = (sums > 0).any(axis=1)
+    return shares_of(sums), np.asarray(~known)
 
 
 def _frames(given: Any, name: str, items: ItemArrays, options: Tables) -> Iterator[tuple[AttributeSpan, Frame]]:
@@ -157,11 +174,15 @@ def _history_sums(users: Any, items: ItemArrays, options: Tables) -> tuple[Float
     item_ids = options.read_ids(frame, "item_id")
     places = codes_in(*matched(item_ids, items.ids, "item_id", ("history", "items")))
     weights = _history_weights(frame, owners, places, options)
+    return sum_histories(owners, places, weights, len(users), items), _statuses(owners, weights, len(users))
+
+
+def sum_histories(owners: Integers, places: Integers, weights: Floats, users: int, items: ItemArrays) -> Floats:
+    """(users, r) what the items of each user add up to."""
     kept = _in_order(owners, places, weights)
     rows, r = items.rows.of(places[kept]), len(items.categories)
     cells = owners[kept][rows.owners] * r + rows.indices
-    sums = sums_by(cells, weights[kept][rows.owners] * rows.values, len(users) * r)
-    return sums.reshape(len(users), r), _statuses(owners, weights, len(users))
+    return sums_by(cells, weights[kept][rows.owners] * rows.values, users * r).reshape(users, r)
 
 
 def _history_weights(frame: Frame, owners: Integers, places: Integers, options: Tables) -> Floats:
@@ -171,13 +192,18 @@ def _history_weights(frame: Frame, owners: Integers, places: Integers, options: 
         return weights
     column = options.column("timestamp", "history", frame.columns)
     times = _moments(frame.column(column, "timestamp"), column)
+    return aged_weights(owners, places, weights, times, options.half_life)
+
+
+def aged_weights(owners: Integers, places: Integers, weights: Floats, times: Floats, half_life: float) -> Floats:
+    """The weights, each halved with every half-life that it is older than the newest of its user that counts."""
     counts = (owners >= 0) & (places >= 0) & (weights > 0) & np.isfinite(weights) & np.isfinite(times)
     order = np.argsort(owners, kind="stable")
     order = order[counts[order]]
     starts = np.searchsorted(owners[order], np.arange(int(owners.max(initial=-1)) + 2))
     aged = np.where(counts, 0.0, 1.0)  # what does not count keeps its weight, and a negative one its sign
     aged[~np.isfinite(times)] = 0.0
-    aged[order] = recency_by_user(times[order], starts, options.half_life)
+    aged[order] = recency_by_user(times[order], starts, half_life)
     return weights * aged
 
 

@@ -1,0 +1,309 @@
+"""The WSGI application: paths, codes, limits and counting around the ranking."""
+
+from __future__ import annotations
+
+import hmac
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from excalibr._problem import Status
+from excalibr.errors import ExcalibrError
+from excalibr.service._answers import Answer, BatchAnswer, answer_of
+from excalibr.service._body import BodyReader
+from excalibr.service._candidates import read_given
+from excalibr.service._failures import RequestFailure, malformed
+from excalibr.service._limits import Gate, Limits
+from excalibr.service._logging import Log
+from excalibr.service._metrics import Metrics
+from excalibr.service._openapi import openapi
+from excalibr.service._profiles import Profile, read_profiles
+from excalibr.service._ranking import asked_of, rank
+from excalibr.service._requests import RankRequest, decode_batch, decode_rank
+from excalibr.service._targets import read_target_of
+
+__all__ = ["Application", "application"]
+
+REASONS = {
+    200: "200 OK",
+    204: "204 No Content",
+    400: "400 Bad Request",
+    401: "401 Unauthorized",
+    404: "404 Not Found",
+    405: "405 Method Not Allowed",
+    413: "413 Content Too Large",
+    422: "422 Unprocessable Content",
+    500: "500 Internal Server Error",
+    503: "503 Service Unavailable",
+}
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Reply:
+    """What goes back: a code, a body and its kind."""
+
+    __slots__ = ("body", "code", "headers")
+
+    def __init__(self, code: int, body: bytes, kind: str = "application/json", **headers: str) -> None:
+        self.code = code
+        self.body = body
+        named = [(name.replace("_", "-"), value) for name, value in headers.items()]
+        self.headers = [("Content-Type", kind), ("Content-Length", str(len(body))), *named]
+
+
+def application(
+    profiles: str | Path | Mapping[str, Any] | None = None,
+    *,
+    limits: Limits | None = None,
+    token: str | None = None,
+    log: str = "off",
+    cors: str | None = None,
+) -> Application:
+    """The service with its profiles loaded, for any WSGI server.
+
+    Parameters
+    ----------
+    profiles
+        A TOML file, the same as a mapping, or None for the invented catalogue.
+    limits
+        What requests may have at most.
+    token
+        The bearer token that requests must have.
+    log
+        A line a request to standard error: "off", "text" or "json".
+    cors
+        The origin that browsers may ask from.
+
+    Examples
+    --------
+    >>> from excalibr.service import application
+    >>> service = application()
+    >>> sorted(service.profiles)
+    ['demo']
+    """
+    made = Application(profiles, limits=limits, token=token, log=Log(log), cors=cors)
+    made.load()
+    return made
+
+
+class Application:
+    """The service; until :meth:`load` has run, ranks and ``/readyz`` answer 503. Parameters as :func:`application`."""
+
+    def __init__(
+        self,
+        source: str | Path | Mapping[str, Any] | None,
+        *,
+        limits: Limits | None = None,
+        token: str | None = None,
+        log: Log | None = None,
+        cors: str | None = None,
+        reload: Callable[[], None] | None = None,
+        all_ready: Callable[[], bool] | None = None,
+    ) -> None:
+        self.source = source
+        self.limits = limits or Limits()
+        self.log = log or Log()
+        self.profiles: dict[str, Profile] | None = None
+        self._gate = Gate(self.limits)
+        self.bodies = BodyReader(self.limits.max_body, self.limits.readers)
+        self.metrics = Metrics(lambda: self._gate.inside)
+        self._token = None if token is None else token.encode()
+        self._cors = cors
+        self._reload = reload
+        self._all_ready = all_ready
+        self._loading = threading.Lock()
+        self._document = _encode(openapi())
+
+    def load(self) -> None:
+        """Read the profiles, all of them or none, and swap them in; what is under way goes on with the old ones."""
+        with self._loading:
+            self.profiles = read_profiles(self.source)
+
+    def reload(self) -> bool:
+        """The same where bad files leave the profiles as they are; whether the new ones are in."""
+        start = time.perf_counter()
+        try:
+            self.load()
+        except (ExcalibrError, OSError, MemoryError) as error:
+            self.log.event("reload failed", error=str(error), kept=self.profiles is not None)
+            return False
+        self.log.event("loaded", profiles=",".join(self.profiles or ()), seconds=round(time.perf_counter() - start, 3))
+        return True
+
+    def __call__(self, environ: Mapping[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer a request, as WSGI asks it."""
+        reply = self._answered(environ)
+        if self._cors is not None:
+            reply.headers += _cors_headers(self._cors)
+        start_response(REASONS[reply.code], reply.headers)
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [reply.body]
+
+    def _answered(self, environ: Mapping[str, Any]) -> Reply:
+        start = time.perf_counter()
+        method, path = environ["REQUEST_METHOD"], environ.get("PATH_INFO") or "/"
+        name, said = "", dict[str, Any]()
+        try:
+            if path.startswith("/rank/"):
+                name, batch = _split(path)
+                reply, said = self._rank(environ, name, batch, start)
+            else:
+                reply = self._other(environ, method, path)
+        except RequestFailure as failure:
+            reply = _refusal(failure)
+        except Exception as error:  # a fault of ours: the client is told that it is, and the log what it was
+            self.log.event("fault", path=path, error=f"{type(error).__name__}: {error}")
+            reply = _refusal(RequestFailure(500, "The server made a mistake, which its log describes."))
+        seconds = time.perf_counter() - start
+        if name:
+            known = name if self.profiles is not None and name in self.profiles else ""
+            self.metrics.counted(known, reply.code, seconds)
+        if self.log.form != "off":
+            took = round(1000 * seconds, 3)
+            self.log.request(method=method, path=path, code=reply.code, took=took, **said)
+        return reply
+
+    def _rank(self, environ: Mapping[str, Any], name: str, batch: bool, start: float) -> tuple[Reply, dict[str, Any]]:
+        if environ["REQUEST_METHOD"] == "OPTIONS" and self._cors is not None:
+            return Reply(204, b""), {}
+        self._check_token(environ)
+        if environ["REQUEST_METHOD"] != "POST":
+            raise RequestFailure(405, f"{environ['REQUEST_METHOD']} is not how to ask for a slate: POST is.")
+        profile = self._profile(name)
+        body = self.bodies.read(environ)
+        with self._gate, self._gate.working:
+            if batch:
+                return self._batch(profile, body, start)
+            answer = self._one(profile, body, start)
+            return Reply(200, _encode(answer)), _told(answer)
+
+    def _one(self, profile: Profile, body: bytes | msgspec.Raw, start: float) -> Answer:
+        """The answer to one body."""
+        try:
+            request = decode_rank(body)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise malformed(error) from None
+        self._check_sizes(request)
+        user = request.user
+        if user is not None and profile.user_ids is not None:
+            user = profile.user_ids.read(user, "$.user")
+        given = read_given(request, profile)
+        wanted = read_target_of(request, profile, user)
+        ranked = rank(profile, asked_of(profile, request), request, given, wanted)
+        took = round(1000 * (time.perf_counter() - start), 3)
+        answer = answer_of(profile, request, given, ranked, user, took)
+        info = None if ranked.policy is None else ranked.policy.info
+        seconds, has_target = None if info is None else info.seconds, wanted.status != Status.NO_TARGET
+        self.metrics.solved(profile.name, seconds, answer.policy.gap, has_target=has_target)
+        return answer
+
+    def _batch(self, profile: Profile, body: bytes, start: float) -> tuple[Reply, dict[str, Any]]:
+        """The answers to several; one that cannot be answered has its error in its place."""
+        try:
+            asked = decode_batch(body).requests
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise malformed(error) from None
+        if len(asked) > self.limits.max_batch:
+            raise RequestFailure(
+                413, f"There are {len(asked)} requests, must be at most {self.limits.max_batch}.", "$.requests"
+            )
+        answers: list[Answer | dict[str, Any]] = []
+        for number, each in enumerate(asked):
+            try:
+                answers.append(self._one(profile, each, time.perf_counter()))
+            except RequestFailure as failure:
+                failure.path = f"$.requests[{number}]{(failure.path or '$')[1:]}"
+                answers.append(failure.body())
+        took = round(1000 * (time.perf_counter() - start), 3)
+        failed = sum(isinstance(each, dict) for each in answers)
+        return Reply(200, _encode(BatchAnswer(answers, took))), {"requests": len(asked), "failed": failed}
+
+    def _check_sizes(self, request: RankRequest) -> None:
+        most = self.limits.max_items
+        for name in ("items", "history", "shown", "pinned", "categories"):
+            given = getattr(request, name)
+            if given is not None and len(given) > most:
+                raise RequestFailure(413, f"There are {len(given)} of `{name}`, must be at most {most}.", f"$.{name}")
+
+    def _profile(self, name: str) -> Profile:
+        profiles = self.profiles
+        if profiles is None:
+            raise RequestFailure(503, "The profiles are being loaded: try again.", retry_after=1)
+        found = profiles.get(name)
+        if found is None:
+            raise RequestFailure(404, f"There is no profile {name!r:.80}; there are {sorted(profiles)}.")
+        return found
+
+    def _check_token(self, environ: Mapping[str, Any]) -> None:
+        if self._token is None:
+            return
+        scheme, _, given = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+        same = hmac.compare_digest(given.strip().encode("utf-8", "surrogatepass"), self._token)
+        if scheme.lower() != "bearer" or not same:
+            raise RequestFailure(401, "The request must have the server's token: `Authorization: Bearer …`.")
+
+    def _other(self, environ: Mapping[str, Any], method: str, path: str) -> Reply:
+        """Everything but ranks."""
+        if path == "/livez":
+            _only(method, "GET", "HEAD")
+            return Reply(200, b'{"alive":true}')
+        self._check_token(environ)
+        if path == "/reload" and self._reload is not None:
+            _only(method, "POST")
+            self._reload()
+            return Reply(200, b'{"reload":"asked for"}')
+        if path not in ("/readyz", "/health", "/profiles", "/openapi.json", "/metrics"):
+            raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
+        _only(method, "GET", "HEAD")
+        if path == "/openapi.json":
+            return Reply(200, self._document)
+        if path == "/metrics":
+            return Reply(200, self.metrics.page(), Metrics.content_type)
+        profiles = self.profiles
+        if profiles is None:
+            raise RequestFailure(503, "The profiles are being loaded: try again.", retry_after=1)
+        if path == "/profiles":
+            return Reply(200, _encode({"profiles": [each.described() for each in profiles.values()]}))
+        if self._all_ready is not None and not self._all_ready():
+            raise RequestFailure(503, "Another worker is still loading: try again.", retry_after=1)
+        return Reply(200, _encode({"ready": True, "profiles": sorted(profiles), "in_flight": self._gate.inside}))
+
+
+def _split(path: str) -> tuple[str, bool]:
+    """The profile's name, and whether a batch is asked for."""
+    name, _, rest = path[len("/rank/") :].partition("/")
+    if not name or rest not in ("", "batch") or path.endswith("/"):
+        raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
+    return name, rest == "batch"
+
+
+def _only(method: str, *allowed: str) -> None:
+    if method not in allowed:
+        raise RequestFailure(405, f"{method:.20} is not how to ask for this: {allowed[0]} is.")
+
+
+def _refusal(failure: RequestFailure) -> Reply:
+    headers = {} if failure.retry_after is None else {"Retry_After": str(failure.retry_after)}
+    if failure.code == 401:
+        headers["WWW_Authenticate"] = "Bearer"
+    if failure.code == 405:
+        headers["Allow"] = "GET, HEAD, POST"
+    return Reply(failure.code, _encode(failure.body()), **headers)
+
+
+def _told(answer: Answer) -> dict[str, Any]:
+    """What the log says of an answer: no score, no id but the request's own."""
+    return {"id": answer.id, "status": answer.policy.status, "items": len(answer.items)}
+
+
+def _cors_headers(origin: str) -> list[tuple[str, str]]:
+    return [
+        ("Access-Control-Allow-Origin", origin),
+        ("Access-Control-Allow-Headers", "Authorization, Content-Type"),
+        ("Access-Control-Allow-Methods", "GET, POST"),
+        ("Vary", "Origin"),
+    ]

@@ -1,0 +1,126 @@
+"""The candidates of a request as arrays: found by id, in the order of the items table, what cannot be used counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from excalibr._types import Floats, Integers
+from excalibr.service._failures import RequestFailure
+from excalibr.service._profiles import Profile
+from excalibr.service._requests import Candidate, RankRequest
+
+__all__ = ["GivenItems", "read_given"]
+
+WIDEST = 1e150
+"""The largest score, as :func:`excalibr.calibrate` has it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenItems:
+    """The candidates that can be ranked, by id.
+
+    Attributes
+    ----------
+    labels
+        All ids as the request wrote them.
+    picked
+        (n,) which of them the candidates are.
+    places
+        (n,) the candidates' rows in the items table; −1 for those that the request itself has the categories of.
+    scores
+        (n,) their scores.
+    unknown
+        Which ids the table does not have, in the order of the request.
+    repeated
+        How many ids came again.
+    """
+
+    labels: list[Any]
+    picked: Integers
+    places: Integers
+    scores: Floats
+    unknown: list[int]
+    repeated: int
+
+
+def read_given(request: RankRequest, profile: Profile) -> GivenItems:
+    """The candidates of a request; of ids that come twice, the better score counts."""
+    labels, scores = _columns(request)
+    places = np.array(profile.item_ids.find(labels, "$.items"), dtype=np.int64)
+    ranks, own = places, _own(request, profile)
+    if own:
+        ranks = _ranks_by_id(labels, profile)
+        usable = (places >= 0) | np.array([label in own for label in map(str, labels)], dtype=np.bool_)
+    else:
+        usable = places >= 0
+    picked = np.flatnonzero(usable) if not usable.all() else np.arange(len(labels))
+    order = np.argsort(ranks[picked], kind="stable")
+    picked = picked[order]
+    keys = ranks[picked]
+    repeated = keys[1:] == keys[:-1]
+    if repeated.any():
+        picked = picked[np.lexsort((-scores[picked], keys))]
+        picked = picked[np.append(True, ranks[picked][1:] != ranks[picked][:-1])]
+    unknown = np.flatnonzero(~usable).tolist() if len(picked) < len(labels) else []
+    return GivenItems(labels, picked, places[picked], scores[picked], unknown, int(repeated.sum()))
+
+
+def _columns(request: RankRequest) -> tuple[list[Any], Floats]:
+    """Ids and scores, from either form of the body."""
+    items, scores = request.items, request.scores
+    if scores is None:
+        labels = [each.id if type(each) is Candidate else _without_score(number) for number, each in enumerate(items)]
+        values = np.array([_score(each, number) for number, each in enumerate(items)], dtype=np.float64)
+        path = "$.items[{}].score"
+    else:
+        labels, path = items, "$.scores[{}]"
+        if Candidate in set(map(type, items)):
+            raise RequestFailure(422, "Items with scores of their own must come without `scores`.", "$.scores")
+        if len(scores) != len(items):
+            raise RequestFailure(
+                422, f"There are {len(scores)} scores, and must be {len(items)}, one an item.", "$.scores"
+            )
+        values = np.array(scores, dtype=np.float64)
+    wide = ~(np.abs(values) <= WIDEST)
+    if wide.any():
+        at = int(np.argmax(wide))
+        raise RequestFailure(422, f"The score {values[at]:g} must be within ±{WIDEST:g}.", path.format(at))
+    return labels, values
+
+
+def _without_score(number: int) -> Any:
+    raise RequestFailure(422, "`scores` is missing: one for each item.", f"$.items[{number}]")
+
+
+def _score(item: Any, number: int) -> float:
+    if item.score is not None:
+        return float(item.score)
+    for field in item.fields or ():
+        if field.name == "relevancy":
+            value = field.value
+            if type(value) in (int, float):
+                try:
+                    return float(value)
+                except OverflowError:
+                    return float("inf")
+            raise RequestFailure(422, f"The relevancy {value!r:.80} must be a number.", f"$.items[{number}].fields")
+    raise RequestFailure(422, "An item must have a `score`, or a field `relevancy`.", f"$.items[{number}]")
+
+
+def _own(request: RankRequest, profile: Profile) -> set[str]:
+    """The items that only the request has the categories of, as text."""
+    if not request.categories:
+        return set()
+    read, known = profile.item_ids.read, profile.item_ids.places
+    return {str(key) for label in request.categories if (key := read(label, "$.categories")) not in known}
+
+
+def _ranks_by_id(labels: list[Any], profile: Profile) -> Integers:
+    """(items,) the place of each id among all ids of the request, in the order of the table's ids."""
+    read = profile.item_ids.read
+    ids: list[Any] = [read(label, f"$.items[{number}]") for number, label in enumerate(labels)]
+    places = {each: place for place, each in enumerate(sorted(set(ids)))}
+    return np.array([places[each] for each in ids], dtype=np.int64)

@@ -1,0 +1,69 @@
+"""Ids of a table's column: what a request writes is brought to the column's type, and found by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from excalibr.errors import InputTypeError, explain
+from excalibr.service._failures import RequestFailure
+from excalibr.tables._ids import keys_of
+
+__all__ = ["Ids"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ids:
+    """The place of each id; ``whole`` where they are whole numbers, and not text."""
+
+    places: dict[Any, int]
+    whole: bool
+
+    @classmethod
+    def of(cls, ids: Any, what: str) -> Ids:
+        """The ids of an Arrow array without nulls or repeats, at their places."""
+        keys = keys_of(ids)
+        whole = bool(keys) and isinstance(keys[0], int)
+        if not all(isinstance(key, int if whole else str) for key in keys):
+            raise InputTypeError(explain(what, f"has the type {ids.type}", "have text or whole numbers"))
+        return cls({key: place for place, key in enumerate(keys)}, whole)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def read(self, given: int | str, path: str) -> int | str:
+        """An id of a request in the column's type.
+
+        >>> Ids({42: 0}, True).read("42", "$.user"), Ids({"42": 0}, False).read(42, "$.user")
+        (42, '42')
+        """
+        if isinstance(given, int):
+            return given if self.whole else str(given)
+        return _whole(given, path) if self.whole else given
+
+    def find(self, given: Sequence[int | str], path: str) -> list[int]:
+        """The place of each id, −1 where the table does not have it."""
+        places = self.places
+        try:
+            return [places[each] for each in given]  # most requests have nothing else
+        except KeyError:
+            ids = [self.read(each, f"{path}[{number}]") for number, each in enumerate(given)]
+            return [places.get(each, -1) for each in ids]
+
+    def unused(self) -> int | str:
+        """An id that the table does not have."""
+        if not self.places:
+            return 0 if self.whole else ""
+        if not self.whole:
+            return f"{max(self.places)}\0"
+        largest: int = max(self.places)
+        return largest + 1 if largest < 2**63 - 1 else int(min(self.places)) - 1
+
+
+def _whole(text: str, path: str) -> int:
+    """A whole number that was written as text."""
+    digits = text[1:] if text[:1] == "-" else text
+    if len(digits) <= 76 and digits.isascii() and digits.isdigit():
+        return int(text)
+    raise RequestFailure(422, f"The id {text[:80]!r} must be a whole number, as those of the table are.", path)

@@ -1,0 +1,50 @@
+"""One line a request to standard error, as JSON or as text; never a score, a history or a token."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from typing import Any
+
+import msgspec
+
+__all__ = ["FORMATS", "Log"]
+
+FORMATS = ("off", "text", "json")
+
+
+class Log:
+    """Writes what happened; each line in one piece."""
+
+    def __init__(self, form: str = "off", stream: Any = None) -> None:
+        self.form = form
+        self._stream = stream
+
+    def request(self, **said: Any) -> None:
+        """A request was answered."""
+        if self.form != "off":
+            self._write("request", said)
+
+    def event(self, what: str, **said: Any) -> None:
+        """Something else happened, which is told whatever the form, but for ``off`` as text."""
+        self._write(what, said)
+
+    def _write(self, what: str, said: dict[str, Any]) -> None:
+        stream = self._stream or sys.stderr
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        told = {name: value for name, value in said.items() if value is not None}
+        if self.form == "json":
+            line = msgspec.json.encode({"time": now, "event": what, **told}).decode()
+        else:
+            line = " ".join([now, what, *(f"{name}={_shown(value)}" for name, value in told.items())])
+        try:
+            stream.write(line + "\n")
+            stream.flush()
+        except (OSError, ValueError):  # nobody reads it: that stops no request
+            pass
+
+
+def _shown(value: Any) -> str:
+    """A value as a word; text from outside without control characters."""
+    text = str(value)
+    return repr(text) if any(not letter.isprintable() or letter == " " for letter in text) else text

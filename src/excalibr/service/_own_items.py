@@ -1,0 +1,66 @@
+"""Rows of categories for a request's candidates, among them items that only the request knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from excalibr._problem import AttributeSpan, Memberships
+from excalibr._types import Floats, Integers
+from excalibr.service._candidates import GivenItems
+from excalibr.service._failures import RequestFailure
+from excalibr.service._profiles import Profile
+from excalibr.service._requests import RankRequest
+
+__all__ = ["rows_of"]
+
+
+def rows_of(
+    profile: Profile, given: GivenItems, request: RankRequest, also: Sequence[int] | Integers = ()
+) -> Memberships:
+    """The shares of the candidates, from the table and from the request; then those of other rows of the table."""
+    own = np.flatnonzero(given.places < 0)
+    wanted = np.concatenate((given.places, np.asarray(also, dtype=np.int64)))
+    if not len(own):
+        return profile.items.rows.of(wanted)
+    read, categories = profile.item_ids.read, request.categories or {}
+    by_id = {read(label, "$.categories"): label for label in categories}
+    table = profile.items.rows.of(np.maximum(wanted, 0)).dense()
+    for number in own.tolist():
+        label = by_id[read(given.labels[int(given.picked[number])], "$.items")]
+        table[number] = _shares(label, categories[label], profile)
+    owners, columns = np.nonzero(table)
+    starts = np.searchsorted(owners, np.arange(len(table) + 1)).astype(np.int64)
+    return Memberships(starts, columns.astype(np.int64), table[owners, columns], table.shape[1])
+
+
+def _shares(label: str, said: Any, profile: Profile) -> Floats:
+    """(r,) one item's shares: equal ones of a list of categories, or in proportion to weights; by attribute."""
+    path = f"$.categories.{label}"
+    if not profile.attributes:
+        return _of_attribute(said, profile.items.parts[0], profile, path)
+    names = [each.name for each in profile.attributes]
+    if not isinstance(said, dict) or set(said) != set(names):
+        raise RequestFailure(422, f"Categories must be given for each of the attributes {names}.", path)
+    parts = [_of_attribute(said[each.name], each, profile, f"{path}.{each.name}") for each in profile.attributes]
+    return np.asarray(np.sum(parts, axis=0))
+
+
+def _of_attribute(said: Any, attribute: AttributeSpan, profile: Profile, path: str) -> Floats:
+    weights = dict.fromkeys(said, 1.0) if isinstance(said, list) else said
+    if not isinstance(weights, dict) or any(isinstance(each, list) for each in weights.values()):
+        raise RequestFailure(422, "Categories must be a list of them, or weights by category.", path)
+    shares, numbers = np.zeros(len(profile.items.categories)), profile.numbers[attribute.name]
+    for category, weight in weights.items():
+        number = numbers.get(category.strip())
+        if number is None:
+            raise RequestFailure(
+                422, f"The category {category!r:.80} must be one that an item has: {[*numbers][:12]}.", path
+            )
+        shares[attribute.start + number] = weight
+    total = shares.sum()
+    if not 0 < total < np.inf:
+        raise RequestFailure(422, "An item must have at least one category with a weight.", path)
+    return np.asarray(shares / total)

@@ -1,0 +1,253 @@
+"""Profiles: a TOML file that says how to rank and with which tables, and the tables as arrays by id, loaded once."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from excalibr._options import Options, read_options
+from excalibr._problem import AttributeSpan, Batch
+from excalibr._types import Floats, Integers
+from excalibr.errors import ExcalibrError, InputError, explain, unknown_name
+from excalibr.service._ids import Ids
+from excalibr.tables import ItemArrays, Reranker, Tables, read_items, read_wanted
+from excalibr.tables._by_name import with_numbers
+from excalibr.tables._files import read_table
+from excalibr.tables._frames import read_frame
+from excalibr.tables._ids import sorted_unique
+from excalibr.tables._user_targets import read_priors
+
+__all__ = ["DEMO", "FILES", "Profile", "read_profiles"]
+
+DEMO = "demo"
+FILES = ("items", "history", "targets", "prior")
+"""Keys whose value is a file; prices of groups, which `rerank(prices=…)` takes, would be one more."""
+
+UNKNOWN = ("leave out", "append")
+_NOT_HERE = ("users", "pinned", "shown", "prices", "visit", "propensities", "threads")
+"""Options of tables and re-rankers that requests have, or that a server has its own of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """How to rank for a request, and all that is known before one comes.
+
+    Attributes
+    ----------
+    name
+        What the path calls it.
+    reranker
+        How to rank, with seed and fallback.
+    options
+        The same with categories by number.
+    tables
+        How columns are called and read, and the prior.
+    items
+        The items table.
+    item_ids, user_ids
+        Places by id; users are None where the targets do not depend on them.
+    lows, highs
+        (users + 1, r) the target of each user as the tables have it, and last that of a user who is not in them;
+        no ``highs`` where no target is a band.
+    statuses
+        (users + 1,) codes of :class:`excalibr._batch.Status`.
+    priors
+        What each attribute's target is without a history; None where nothing says.
+    append_unknown
+        Whether items that are not in the table follow the slate, or are left out.
+    asked
+        Remembers how requests are ranked that ask for the same.
+    """
+
+    name: str
+    reranker: Reranker
+    options: Options
+    tables: dict[str, Any]
+    items: ItemArrays
+    item_ids: Ids
+    user_ids: Ids | None
+    lows: Floats
+    highs: Floats | None
+    statuses: Integers
+    priors: list[Floats] | list[None]
+    append_unknown: bool
+    asked: dict[Any, Any] = field(default_factory=dict)
+
+    @cached_property
+    def numbers(self) -> dict[str, dict[str, int]]:
+        """By attribute, the number of each category within it."""
+        labels = self.items.categories.to_pylist()
+        return {
+            each.name: {label: number for number, label in enumerate(labels[each.columns])} for each in self.items.parts
+        }
+
+    @property
+    def attributes(self) -> tuple[AttributeSpan, ...]:
+        """The attributes by name; empty for a single one."""
+        return self.items.attributes
+
+    def described(self) -> dict[str, Any]:
+        """What ``/profiles`` shows of it."""
+        return {
+            "name": self.name,
+            "items": len(self.items.ids),
+            "users": 0 if self.user_ids is None else len(self.user_ids),
+            "categories": self.items.categories.to_pylist(),
+            "attributes": [each.name for each in self.attributes],
+            "options": {name: _plain(value) for name, value in self.reranker.given().items()},
+            "seed": self.reranker.seed,
+            "fallback": self.reranker.fallback,
+        }
+
+
+def read_profiles(source: str | Path | Mapping[str, Any] | None = None) -> dict[str, Profile]:
+    """Profiles from a TOML file, from the same as a mapping, or without either the invented catalogue.
+
+    Raises
+    ------
+    InputError
+        With the file, the key, what was found and what is wanted.
+    """
+    if source is None:
+        return {DEMO: _demo()}
+    where, folder = ("profiles", Path()) if isinstance(source, Mapping) else (str(source), Path(source).parent)
+    with _told(where):
+        given = source if isinstance(source, Mapping) else _read_toml(Path(source))
+        for key in given:
+            if key != "profiles":
+                raise unknown_name("key", key, ("profiles",))
+        profiles = given.get("profiles", {})
+        if not isinstance(profiles, Mapping) or not profiles:
+            raise InputError(explain("profiles", "is empty", "have at least one table [profiles.NAME]"))
+    return {name: _read_profile(name, options, where, folder) for name, options in profiles.items()}
+
+
+def _read_toml(path: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"is not TOML: {error}") from error
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}") from error
+
+
+def _read_profile(name: str, options: Any, where: str, folder: Path) -> Profile:
+    with _told(f"{where}: [profiles.{name}]"):
+        if not isinstance(options, Mapping):
+            raise InputError(explain(name, f"is {options!r}", "be a table of options"))
+        _check_keys(options)
+        if "items" not in options:
+            raise InputError(explain("items", "is missing", "name a file"))
+        given = dict(options)
+        files = {key: _read_file(key, given.pop(key), folder) for key in FILES if key in given}
+        unknown = given.pop("unknown", UNKNOWN[0])
+        if unknown not in UNKNOWN:
+            raise unknown_name("unknown", unknown, UNKNOWN)
+        ranking = {key: given.pop(key) for key in _names(Reranker) if key in given}
+        return load_profile(name, read_options(Reranker, ranking), given, files, append_unknown=unknown == "append")
+
+
+def _check_keys(options: Mapping[str, Any]) -> None:
+    known = [*FILES, "unknown", *(each for each in (*_names(Reranker), *_names(Tables)) if each not in _NOT_HERE)]
+    for key in options:
+        if key not in known:
+            raise unknown_name("key", key, list(dict.fromkeys(known)))
+
+
+def _read_file(key: str, value: Any, folder: Path) -> Any:
+    """A table from a file; targets and prior may also be written down as they are."""
+    if isinstance(value, Mapping) and key in ("targets", "prior"):
+        return value
+    if not isinstance(value, str):
+        raise InputError(explain(key, f"is {value!r}", "be the name of a file"))
+    try:
+        return read_table(folder / value)
+    except OSError as error:
+        raise InputError(explain(key, f"{folder / value} cannot be read ({error.strerror})", "be a file")) from error
+
+
+def load_profile(
+    name: str, reranker: Reranker, columns: Mapping[str, Any], files: Mapping[str, Any], *, append_unknown: bool
+) -> Profile:
+    """A profile from its options and tables."""
+    beside = {key: table for key, table in files.items() if key != "items"}
+    nobody: dict[str, Any] = {} if beside else {"targets": {}}
+    options = read_options(Tables, {**columns, **beside, **nobody})
+    items = read_items(files["items"], options)
+    numbered = with_numbers(reranker, items.categories.to_pylist(), items.attributes)
+    item_ids = Ids.of(items.ids, "item_id of items")
+    user_ids, wanted = _wanted(items, options, known=bool(beside))
+    nothing = np.empty(0, dtype=np.int64)
+    Batch.of(  # an option that cannot be is found now, and not by the first request
+        *(np.empty(0), np.zeros(2, dtype=np.int64), items.rows, wanted.targets[-1:]),
+        items=nothing,
+        options=numbered,
+        attributes=items.attributes,
+    )
+    prior = {key: files[key] for key in ("prior",) if key in files}
+    return Profile(
+        *(name, reranker, numbered, {**columns, **prior}, items, item_ids, user_ids),
+        *(wanted.targets, wanted.highs, wanted.statuses, read_priors(items, options), append_unknown),
+    )
+
+
+def _wanted(items: ItemArrays, options: Tables, *, known: bool) -> tuple[Ids | None, Any]:
+    """The users of the tables, and what they want, with one more user at the end whom no table knows."""
+    import pyarrow as pa
+
+    if not known:  # no target but those of requests: an empty history says so
+        empty = pa.table({"user_id": pa.array([], pa.int64()), "item_id": pa.array([], items.ids.type)})
+        return None, read_wanted(pa.array([0]), items, Tables(history=empty))
+    table = options.history if options.history is not None else options.targets
+    name = "history" if options.history is not None else "targets"
+    frame = None if table is None or isinstance(table, Mapping) else read_frame(table, name)
+    if frame is None or options.find("user_id", name, frame.columns) is None:
+        return None, read_wanted(pa.array([0]), items, options)
+    users = sorted_unique(options.read_ids(frame, "user_id"))
+    ids = Ids.of(users, f"user_id of {name}")
+    everybody = pa.concat_arrays([users, pa.array([ids.unused()], users.type)])
+    return ids, read_wanted(everybody, items, options)
+
+
+def _demo() -> Profile:
+    """The invented catalogue: films by number, and the histories of its people by name."""
+    import pyarrow as pa
+
+    from excalibr.datasets import make_catalogue
+
+    catalogue = make_catalogue()
+    films = pa.table(
+        {
+            "item_id": list(range(len(catalogue.films))),
+            "category": [list(film.genres) for film in catalogue.films],
+        }
+    )
+    watched = [(user.name, film) for user in catalogue.users for film in catalogue.history(user.name).tolist()]
+    history = pa.table({"user_id": [user for user, _ in watched], "item_id": [film for _, film in watched]})
+    files = {"items": films, "history": history}
+    return load_profile(DEMO, Reranker(k=10, trade_off=0.5), {}, files, append_unknown=False)
+
+
+@contextmanager
+def _told(where: str) -> Iterator[None]:
+    """Errors within say where they come from."""
+    try:
+        yield
+    except ExcalibrError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _names(kind: type) -> list[str]:
+    return [each.name for each in dataclasses.fields(kind)]
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value

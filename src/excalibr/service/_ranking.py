@@ -1,0 +1,175 @@
+"""From a request to a policy: rows and target gathered from the profile's arrays, then solved as ``calibrate`` does.
+
+Most requests are one attribute and a distribution, and go in as a single user's arrays do; what has attributes, bands,
+pins, earlier pages or items of its own goes in as a batch of one. The kernel checks and solves both alike.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from excalibr import methods
+from excalibr._native import kernel
+from excalibr._options import AIMS, Options
+from excalibr._policy import Policy
+from excalibr._problem import Batch, Memberships, Problem, Status, read_problem
+from excalibr._solver import questions_of, solve
+from excalibr._types import Floats, Integers
+from excalibr.errors import ExcalibrError
+from excalibr.service._beyond import read_pins, read_shown
+from excalibr.service._candidates import GivenItems
+from excalibr.service._failures import RequestFailure
+from excalibr.service._own_items import rows_of
+from excalibr.service._profiles import Profile
+from excalibr.service._requests import RankRequest
+from excalibr.service._targets import RequestTarget
+
+__all__ = ["Ranked", "RequestOptions", "asked_of", "rank"]
+
+OVERRIDES = ("k", "trade_off", "relevance_loss", "max_deviation", "divergence", "draws", "max_sorts")
+"""Options of a profile that a request may have of its own."""
+
+KEPT = 256
+"""So many combinations of overrides, and so many numbers of slots of each, are remembered."""
+
+
+@dataclass(frozen=True, eq=False)
+class RequestOptions:
+    """How to rank for one request: the profile's options with the request's own; and the same for fewer slots."""
+
+    options: Options
+    by_slots: dict[int, Options]
+
+    def with_slots(self, n: int) -> Options:
+        """The options for n candidates: no more slots than that."""
+        k = n if self.options.k is None else min(self.options.k, n)
+        found = self.by_slots.get(k)
+        if found is None:
+            if len(self.by_slots) >= KEPT:
+                self.by_slots.clear()
+            found = self.by_slots[k] = dataclasses.replace(self.options, k=k)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """A policy over the candidates, how they were ranked, and the reason where they were not calibrated.
+
+    ``picked`` are the candidates as places in the request, ``scores`` theirs as the request has them.
+    """
+
+    policy: Policy | None
+    status: Status
+    reason: str | None
+    picked: Integers
+    scores: Floats
+
+
+def asked_of(profile: Profile, request: RankRequest) -> RequestOptions:
+    """The profile's options with the request's own; a combination is checked once."""
+    key = tuple(getattr(request, name) for name in OVERRIDES)
+    found: RequestOptions | None = profile.asked.get(key)
+    if found is None:
+        if len(profile.asked) >= KEPT:
+            profile.asked.clear()
+        found = profile.asked[key] = _asked(profile, dict(zip(OVERRIDES, key, strict=True)))
+    return found
+
+
+def _asked(profile: Profile, own: dict[str, Any]) -> RequestOptions:
+    given = {name: value for name, value in own.items() if value is not None}
+    if any(name in given for name in AIMS):
+        given = dict.fromkeys(AIMS) | given
+    try:
+        return RequestOptions(dataclasses.replace(profile.options, **given), {})
+    except ExcalibrError as error:
+        raise RequestFailure(422, str(error), f"$.{next(name for name in own if own[name] is not None)}") from error
+
+
+def rank(
+    profile: Profile, asked: RequestOptions, request: RankRequest, given: GivenItems, wanted: RequestTarget
+) -> Ranked:
+    """The policy for these candidates and this target; where there is none, their order by score if that is wanted."""
+    if not len(given.picked):
+        return Ranked(None, Status.NO_CANDIDATES, None, given.picked, given.scores)
+    special = request.shown or request.pinned or request.categories or profile.attributes or wanted.is_band
+    if special or wanted.status != Status.OK or not isinstance(asked.options.position_weights, str):
+        return _rank_as_batch(profile, asked, request, given, wanted)
+    try:
+        rows = profile.items.rows.of(given.places)
+        policy = _apply(read_problem(given.scores, rows, wanted.low, asked.with_slots(len(given.scores))))
+    except ExcalibrError:
+        return _rank_as_batch(profile, asked, request, given, wanted)
+    return Ranked(policy, _ended(policy), None, given.picked, given.scores)
+
+
+def _apply(problem: Problem) -> Policy:
+    method = problem.options.method
+    return solve(problem) if method == "excalibr" else methods.apply(method, problem)
+
+
+def _ended(policy: Policy) -> Status:
+    late = policy.info is not None and policy.gap > policy.info.allowed_gap
+    return Status.STOPPED_EARLY if late else Status.OK
+
+
+def _rank_as_batch(
+    profile: Profile, asked: RequestOptions, request: RankRequest, given: GivenItems, wanted: RequestTarget
+) -> Ranked:
+    """The same for whatever can be asked, and where it fails, the order by score."""
+    shown = read_shown(profile, asked.options, request, given)
+    if shown is not None:
+        kept = ~np.isin(given.places, shown.places)
+        given = dataclasses.replace(
+            given, picked=given.picked[kept], places=given.places[kept], scores=given.scores[kept]
+        )
+        if not len(given.picked):
+            return Ranked(None, Status.NO_CANDIDATES, None, given.picked, given.scores)
+    n = len(given.scores)
+    rows = rows_of(profile, given, request, () if shown is None else shown.places)
+    k = int(min(n if asked.options.k is None else min(asked.options.k, n), asked.options.most_slots()))
+    beyond: dict[str, Any] = {"attributes": profile.attributes, "highs": wanted.high[None] if wanted.is_band else None}
+    beyond["pinned"] = read_pins(profile, request, given, k)
+    if shown is not None:
+        beyond["shown"] = {0: (n + np.arange(len(shown.places)), shown.weights)}
+    batch = _batch(rows, given, wanted, asked.options, beyond)
+    status, reason = Status(int(batch.statuses[0])), batch.reasons.get(0)
+    if status == Status.OK:
+        try:
+            policy = _apply(batch.problem(0))
+            return Ranked(policy, _ended(policy), None, given.picked, given.scores)
+        except ExcalibrError as error:
+            status, reason = Status.FAILED, str(error)
+    policy_or_none = _fallback(profile, batch, status, reason)
+    return Ranked(policy_or_none, status, None if reason is None else str(reason), given.picked, given.scores)
+
+
+def _batch(
+    rows: Memberships, given: GivenItems, wanted: RequestTarget, options: Options, beyond: dict[str, Any]
+) -> Batch:
+    """One user's question as a batch of one; options that only a request makes impossible are that user's status."""
+    n = len(given.scores)
+    arrays = (given.scores, np.array([0, n]), rows, wanted.low[None])
+    try:
+        batch = Batch.of(*arrays, items=np.arange(n), options=options, **beyond)
+    except ExcalibrError as error:
+        raise RequestFailure(422, str(error)) from error
+    return batch.with_statuses(np.array([int(wanted.status)])) if wanted.status != Status.OK else batch
+
+
+def _fallback(profile: Profile, batch: Batch, status: Status, reason: str | None) -> Policy | None:
+    """The order by score, nothing, or an error, as the profile says."""
+    fallback = profile.reranker.fallback
+    if fallback == "error":
+        raise RequestFailure(422, reason or f"The request has {status.text}, and the profile's fallback is an error.")
+    if fallback == "nothing":
+        return None
+    places, weights, *_ = kernel.solve_range(questions_of(batch, solve=False, fall_back=True), 0, 1)
+    if not len(weights):
+        return None
+    problem = Problem(batch, 0, float(batch.trade_offs[0]))
+    return Policy(problem, places.reshape(1, -1), weights, method="relevance order")

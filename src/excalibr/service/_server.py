@@ -1,0 +1,191 @@
+"""The service under granian: worker processes and threads, signals, and reloads that reach every worker."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import signal
+import struct
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from excalibr.errors import ExcalibrError, InputError
+from excalibr.service._limits import Limits
+from excalibr.service._logging import Log
+from excalibr.service._slow import shut_silent
+
+if TYPE_CHECKING:
+    from excalibr.service._application import Application
+
+__all__ = ["Server", "serve"]
+
+LOOKED = 0.1
+"""Seconds between two looks at whether a reload is asked for."""
+
+FAILED = "failed"
+"""The file in which a worker says why it could not load."""
+
+READY = "ready-"
+"""How the files begin by which workers tell one another that they have loaded."""
+
+SPARE_THREADS = 8
+"""Threads beyond those that work or wait, which refuse what is too much."""
+
+HEADERS_MILLISECONDS = 10_000
+"""How long a client may take for the head of a request."""
+
+STOP_SECONDS = 30
+"""How long requests in flight may take after SIGTERM."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """What the command ``excalibr serve`` is asked.
+
+    ``threads`` is how many requests a worker works on at the same time, ``limits.backpressure`` how many more may wait.
+    """
+
+    profiles: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    limits: Limits = field(default_factory=Limits)
+    log: str = "json"
+    token: str | None = None
+    cors: str | None = None
+    admin: bool = False
+
+
+class Bell:
+    """A number in a file that all workers map; whoever rings it makes each of them reload."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            path.write_bytes(struct.pack("<q", 0))
+        with path.open("r+b") as file:
+            self._shared = mmap.mmap(file.fileno(), 8)
+
+    @property
+    def rung(self) -> int:
+        """How often it was rung."""
+        return int(struct.unpack_from("<q", self._shared)[0])
+
+    def ring(self) -> None:
+        """Ask every worker to reload."""
+        struct.pack_into("<q", self._shared, 0, self.rung + 1)
+
+
+def serve(server: Server) -> None:
+    """Serve until a signal ends it: SIGTERM and SIGINT finish what is in flight, SIGHUP reads the profiles anew."""
+    from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
+    from granian.log import LogLevels
+    from granian.server import Server as Granian
+
+    folder = Path(tempfile.mkdtemp(prefix="excalibr-serve-"))
+    try:
+        if server.workers > 1:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+        bell = Bell(folder / "reload")
+        threads = server.limits.backpressure + server.limits.readers + SPARE_THREADS
+        granian = Granian(
+            "excalibr.service",
+            address=server.host,
+            port=server.port,
+            interface=Interfaces.WSGI,
+            workers=server.workers,
+            blocking_threads=threads,
+            backpressure=4 * threads,
+            http=HTTPModes.http1,
+            http1_settings=HTTP1Settings(header_read_timeout=HEADERS_MILLISECONDS),
+            log_level=LogLevels.error,
+            websockets=False,
+            respawn_failed_workers=True,
+            workers_kill_timeout=STOP_SECONDS,
+        )
+        setattr(granian, "signal_handler_reload", lambda *_: bell.ring())  # noqa: B010  (granian would start new workers)
+        granian.on_startup(lambda: _say_listening(server))
+        granian.serve(target_loader=_Loader(server, folder), wrap_loader=False)
+        failed = folder / FAILED
+        if failed.exists():
+            raise InputError(failed.read_text(encoding="utf-8"))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _Loader:
+    """Makes the application in a worker."""
+
+    server: Server
+    folder: Path
+
+    def __call__(self) -> Starting:
+        """What answers at once; the application and its profiles are loaded beside it."""
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the main process rings for all
+        starting = Starting()
+        threading.Thread(
+            target=_keep_loaded, args=(starting, self.server, self.folder), daemon=True, name="excalibr-profiles"
+        ).start()
+        return starting
+
+
+class Starting:
+    """The application once it is there, and 503 until then: its libraries take longer to load than a port to open."""
+
+    application: Application | None = None
+
+    def __call__(self, environ: Mapping[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer a request, as WSGI asks it."""
+        if self.application is not None:
+            return self.application(environ, start_response)
+        alive = environ.get("PATH_INFO") == "/livez"
+        message = b'{"error":{"code":503,"message":"The server is starting: try again."}}'
+        body = b'{"alive":true}' if alive else message
+        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+        start_response("200 OK" if alive else "503 Service Unavailable", [*headers, ("Retry-After", "1")])
+        return [body]
+
+
+def _keep_loaded(starting: Starting, server: Server, folder: Path) -> None:
+    """Load the profiles; where they cannot be at the start, end the server; reload when asked."""
+    from excalibr.service._application import Application
+
+    bell = Bell(folder / "reload")
+    seen = bell.rung
+    application = starting.application = Application(
+        server.profiles,
+        limits=server.limits,
+        token=server.token,
+        log=Log(server.log),
+        cors=server.cors,
+        reload=bell.ring if server.admin else None,
+        all_ready=lambda: len(list(folder.glob(f"{READY}*"))) >= server.workers,
+    )
+    try:
+        application.load()
+    except (ExcalibrError, OSError, MemoryError) as error:
+        (folder / FAILED).write_text(str(error), encoding="utf-8")
+        os.kill(os.getppid(), signal.SIGTERM)
+        return
+    application.log.event("loaded", profiles=",".join(application.profiles or ()))
+    (folder / f"{READY}{os.getpid()}").touch()
+    while True:
+        time.sleep(LOOKED)
+        application.metrics.look()
+        if application.bodies.longest() > server.limits.body_seconds:
+            shut = shut_silent(server.port, server.limits.body_seconds)
+            application.log.event("slow clients", connections=shut)
+        if bell.rung != seen:
+            seen = bell.rung
+            application.reload()
+
+
+def _say_listening(server: Server) -> None:
+    Log(server.log).event("listening", url=f"http://{server.host}:{server.port}", workers=server.workers)

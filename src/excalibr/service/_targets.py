@@ -1,0 +1,93 @@
+"""Where a request's target comes from: its own, its history, the user's row of the tables, or a prior."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from excalibr._problem import Status
+from excalibr._types import Floats
+from excalibr.service._failures import RequestFailure
+from excalibr.service._profiles import Profile
+from excalibr.service._requests import Past, RankRequest
+from excalibr.tables._user_targets import aged_weights, settle_sums, sum_histories
+from excalibr.targets import shares_of
+
+__all__ = ["RequestTarget", "read_target_of"]
+
+
+class RequestTarget(NamedTuple):
+    """The edges of a target, (r,) each and the same where it is no band; and why there is none."""
+
+    low: Floats
+    high: Floats
+    status: Status
+
+    @property
+    def is_band(self) -> bool:
+        """Whether the edges differ."""
+        return self.high is not self.low and bool((self.high != self.low).any())
+
+
+def read_target_of(request: RankRequest, profile: Profile, user: int | str | None) -> RequestTarget:
+    """The target of a request, from the first of these that it has."""
+    if request.target is not None:
+        return _own(request.target, profile)
+    if request.history is not None:
+        return _from_history(request.history, profile)
+    row = -1 if profile.user_ids is None else profile.user_ids.places.get(user, -1)
+    low = profile.lows[row]
+    high = low if profile.highs is None else profile.highs[row]
+    return RequestTarget(low, high, Status(int(profile.statuses[row])))
+
+
+def _own(target: dict[str, Any], profile: Profile) -> RequestTarget:
+    """Weights by category, or by attribute and category; those that no item has are left out."""
+    parts = {each.name: each for each in profile.items.parts}
+    given = target if profile.attributes else {"": target}
+    if set(given) != set(parts):
+        raise RequestFailure(
+            422, f"The target has {sorted(given)}, must have the attributes {sorted(parts)}.", "$.target"
+        )
+    shares = [_shares(given[name], name, profile) for name in parts]
+    low = np.concatenate(shares)
+    return RequestTarget(low, low, Status.OK)
+
+
+def _shares(weights: Any, attribute: str, profile: Profile) -> Floats:
+    path = f"$.target.{attribute}" if attribute else "$.target"
+    if not isinstance(weights, dict) or any(isinstance(each, dict) for each in weights.values()):
+        raise RequestFailure(422, "A target must be weights by category.", path)
+    numbers = profile.numbers[attribute]
+    sums = np.zeros(len(numbers))
+    for label, weight in weights.items():
+        number = numbers.get(label.strip())
+        if number is not None:
+            sums[number] += weight
+    total = sums.sum()
+    if not 0 < total < np.inf:
+        known = list(numbers)[:12]
+        raise RequestFailure(422, f"The target must have weight on a category that an item has: {known}.", path)
+    return np.asarray(shares_of((sums / total)[None])[0])
+
+
+def _from_history(history: list[Any], profile: Profile) -> RequestTarget:
+    """The shares of the items that the request says the user had, with the profile's prior."""
+    past = [each if type(each) is Past else Past(each) for each in history]
+    places = np.array(profile.item_ids.find([each.item for each in past], "$.history"), dtype=np.int64)
+    weights = np.array([each.weight for each in past], dtype=np.float64)
+    owners = np.zeros(len(past), dtype=np.int64)
+    half_life = profile.tables.get("half_life")
+    if half_life is not None:
+        times = np.array([np.nan if each.timestamp is None else each.timestamp for each in past], dtype=np.float64)
+        weights = aged_weights(owners, places, weights, times, half_life)
+    sums = sum_histories(owners, places, weights, 1, profile.items)
+    strength = profile.tables.get("strength", 0.0)
+    settled = [
+        settle_sums(sums[:, each.columns], prior, strength)
+        for each, prior in zip(profile.items.parts, profile.priors, strict=True)
+    ]
+    low = np.concatenate([shares[0] for shares, _ in settled])
+    missing = any(bool(lacking[0]) for _, lacking in settled)
+    return RequestTarget(low, low, Status.NO_TARGET if missing else Status.OK)
