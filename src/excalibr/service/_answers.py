@@ -164,8 +164,7 @@ def _summary(profile: Profile, ranked: Ranked, chosen: int, left_out: LeftOut) -
     if calibrated:
         exposure = np.zeros(problem.n)
         exposure[policy.rankings[chosen]] = problem.position_weights
-        distances = problem.distances(problem.memberships.shares(exposure))
-        drawn = _by_attribute(profile, distances)
+        drawn = _by_attribute(profile, problem.distances(problem.memberships.shares(exposure)))
     return PolicySummary(
         relevance=policy.relevance,
         deviation=deviation,
