@@ -55,7 +55,7 @@ CHECKED := build/checked
 CHECKED_BUILD := -C build-dir=$(CHECKED)/{wheel_tag} -C cmake.define.EXCALIBR_CHECKED=ON -C cmake.define.EXCALIBR_PARTS=ON
 CHECKED_RUN = env PYTHONPATH=$(CHECKED)/package PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
 	UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)"
-CHECKED_SECONDS ?= 120
+CHECKED_PROBLEMS ?= 20000
 
 installed = $(KERNEL) $(VENV)/.installed-$(1)
 
@@ -85,8 +85,8 @@ sanitize: $(call installed,$(FOR_TEST))
 	@echo "Building the checked kernel in $(CHECKED) …"
 	@CXX=g++ $(PIP) install --no-build-isolation --no-deps --upgrade --target $(CHECKED)/package $(CHECKED_BUILD) .
 	@$(CHECKED_RUN) $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) tests/kernel
-	@$(CHECKED_RUN) $(BIN)/python -m tests.fuzz --workers $(WORKERS) --memory 0 --seconds $(CHECKED_SECONDS) \
-	    $(if $(SEED),--seed $(SEED))
+	@$(CHECKED_RUN) $(BIN)/python -m tests.fuzz --workers $(WORKERS) --memory 0 --untimed \
+	    --problems $(CHECKED_PROBLEMS) --seed $(or $(SEED),0)
 
 fuzz: $(call installed,$(FOR_TEST))
 	@$(BIN)/python -m tests.fuzz --workers $(WORKERS) $(if $(PROBLEMS),--problems $(PROBLEMS)) \

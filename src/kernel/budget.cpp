@@ -36,15 +36,17 @@ double UserSolver::relevance_floor(double loss) {
 }
 
 void UserSolver::within_relevance_loss(double loss, const Limits& limits, UserAnswer& answer) {
-    const double floor = relevance_floor(loss), slack = tuning::budget_slack * (spread_ > 0.0 ? spread_ : 1.0);
+    double floor = relevance_floor(loss);
+    const double slack = tuning::budget_slack * (spread_ > 0.0 ? spread_ : 1.0);
     CurvePoint most_relevant, best_calibrated;
     curve_point(0.0, limits, {}, most_relevant);
     if (most_relevant.failure != Failure::none) return to_answer(most_relevant, answer);
-    if (most_relevant.relevance < floor - slack) {
+    if (most_relevant.relevance + most_relevant.gap < floor - slack) {  // proven, and not only missed by the tolerance
         answer = UserAnswer();
         answer.fail(Failure::relevance_out_of_reach, floor + top_, most_relevant.relevance + top_);
         return;
     }
+    floor = std::min(floor, most_relevant.relevance);
     curve_point(1.0, limits, {}, best_calibrated);
     if (best_calibrated.failure != Failure::none || best_calibrated.relevance >= floor - slack)
         return to_answer(best_calibrated, answer);

@@ -80,10 +80,10 @@ void ProximalMethod::start(const ScaledProgram& program) {
     free_.resize(r);
     damping_ = 1.0;
     radius_ = tuning::first_radius * program.steepness;
+    const double mixture = program.steepness > 0.0 ? tuning::first_mixture : 0.0;  // with nothing to calibrate, no detour
     const double total = std::accumulate(program.slots.begin(), program.slots.end(), 0.0);
-    centre_.assign(n, tuning::first_mixture * total / static_cast<double>(n));
-    for (std::size_t rank = 0; rank < program.k(); ++rank)
-        centre_[order_[rank]] += (1.0 - tuning::first_mixture) * program.slots[rank];
+    centre_.assign(n, mixture * total / static_cast<double>(n));
+    for (std::size_t rank = 0; rank < program.k(); ++rank) centre_[order_[rank]] += (1.0 - mixture) * program.slots[rank];
     best_.objective = -infinity;
     best_.bound = infinity;
     best_.prices.assign(r, 0.0);

@@ -19,6 +19,9 @@ from tests.fuzz.program import LONG, Effect, Program
 from tests.fuzz.questions import Floats, Question
 from tests.fuzz.tolerance import SMALLEST, allowed_gap, rounding
 
+NO_SPREAD = LONG(1e-305)
+"""Scores that differ by less count as equal."""
+
 AGREEMENT = LONG(1e-12)
 """How far reported figures may be from recomputed ones, as a part of the largest number they are made of."""
 
@@ -294,7 +297,7 @@ def _check_frontier(question: Question, program: Program, answer: Answer) -> lis
     """Both measures fall, and no optimum at other trade-offs is further above the polyline than was certified."""
     curve, failures = answer.curve, []
     assert curve is not None
-    unit = program.spread or LONG(1)
+    unit = program.spread if program.spread > NO_SPREAD else LONG(1)
     blurred = 16 * LONG(2) ** -52 * program.largest / unit + AGREEMENT * max(LONG(1), program.steepest)
     if (np.diff(curve.relevance) > blurred * unit).any() or (np.diff(curve.deviation) > blurred).any():
         failures.append(Failure("frontier rises", f"{curve.relevance}, {curve.deviation}"))

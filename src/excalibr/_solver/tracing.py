@@ -34,6 +34,9 @@ with the error that was certified by then."""
 ROUNDING = 4e-15
 """Of a cost: how far it can be from what it stands for, which shows where weights are huge."""
 
+LEAST_SPREAD = 1e-305
+"""Scores that differ by less count as equal, as in the kernel: such numbers have few digits left."""
+
 VERTICAL = 1e18
 UNKNOWN = -1.0
 WORTH_A_BOUND = 4.0
@@ -71,7 +74,8 @@ def chord(left: Point, right: Point) -> float:
 
 def _unit(curve: Curve) -> float:
     """The spread of the scores: what differences in relevance are measured by."""
-    return float(np.ptp(curve.problem.scores)) or 1.0
+    spread = float(np.ptp(curve.problem.scores))
+    return spread if spread >= LEAST_SPREAD else 1.0
 
 
 @dataclass(slots=True)
