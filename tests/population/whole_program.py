@@ -76,7 +76,12 @@ def best_value(case: Any) -> Any:
     visits = case.visits / case.visits.sum()
     cells, n_groups = users * n * k, case.groups.shape[1]
     expose = sparse.kron(sparse.eye_array(users * n), weights[None, :], format="csr")  # exposure of each candidate
-    own = sparse.block_diag([case.categories[u * n : (u + 1) * n].T for u in range(users)], format="csr") @ expose
+    own = (
+        sparse.block_diag(
+            [sparse.coo_array(case.categories[u * n : (u + 1) * n].T) for u in range(users)], format="csr"
+        )
+        @ expose
+    )
     shares = sparse.csr_array(case.groups.T * np.repeat(visits, n)) @ expose
     signed = sparse.diags_array(terms.signs) @ shares.tocsr()[terms.groups]
     columns = [cells, users * r, users * r, len(terms), len(terms)]
