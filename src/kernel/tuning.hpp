@@ -45,7 +45,7 @@ struct Pace {
     double residual_of_gap;  // how exactly later steps are solved: this part of the gap, over the steepest weight
 };
 inline constexpr Pace straight_pace = {3.0, 2.0, 2.0, 2.0, 0.3, 0.3};  // crossover is exact at any ρ; growth by 16: a tenth more
-inline constexpr Pace curved_pace = {16.0, 16.0, 4.0, 2.0, 0.5, 0.4};  // no crossover; with the other pace half more sorts
+inline constexpr Pace curved_pace = {16.0, 16.0, 4.0, 2.0, 0.5, 0.4};  // no ties to cross over to; the other pace: half more sorts
 inline constexpr std::size_t max_proximal_steps = 200;
 inline constexpr std::size_t max_stalled = 32;       // proximal steps that win less than a tenth before giving up
 inline constexpr std::size_t patience = 6;           // after so many of them ρ is held smaller: perhaps it is rounding
