@@ -1,15 +1,20 @@
 import dataclasses
 import inspect
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import excalibr
+from excalibr._cli.balance import balance
+from excalibr._cli.rerank import rerank
 from excalibr._cli.rerank.options import WORDS as COMMAND_WORDS
 from excalibr._options import METHOD_NAMES, Options
 from excalibr.errors import ExcalibrError
 from excalibr.ray import RerankBatch
+from excalibr.tables import Tables
+from excalibr.tables._options import Everyone
 
 OPTIONS = {each.name: each for each in dataclasses.fields(Options)}
 
@@ -63,6 +68,24 @@ def test_reranker_the_command_and_tables_of_help_have_every_option() -> None:
     texts = [each.metadata["help"] for each in derived.values()]
     assert len(set(texts)) == len(texts)
     assert derived.keys() - OPTIONS.keys() == {"seed", "threads", "fallback"}
+
+
+@pytest.mark.parametrize(
+    ("command", "owners"), [(rerank, (excalibr.Reranker, Tables)), (balance, (excalibr.Reranker, Tables, Everyone))]
+)
+def test_commands_have_the_options_of_their_dataclasses_with_the_same_defaults(
+    command: Any, owners: tuple[Any, ...]
+) -> None:
+    own = inspect.signature(command).parameters
+    fields = [each for owner in owners for each in dataclasses.fields(owner)]
+    assert {each.name: own[each.name].default for each in fields} == {each.name: each.default for each in fields}
+
+
+@pytest.mark.parametrize("owner", [excalibr.Reranker, Tables, Everyone])
+def test_the_help_text_of_every_option_is_written_once(owner: Any) -> None:
+    sources = "".join(path.read_text() for path in Path(excalibr.__file__).parent.rglob("*.py"))
+    written = {each.name: sources.count(each.metadata["help"]) for each in dataclasses.fields(owner)}
+    assert written == dict.fromkeys(written, 1)
 
 
 def test_the_methods_that_an_option_names_are_those_that_there_are() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from excalibr._arrays import frozen
-from excalibr.errors import InputError, InputTypeError, explain, missing_extra
+from excalibr.errors import InputError, InputTypeError, explain, needs_extra
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -20,10 +20,8 @@ SparseRows: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 
 def scipy_sparse() -> Any:
     """The module ``scipy.sparse``."""
-    try:
+    with needs_extra("scipy", "scipy"):
         from scipy import sparse
-    except ImportError as error:
-        raise missing_extra("scipy", "scipy") from error
     return sparse
 
 

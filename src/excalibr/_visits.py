@@ -1,4 +1,4 @@
-"""Visits: which ranking of a lottery the t-th visit of a key sees, so that a few visits are already near the target.
+"""Which ranking of a lottery a key draws, or its t-th visit sees, so that a few visits are already near the target.
 
 Each single visit sees every ranking with exactly its probability; visits of one key are dependent, and repeat as little
 of one another as they can. The deal itself is the kernel's (``src/kernel/visits.hpp``): it knows rankings and weights
@@ -16,7 +16,7 @@ from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 
-__all__ = ["DEAL", "LATEST_VISIT", "choose_visits", "read_visit"]
+__all__ = ["DEAL", "LATEST_VISIT", "choose_rankings", "choose_visits", "read_visit"]
 
 DEAL = 64
 """So many visits belong to one deal; the next ones to another, whose random numbers are its own."""
@@ -34,6 +34,21 @@ def read_visit(visit: object) -> int:
     if isinstance(visit, bool) or not isinstance(visit, (int, np.integer)) or not 0 <= visit <= LATEST_VISIT:
         raise InputError(explain("visit", f"is {visit!r}", "be a whole number of at least 0, or None"))
     return int(visit)
+
+
+def choose_rankings(weights: Floats, counts: Integers, keys: Sequence[Hashable], seed: int | None) -> Integers:
+    """For each key the ranking that it draws of its own ``counts[u]`` weights, or −1 where it has none.
+
+    >>> choose_rankings(np.array([1.0, 0.5, 0.5]), np.array([1, 0, 2]), ["ada", "bob", "eve"], seed=1).tolist()
+    [0, -1, 1]
+    """
+    drawn = np.full(len(counts), -1, dtype=np.int64)
+    first, listed = 0, weights.tolist()
+    for user, (key, count) in enumerate(zip(keys, counts.tolist(), strict=True)):
+        if count:
+            drawn[user] = seeds.choose_one(listed[first : first + count], seeds.uniform(seed, key))
+            first += count
+    return drawn
 
 
 def choose_visits(
@@ -56,7 +71,7 @@ def choose_visits(
     counts, slots
         (users,) how many rankings each user has, and how many items each of these.
     visits
-        (users,) from 0.
+        (users,) from 0; −1 is none, and draws as :func:`choose_rankings` does.
 
     Examples
     --------
@@ -66,7 +81,7 @@ def choose_visits(
     >>> [int(choose_visits(places, halves, np.array([2]), one, ["ada"], 1, np.array([t]))[0]) for t in range(6)]
     [1, 0, 1, 0, 1, 0]
     """
-    deals, within = np.divmod(visits, DEAL)
+    deals, within = np.divmod(np.maximum(visits, 0), DEAL)
     parts = zip(keys, deals.tolist(), strict=True)
     draws = [seeds.uniforms(seed, (key, "visits", deal), 2) for key, deal in parts]
     chosen: Integers = kernel.visit_rankings(
@@ -78,4 +93,6 @@ def choose_visits(
         np.reshape(np.array(draws, dtype=np.float64), (-1, 2)),
         within,
     )
-    return chosen
+    if (visits >= 0).all():
+        return chosen
+    return np.where(visits >= 0, chosen, choose_rankings(weights, counts, keys, seed))

@@ -22,7 +22,8 @@ Messages read *what* · must be · got · where · hint; :func:`explain` and :fu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from excalibr._messages import Message, Option
 
@@ -41,6 +42,7 @@ __all__ = [
     "TruncationWarning",
     "explain",
     "missing_extra",
+    "needs_extra",
     "unknown_name",
 ]
 
@@ -133,3 +135,21 @@ def missing_extra(package: str, extra: str) -> MissingExtraError:
     excalibr.errors.MissingExtraError: matplotlib is not installed. Hint: pip install 'excalibr[plot]'.
     """
     return MissingExtraError(f"{package} is not installed. Hint: pip install 'excalibr[{extra}]'.")
+
+
+@contextmanager
+def needs_extra(extra: str, *packages: str) -> Iterator[None]:
+    """Around imports: where one of the packages is not there, the error that names the extra that brings it.
+
+    >>> with needs_extra("plot", "no_such_package"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+    excalibr.errors.MissingExtraError: no_such_package is not installed. Hint: pip install 'excalibr[plot]'.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in packages:
+            raise
+        raise missing_extra(package, extra) from None

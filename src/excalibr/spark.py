@@ -11,17 +11,15 @@ import dataclasses
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from excalibr._options import read_options
 from excalibr.tables import ItemArrays, Tables, read_items, review_items, warn_all
 from excalibr.tables._frames import read_frame
+from excalibr.tables._options import Everyone
 from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import REPORT_COLUMNS
 from excalibr.tables._users import UserStream
-
-if TYPE_CHECKING:
-    from excalibr.tables._everyone import Everyone
 
 __all__ = ["SparkBalance", "balance", "lotteries", "report", "rerank"]
 
@@ -78,8 +76,6 @@ def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
     SparkBalance
         With ``table``, for ``rerank(…, prices=…)`` here or anywhere, ``prices``, ``objective``, ``bound``, ``gap``.
     """
-    from excalibr.tables._everyone import Everyone  # with scipy
-
     own = {each.name for each in dataclasses.fields(Everyone)}
     asked = read_options(Everyone, {name: value for name, value in options.items() if name in own})
     plan = _SparkRun.of(candidates, items, None, {name: value for name, value in options.items() if name not in own})
@@ -115,7 +111,7 @@ def _balanced(plan: _SparkRun, items: Any, asked: Everyone) -> SparkBalance:
 
     balancing.check_asked(plan.task.reranker, plan.names)
     groups = read_groups(items, attributes_of(asked, plan.names), plan.names)
-    terms, wish = read_terms(asked, groups, plan.names)
+    terms, targets = read_terms(asked, groups, plan.names)
     labels = balancing.labels_of(groups)
     start = None if asked.start is None else balancing.start_of(read_prices(asked.start), labels, terms)
     frame = plan.prepared().persist()
@@ -134,7 +130,7 @@ def _balanced(plan: _SparkRun, items: Any, asked: Everyone) -> SparkBalance:
     finally:
         frame.unpersist()
     mixture = balancing.mixture_of(found, n_blocks)
-    summary = balancing.summary_columns(labels, mixture, before, found.mixed.shares, wish)
+    summary = balancing.summary_columns(labels, mixture, before, found.mixed.shares, targets)
     proven = (found.objective, found.bound, found.relative_gap, len(found.history))
     return SparkBalance(pa.table(price_columns(labels, mixture)), pa.table(summary), *proven)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from excalibr.errors import ExcalibrError, missing_extra
+from excalibr.errors import ExcalibrError, needs_extra
 
 __all__ = ["main"]
 
@@ -22,11 +22,6 @@ def main() -> None:
 
 
 def _run() -> None:
-    try:
+    with needs_extra("cli", "rich", "typer"):
         from excalibr._cli.application import application
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in ("rich", "typer"):
-            raise
-        raise missing_extra(package, "cli") from None
     application()

@@ -1,6 +1,6 @@
 """What is answered, for any number of users; one user is a view, :class:`Policy`."""
 
-from excalibr._policy.policies import Effort, Lotteries, Policies, choose_rankings, choose_visited, join, no_effort
+from excalibr._policy.policies import Effort, Lotteries, Policies, join, no_effort
 from excalibr._policy.policy import Policy, SolveInfo
 
 __all__ = [
@@ -9,8 +9,6 @@ __all__ = [
     "Policies",
     "Policy",
     "SolveInfo",
-    "choose_rankings",
-    "choose_visited",
     "join",
     "no_effort",
 ]

@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from excalibr import _seeds as seeds
 from excalibr._policy.policy import Policy
 from excalibr._problem import Batch, Problem, Status
 from excalibr._types import Floats, Integers
-from excalibr._visits import choose_visits
+from excalibr._visits import choose_rankings, choose_visits
 from excalibr.errors import ExcalibrError, InputError, explain
 
-__all__ = ["Effort", "Lotteries", "Policies", "choose_rankings", "choose_visited", "join", "no_effort"]
+__all__ = ["Effort", "Lotteries", "Policies", "join", "no_effort"]
 
 
 class Effort(NamedTuple):
@@ -92,7 +91,7 @@ class Lotteries:
         """
         if visits is None:
             return choose_rankings(self.weights, self.counts, keys, seed)
-        return choose_visited(self.places, self.weights, self.counts, slots, keys, seed, visits)
+        return choose_visits(self.places, self.weights, self.counts, slots, keys, seed, visits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,38 +170,6 @@ class Policies(Sequence[Policy]):
         size = self.lotteries.counts[user] * self.batch.slots[user]
         end = self._place_ends[user]
         return self.lotteries.places[end - size : end].reshape(-1, self.batch.slots[user])
-
-
-def choose_rankings(weights: Floats, counts: Integers, keys: Sequence[Hashable], seed: int | None) -> Integers:
-    """For each key the ranking that it draws of its own ``counts[u]`` weights, or −1 where it has none.
-
-    >>> choose_rankings(np.array([1.0, 0.5, 0.5]), np.array([1, 0, 2]), ["ada", "bob", "eve"], seed=1).tolist()
-    [0, -1, 1]
-    """
-    drawn = np.full(len(counts), -1, dtype=np.int64)
-    first, listed = 0, weights.tolist()
-    for user, (key, count) in enumerate(zip(keys, counts.tolist(), strict=True)):
-        if count:
-            drawn[user] = seeds.choose_one(listed[first : first + count], seeds.uniform(seed, key))
-            first += count
-    return drawn
-
-
-def choose_visited(
-    places: Integers,
-    weights: Floats,
-    counts: Integers,
-    slots: Integers,
-    keys: Sequence[Hashable],
-    seed: int | None,
-    visits: Integers,
-) -> Integers:
-    """The same where each key has a visit, or −1 for an independent draw."""
-    if (visits >= 0).all():
-        return choose_visits(places, weights, counts, slots, keys, seed, visits)
-    drawn = choose_rankings(weights, counts, keys, seed)
-    visited = choose_visits(places, weights, counts, slots, keys, seed, np.maximum(visits, 0))
-    return np.where(visits >= 0, visited, drawn)
 
 
 def join(parts: Sequence[Lotteries], r: int) -> Lotteries:

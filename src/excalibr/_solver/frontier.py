@@ -10,7 +10,7 @@ import numpy as np
 from excalibr._policy import Policy
 from excalibr._solver import Curve, solve
 from excalibr._types import Floats
-from excalibr.errors import InputError, explain, missing_extra
+from excalibr.errors import InputError, explain, needs_extra
 
 __all__ = ["Frontier"]
 
@@ -57,10 +57,8 @@ class Frontier:
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the curve on matplotlib axes, or on new ones; returns them."""
-        try:
+        with needs_extra("plot", "matplotlib"):
             import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise missing_extra("matplotlib", "plot") from error
         if axes is None:
             _, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
         axes.plot(self.deviation, self.relevance, color="#1b6ca8", linewidth=2, marker="o", markersize=4)

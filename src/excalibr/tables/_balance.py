@@ -18,11 +18,11 @@ from excalibr._population.limits import conflict_of
 from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._types import Floats
 from excalibr.errors import GapWarning, InputError, explain
-from excalibr.tables._everyone import Everyone, Wish, attributes_of, read_terms
+from excalibr.tables._everyone import GroupTargets, attributes_of, read_terms
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import codes_in, matched
 from excalibr.tables._items import ItemArrays, numbers_of, read_items
-from excalibr.tables._options import Tables
+from excalibr.tables._options import Everyone, Tables
 from excalibr.tables._prices import GroupPrices, group_rows, price_columns, read_groups, read_prices
 from excalibr.tables._results import Results
 
@@ -63,7 +63,7 @@ class Balance:
     found: Balanced
     groups: list[tuple[str, str]]
     mixture: Mixture
-    wish: Wish
+    targets: GroupTargets
     asked: _Asked
 
     @property
@@ -87,7 +87,7 @@ class Balance:
 
         A table of the candidates' kind. ``low`` and ``high`` are the wanted share or band, nan where none is.
         """
-        return self._like(summary_columns(self.groups, self.mixture, self.shares_before, self.shares, self.wish))
+        return self._like(summary_columns(self.groups, self.mixture, self.shares_before, self.shares, self.targets))
 
     @property
     def table(self) -> Any:
@@ -166,7 +166,7 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
     options = read_options(Tables, tables)
     check_asked(reranker, options)
     groups = read_groups(items, attributes_of(wanted, options), options)
-    terms, wish = read_terms(wanted, groups, options)
+    terms, targets = read_terms(wanted, groups, options)
     given, _, batch = reranker.read(candidates, read_items(items, options), options)
     visits = user_weights(given.users, options)
     n_blocks = most_blocks(batch.users, terms.n_groups)
@@ -194,11 +194,11 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
             f"{text}, not {wanted.everyone_tolerance:g}. Raise max_passes for more.", GapWarning, stacklevel=3
         )
     parts = (found.objective, found.bound, found.relative_gap, len(found.history), found.work, found, labels)
-    return Balance(*parts, mixture_of(found, n_blocks), wish, _Asked(reranker, candidates, items, tables, crowd))
+    return Balance(*parts, mixture_of(found, n_blocks), targets, _Asked(reranker, candidates, items, tables, crowd))
 
 
 def summary_columns(
-    groups: list[tuple[str, str]], mixture: Mixture, before: Floats | None, after: Floats, wish: Wish
+    groups: list[tuple[str, str]], mixture: Mixture, before: Floats | None, after: Floats, targets: GroupTargets
 ) -> dict[str, Any]:
     """A row a group: its price, what it has without and with prices, and what it should have."""
     return {
@@ -207,8 +207,8 @@ def summary_columns(
         "price": mixture.probabilities @ mixture.prices,
         "share_before": before,
         "share_after": after,
-        "low": np.fmax(wish.low, wish.floors),
-        "high": np.fmin(wish.high, wish.caps),
+        "low": np.fmax(targets.low, targets.floors),
+        "high": np.fmin(targets.high, targets.caps),
     }
 
 

@@ -8,46 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._options import is_real, option
+from excalibr._options import is_real
 from excalibr._population import Terms, join_terms, limit_terms, target_terms
 from excalibr._problem import AttributeSpan
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain, unknown_name
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import ItemArrays, numbers_of
-from excalibr.tables._options import Tables
+from excalibr.tables._options import Everyone, Tables
 
-__all__ = ["Everyone", "Wish", "attributes_of", "read_terms"]
+__all__ = ["GroupTargets", "attributes_of", "read_terms"]
 
 SUM_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Everyone:
-    """The keywords of :meth:`excalibr.Reranker.balance` besides those of :meth:`excalibr.Reranker.rerank`."""
-
-    everyone: Any = option(None, "Wanted shares of groups of everybody's exposure, by attribute.")
-    everyone_weights: Any = option(None, "What a unit of deviation costs, by attribute: seller=0.5; 1 by default.")
-    everyone_floors: Any = option(None, "The least share that a group must have: seller:small=0.02.")
-    everyone_caps: Any = option(None, "The largest share that a group may have: seller:big=0.3.")
-    everyone_relative: bool = option(False, "Count a group's deviation relative to its target.")
-    everyone_tolerance: float = option(1e-3, "Stop at this proven gap, relative to the bound or the scores' spread.")
-    max_passes: int = option(30, "Stop after so many passes over all users, with the gap that was proven.")
-    start: Any = option(None, "Prices to begin with, yesterday's for instance.")
-
-    def __post_init__(self) -> None:
-        if self.everyone is None and not self.everyone_floors and not self.everyone_caps:
-            hint = 'everyone={"seller": {"big": 0.75, "small": 0.25}} wants these shares of the sellers.'
-            raise InputError(explain("everyone", "is missing", "be given, or everyone_floors or everyone_caps", hint))
-        if not (is_real(self.everyone_tolerance) and 0.0 < self.everyone_tolerance < np.inf):
-            raise InputError(explain("everyone_tolerance", f"is {self.everyone_tolerance!r}", "be a positive number"))
-        if not (isinstance(self.max_passes, int) and self.max_passes >= 1):
-            raise InputError(explain("max_passes", f"is {self.max_passes!r}", "be a whole number of at least 1"))
-
-
 @dataclass(frozen=True, eq=False)
-class Wish:
-    """(G,) what is wanted of each group, nan where nothing is: edges of targets, floors, caps."""
+class GroupTargets:
+    """(G,) what is asked of each group's share, nan where nothing is: edges of its target, floors, caps."""
 
     low: Floats
     high: Floats
@@ -67,28 +44,34 @@ def attributes_of(asked: Everyone, options: Tables) -> list[str]:
     return list(names)
 
 
-def read_terms(asked: Everyone, groups: ItemArrays, options: Tables) -> tuple[Terms, Wish]:
+def read_terms(asked: Everyone, groups: ItemArrays, options: Tables) -> tuple[Terms, GroupTargets]:
     """The terms of all groups, and what was wanted of each."""
     count = groups.rows.n_categories
-    wish = Wish(*(np.full(count, np.nan) for _ in range(4)))
+    targets = GroupTargets(*(np.full(count, np.nan) for _ in range(4)))
     terms = []
     for part in groups.parts:
         labels = groups.categories.to_pylist()[part.columns]
         if _part_of(asked.everyone, part.name, options) is not None:
-            terms.append(_targets(asked, part, labels, wish, options, count))
-    for name, sign, found in (("everyone_floors", -1.0, wish.floors), ("everyone_caps", 1.0, wish.caps)):
+            terms.append(_targets(asked, part, labels, targets, options, count))
+    for name, sign, found in (
+        ("everyone_floors", -1.0, targets.floors),
+        ("everyone_caps", 1.0, targets.caps),
+    ):
         _fill_limits(name, getattr(asked, name), groups, found)
         there = np.flatnonzero(np.isfinite(found))
         if len(there):
             terms.append(limit_terms(there, found[there], sign, count))
-    if (wish.floors > wish.caps).any():
-        at = int(np.argmax(wish.floors > wish.caps))
-        found_there = f"of {groups.categories[at].as_py()!r} is {wish.floors[at]:g}, above its cap {wish.caps[at]:g}"
+    if (targets.floors > targets.caps).any():
+        at = int(np.argmax(targets.floors > targets.caps))
+        floor, cap = targets.floors[at], targets.caps[at]
+        found_there = f"of {groups.categories[at].as_py()!r} is {floor:g}, above its cap {cap:g}"
         raise InputError(explain("everyone_floors", found_there, "be no more than the cap"))
-    return join_terms(terms), wish
+    return join_terms(terms), targets
 
 
-def _targets(asked: Everyone, part: AttributeSpan, labels: list[str], wish: Wish, options: Tables, count: int) -> Terms:
+def _targets(
+    asked: Everyone, part: AttributeSpan, labels: list[str], targets: GroupTargets, options: Tables, count: int
+) -> Terms:
     """The targets or bands of one attribute; a group that a band does not name is free."""
     given = _part_of(asked.everyone, part.name, options)
     what = f"everyone[{part.name!r}]"
@@ -103,7 +86,7 @@ def _targets(asked: Everyone, part: AttributeSpan, labels: list[str], wish: Wish
         raise InputError(
             explain(what, f"has low {low[at]:g} and high {high[at]:g} of {labels[at]!r}", "have low ≤ high")
         )
-    wish.low[part.columns], wish.high[part.columns] = low, high
+    targets.low[part.columns], targets.high[part.columns] = low, high
     there = np.flatnonzero(np.isfinite(low))
     weights = np.full(len(there), _weight(asked, part.name))
     if asked.everyone_relative:

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from excalibr.errors import ExcalibrError, InputError, explain, missing_extra
+from excalibr.errors import ExcalibrError, InputError, explain, needs_extra
 
 __all__ = [
     "ENDINGS",
@@ -236,9 +236,5 @@ def _open_arrow(file: Any) -> Any:
 
 def pyarrow_module(module: str | None = None) -> Any:
     """pyarrow, or a module of it; an error that says which extra brings it where it is missing."""
-    try:
+    with needs_extra("data", "pyarrow"):
         return import_module("pyarrow" if module is None else f"pyarrow.{module}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "pyarrow":
-            raise
-        raise missing_extra("pyarrow", "data") from None

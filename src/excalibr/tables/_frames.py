@@ -15,7 +15,8 @@ import numpy as np
 
 from excalibr._messages import Message, Option, Wording
 from excalibr._types import Integers
-from excalibr.errors import InputError, InputTypeError, explain, missing_extra
+from excalibr.errors import InputError, InputTypeError, explain
+from excalibr.tables._files import pyarrow_module
 
 __all__ = ["Frame", "missing_column", "read_frame"]
 
@@ -66,7 +67,7 @@ def read_frame(table: Any, name: str) -> Frame:
     """A table of pandas, Polars or PyArrow, or anything with an Arrow stream, which comes back as a PyArrow table."""
     import narwhals as nw
 
-    _arrow_package()
+    pyarrow_module()
     try:
         frame = Frame(name, nw.from_native(table, eager_only=True))
         twice = [each for number, each in enumerate(frame.columns) if each in frame.columns[:number]]
@@ -107,7 +108,7 @@ def missing_column(name: str, table: str, columns: Sequence[str], keyword: str, 
 
 
 def _arrow(series: Any, what: str) -> Any:
-    arrow = _arrow_package()
+    arrow = pyarrow_module()
     try:
         array = series.to_arrow()
     except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError) as error:
@@ -117,7 +118,7 @@ def _arrow(series: Any, what: str) -> Any:
 
 def _large_integers(values: list[Any], what: str, error: Exception) -> Any:
     """Whole numbers beyond 64 bits, which Arrow does not take by itself; anything else is the caller's error."""
-    arrow = _arrow_package()
+    arrow = pyarrow_module()
     try:
         return arrow.array(values, arrow.decimal256(76, 0))
     except (arrow.ArrowInvalid, arrow.ArrowTypeError, TypeError):
@@ -131,11 +132,3 @@ def _series(name: str, values: Any, backend: Any) -> Any:
     kinds = {"i": nw.Int64, "f": nw.Float64}
     dtype = kinds[values.dtype.kind] if isinstance(values, np.ndarray) else nw.String
     return nw.new_series(name, values, dtype, backend=backend)
-
-
-def _arrow_package() -> Any:
-    try:
-        import pyarrow
-    except ModuleNotFoundError:
-        raise missing_extra("pyarrow", "data") from None
-    return pyarrow

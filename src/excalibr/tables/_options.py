@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from excalibr._messages import Message, Option, Wording
-from excalibr._options import option
+from excalibr._options import is_real, option
 from excalibr._visits import read_visit
 from excalibr.errors import InputError, explain
 from excalibr.tables._columns import ColumnNames
 
-__all__ = ["GUESS", "Tables"]
+__all__ = ["GUESS", "Everyone", "Tables"]
 
 GUESS = "auto"
 """The separator that stands for the one that the labels show."""
@@ -80,3 +80,26 @@ class Tables(ColumnNames):
     def splits_at(self) -> str | None:
         """The separator; ``GUESS`` where the labels decide, None where nothing is to be split."""
         return None if self.separator in _NOTHING else self.separator
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Everyone:
+    """The keywords of :meth:`excalibr.Reranker.balance` besides those of :meth:`excalibr.Reranker.rerank`."""
+
+    everyone: Any = option(None, "Wanted shares of an attribute's groups: seller=targets.parquet (category, weight).")
+    everyone_weights: Any = option(None, "What a unit of deviation costs, by attribute: seller=0.5; 1 by default.")
+    everyone_floors: Any = option(None, "The least share that a group must have: seller:small=0.02.")
+    everyone_caps: Any = option(None, "The largest share that a group may have: seller:big=0.3.")
+    everyone_relative: bool = option(False, "Count a group's deviation relative to its target.")
+    everyone_tolerance: float = option(1e-3, "Stop at this proven gap, relative to the bound or the scores' spread.")
+    max_passes: int = option(30, "Stop after so many passes over all users, with the gap that was proven.")
+    start: Any = option(None, "Prices to begin with, yesterday's for instance.")
+
+    def __post_init__(self) -> None:
+        if self.everyone is None and not self.everyone_floors and not self.everyone_caps:
+            hint = 'everyone={"seller": {"big": 0.75, "small": 0.25}} wants these shares of the sellers.'
+            raise InputError(explain("everyone", "is missing", "be given, or everyone_floors or everyone_caps", hint))
+        if not (is_real(self.everyone_tolerance) and 0.0 < self.everyone_tolerance < float("inf")):
+            raise InputError(explain("everyone_tolerance", f"is {self.everyone_tolerance!r}", "be a positive number"))
+        if not (isinstance(self.max_passes, int) and self.max_passes >= 1):
+            raise InputError(explain("max_passes", f"is {self.max_passes!r}", "be a whole number of at least 1"))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import spans
-from excalibr._policy import choose_rankings, choose_visited
 from excalibr._propensities import propensities_of_many
 from excalibr._types import Floats, Integers
+from excalibr._visits import choose_rankings, choose_visits
 from excalibr.errors import InputError, explain
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import encode, keys_of
@@ -65,7 +65,7 @@ def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
         drawn = choose_rankings(stored.weights, stored.counts, keys, seed)
     else:
         places, slots = _places(stored, options)
-        drawn = choose_visited(places, stored.weights, stored.counts, slots, keys, seed, visits)
+        drawn = choose_visits(places, stored.weights, stored.counts, slots, keys, seed, visits)
     chosen = np.cumsum(stored.counts) - stored.counts + drawn
     entries = spans(stored.begins[chosen], stored.lengths[chosen])
     left = [name for name in stored.frame.columns if name not in (options.ranking, options.probability)]

@@ -39,8 +39,9 @@ from excalibr.tables._balance import (
     summary_columns,
     user_weights,
 )
-from excalibr.tables._everyone import Everyone, Wish, attributes_of, read_terms
+from excalibr.tables._everyone import GroupTargets, attributes_of, read_terms
 from excalibr.tables._ids import keys_of, read_ids
+from excalibr.tables._options import Everyone
 from excalibr.tables._prices import group_rows, price_columns, read_groups, read_prices
 from excalibr.tables._results import Tally
 
@@ -144,20 +145,22 @@ def _prices(job: Job, wanted: Everyone, sources: list[TableSource], asked: dict[
             run.clear()
             return "The prices are complete: nothing is left to do."
         run.begin(resume=resume)
-        found, labels, wish, n_blocks, before = _search(job, run, wanted)
+        found, labels, targets, n_blocks, before = _search(job, run, wanted)
         tables = {"out": pa.table(price_columns(labels, mixture_of(found, n_blocks)))}
         if "shares" in job.outputs:
-            tables["shares"] = _shares(found, labels, wish, n_blocks, before)
+            tables["shares"] = _shares(found, labels, targets, n_blocks, before)
         run.keep(0, StoredPart(0, Tally()), tables)
         run.finish(1, job.stop.check)
     proven = f"proven gap {100 * found.relative_gap:.3g} % after {len(found.history)} passes"
     return f"Prices of {len(labels):,} groups in {job.outputs['out']}: {proven}."
 
 
-def _search(job: Job, run: Run, wanted: Everyone) -> tuple[Balanced, list[tuple[str, str]], Wish, int, Floats | None]:
+def _search(
+    job: Job, run: Run, wanted: Everyone
+) -> tuple[Balanced, list[tuple[str, str]], GroupTargets, int, Floats | None]:
     table = job.items.read()
     groups = read_groups(table, attributes_of(wanted, job.names), job.names)
-    terms, wish = read_terms(wanted, groups, job.names)
+    terms, targets = read_terms(wanted, groups, job.names)
     scanned = job.scan_candidates()
     n_blocks = most_blocks(scanned.users, terms.n_groups)
     for_all = {name: source.read() for name, source in job.for_all.items()}
@@ -179,7 +182,7 @@ def _search(job: Job, run: Run, wanted: Everyone) -> tuple[Balanced, list[tuple[
     found = balance_crowd(crowd, terms, **options)
     check_limits(crowd, found, labels, wanted.everyone_tolerance)
     before = crowd.run(np.zeros(terms.n_groups)).group_shares if "shares" in job.outputs else None
-    return found, labels, wish, n_blocks, before
+    return found, labels, targets, n_blocks, before
 
 
 def _tell(progress: Progress) -> None:
@@ -190,8 +193,10 @@ def _tell(progress: Progress) -> None:
     )
 
 
-def _shares(found: Balanced, labels: list[tuple[str, str]], wish: Wish, n_blocks: int, before: Floats | None) -> Any:
-    return pa.table(summary_columns(labels, mixture_of(found, n_blocks), before, found.mixed.shares, wish))
+def _shares(
+    found: Balanced, labels: list[tuple[str, str]], targets: GroupTargets, n_blocks: int, before: Floats | None
+) -> Any:
+    return pa.table(summary_columns(labels, mixture_of(found, n_blocks), before, found.mixed.shares, targets))
 
 
 def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[TableSource]]:

@@ -10,7 +10,7 @@ import numpy as np
 from excalibr._cli.demo.comparison import Comparison, Entry, percent
 from excalibr._text import figure_text
 from excalibr._writing import beside
-from excalibr.errors import missing_extra
+from excalibr.errors import needs_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,10 +34,8 @@ def write(comparison: Comparison, path: Path) -> None:
 
 def draw(comparison: Comparison) -> Figure:
     """The picture as a matplotlib figure."""
-    try:
+    with needs_extra("plot", "matplotlib"):
         from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise missing_extra("matplotlib", "plot") from None
     figure = Figure(figsize=(15, max(7.5, 2.6 + 0.56 * comparison.after.problem.k)), layout="constrained")
     slates, shares = figure.subplots(1, 2, width_ratios=[1.15, 1], gridspec_kw={"wspace": 0.06})
     _draw_slates(slates, comparison)

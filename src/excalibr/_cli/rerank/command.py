@@ -13,14 +13,15 @@ import typer
 
 from excalibr._cli.rerank.options import with_options
 from excalibr._cli.signals import Stop, stoppable
-from excalibr.errors import ExcalibrError, missing_extra
+from excalibr.errors import ExcalibrError, needs_extra
+from excalibr.tables import Reranker, Tables
 
 __all__ = ["rerank", "stopped_or_failed"]
 
 UNREADABLE = 3
 
 
-@with_options
+@with_options(Reranker, Tables)
 def rerank(
     candidates: Annotated[Path, typer.Argument(help="Scored candidates (user_id, item_id, score, others are kept).")],
     *,
@@ -43,12 +44,8 @@ def rerank(
     written, 130 interrupted, 143 terminated. A run that was stopped goes on with --resume and ends with the same
     content.
     """
-    try:
+    with needs_extra("data", "pyarrow"):
         from excalibr._cli.rerank.job import read_job, run_job
-    except ModuleNotFoundError as error:
-        if error.name != "pyarrow":
-            raise
-        raise missing_extra("pyarrow", "data") from None
     named = {"slates": out, "report": report, "lotteries": lotteries}
     outputs = {name: path for name, path in named.items() if path is not None}
     with stoppable() as stop, stopped_or_failed(stop):

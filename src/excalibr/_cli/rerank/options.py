@@ -1,4 +1,4 @@
-"""The command's options, derived from the fields of ``Reranker`` and ``Tables``: names, defaults, help texts."""
+"""Options of commands, derived from the fields of ``Reranker``, ``Tables``, …: names, defaults, help texts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,31 +33,41 @@ WORDS = CommandWords(
 )
 """How the command writes the options of :class:`Reranker` and :class:`Tables`."""
 
+_KINDS = {**dict.fromkeys((*PATHS, "start"), Path | None), "everyone": list[str] | None}
+"""What the command line reads where a caller in Python may give anything."""
+
 _PANELS = {
     **dict.fromkeys((each.name for each in dataclasses.fields(ColumnNames)), "Columns, in all tables"),
     **dict.fromkeys(OWN_COLUMNS, "Columns that one table calls otherwise"),
 }
 
 
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of :class:`Reranker` and :class:`Tables`, in place of ``**options``."""
-    own = [
-        each for each in inspect.signature(command, eval_str=True).parameters.values() if each.kind != each.VAR_KEYWORD
-    ]
-    derived = [_parameter(each, Reranker) for each in dataclasses.fields(Reranker)]
-    derived += [_parameter(each, Tables) for each in dataclasses.fields(Tables)]
-    parameters = [*own, *derived]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
-    return command
+def with_options(*owners: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The command with an option for each field of these dataclasses, in place of ``**options``."""
+
+    def derive(command: Callable[..., None]) -> Callable[..., None]:
+        given = inspect.signature(command, eval_str=True).parameters.values()
+        parameters = [each for each in given if each.kind != each.VAR_KEYWORD]
+        parameters += [parameter for owner in owners for parameter in _parameters(owner)]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        return command
+
+    return derive
 
 
-def _parameter(field: dataclasses.Field[Any], owner: type) -> inspect.Parameter:
-    names = (f"--{field.name.replace('_', '-')}", *_SHORT.get(field.name, ()))
-    help_text = field.metadata["help"]
-    kind = Path | None if field.name in PATHS else _kind(typing.get_type_hints(owner)[field.name])
-    info = typer.Option(*names, help=help_text, rich_help_panel=_PANELS.get(field.name))
-    annotation = Annotated[kind, info]  # type: ignore[valid-type]
+@cache
+def _parameters(owner: Any) -> list[inspect.Parameter]:
+    hints = typing.get_type_hints(owner)
+    return [_parameter(each, _KINDS.get(each.name) or _kind(hints[each.name])) for each in dataclasses.fields(owner)]
+
+
+def _parameter(field: dataclasses.Field[Any], kind: Any) -> inspect.Parameter:
+    name = f"--{field.name.replace('_', '-')}"
+    info = typer.Option(
+        *(name, *_SHORT.get(field.name, ())), help=field.metadata["help"], rich_help_panel=_PANELS.get(field.name)
+    )
+    annotation = Annotated[kind, info]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=annotation)
 
 
