@@ -165,7 +165,9 @@ def online(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float,
         for first in range(0, users, step_users):
             last = min(first + step_users, users)
             batch = world.batch.with_item_prices(crowd.groups @ prices)
-            lotteries = Solver.of(batch, wanted=(np.arange(users) >= first) & (np.arange(users) < last))(first, last)
+            lotteries = Solver.of(batch, wanted=(np.arange(users) >= first) & (np.arange(users) < last)).solve(
+                first, last
+            )
             tables.append(measure_lotteries(questions, lotteries))
             items = world.items[world.batch.starts[first] : world.batch.starts[last]]
             own = crowd.groups.T @ np.bincount(items, exposure_of(batch, lotteries), minlength=crowd.groups.shape[0])

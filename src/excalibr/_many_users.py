@@ -121,7 +121,7 @@ def solve_users(
     solver = Solver.of(batch, fall_back=fall_back)
     with nullcontext() if batch.options.method == "excalibr" else one_blas_thread():
         yield from over_ranges(
-            lambda first, last: finish(solver(first, last)), batch.users, threads, advance, solver.cancel
+            lambda first, last: finish(solver.solve(first, last)), batch.users, threads, advance, solver.cancel
         )
 
 
@@ -145,10 +145,6 @@ class Solver:
             return lotteries if orders is None else _with_orders(batch, lotteries, orders)
 
         return cls(solve, questions.cancel)
-
-    def __call__(self, first: int, last: int) -> Lotteries:
-        """The lotteries of a range."""
-        return self.solve(first, last)
 
 
 def measure(questions: kernel.Questions, lotteries: Lotteries) -> Floats:

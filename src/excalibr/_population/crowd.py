@@ -179,7 +179,7 @@ class BatchCrowd:
         solver = Solver.of(batch, fall_back=self.fall_back, wanted=self.asked)
 
         def work(first: int, last: int) -> _Range:
-            return self._range(solver(first, last), prices)
+            return self._range(solver.solve(first, last), prices)
 
         found = _joined(list(over_ranges(work, batch.users, self.threads, self.advance, solver.cancel)))
         weights = self.visits * found.ranked

@@ -103,7 +103,7 @@ def solve_mixed(
     ]
 
     def work(first: int, last: int) -> Result:
-        return finish(_mixed([solver(first, last) for solver in solvers], weights[:, first:last], batch))
+        return finish(_mixed([solver.solve(first, last) for solver in solvers], weights[:, first:last], batch))
 
     def cancel() -> None:
         for solver in solvers:

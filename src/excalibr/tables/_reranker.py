@@ -24,7 +24,7 @@ from excalibr.tables._by_name import with_numbers
 from excalibr.tables._candidates import CandidateArrays, read_candidates
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
-from excalibr.tables._pages import Pinned, Seen, read_pinned, read_shown
+from excalibr.tables._pages import Pinned, read_pinned, read_shown
 from excalibr.tables._results import Finish, Results, understood_text
 from excalibr.tables._stored import draw_stored
 from excalibr.tables._summary import warn_all
@@ -224,14 +224,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         seen = None if options.shown is None else read_shown(given.users, items, options, self)
         given = given if seen is None else given.without(seen.owners, seen.items)
         wanted = read_wanted(given.users, items, options)
-        return given, wanted, self._batch(given, seen, wanted, items, options)
-
-    def _batch(
-        self, given: CandidateArrays, seen: Seen | None, wanted: Wanted, items: ItemArrays, options: Tables
-    ) -> Batch:
-        """The candidates and what their users want, as one batch."""
         pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
-        shown = {} if seen is None else seen.by_user()
         batch = Batch.of(
             given.scores,
             given.starts,
@@ -244,10 +237,10 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
             attributes=items.attributes,
             highs=wanted.highs,
             pinned=pinned.by_user,
-            shown=shown,
+            shown={} if seen is None else seen.by_user(),
         )
         statuses = np.where(pinned.bad & (wanted.statuses == Status.OK), Status.BAD_PIN, wanted.statuses)
-        return batch.with_statuses(statuses)
+        return given, wanted, batch.with_statuses(statuses)
 
     def _stop_at_bad(self, batch: Batch, given: CandidateArrays) -> None:
         if self.fallback == "error" and not batch.good.all():
