@@ -20,8 +20,7 @@ from excalibr._types import Floats
 from excalibr.errors import GapWarning, InputError, explain
 from excalibr.tables._everyone import GroupTargets, attributes_of, read_terms
 from excalibr.tables._frames import read_frame
-from excalibr.tables._ids import codes_in, matched
-from excalibr.tables._items import ItemArrays, numbers_of, read_items
+from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Everyone, Tables
 from excalibr.tables._prices import GroupPrices, group_rows, price_columns, read_groups, read_prices
 from excalibr.tables._results import Results
@@ -259,11 +258,10 @@ def user_weights(users: Any, options: Tables) -> Floats:
     name = options.find("weight", "users", frame.columns)
     if name is None:
         return weights
-    given = numbers_of(frame.column(name, "weight"), name, "users")
+    given = frame.numbers(name, "weight")
     if not ((given >= 0) & np.isfinite(given) | np.isnan(given)).all():
         raise InputError(explain(f"column {name!r} of users", "has a negative or infinite number", "be at least 0"))
-    ids = options.read_ids(frame, "user_id")
-    places = codes_in(*matched(ids, users, "user_id", ("users", "candidates")))
+    places = options.read_places(frame, "user_id", users, "candidates")
     known = (places >= 0) & ~np.isnan(given)
     weights[places[known]] = given[known]
     if not weights.any():

@@ -11,7 +11,7 @@ import numpy as np
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import codes_in, encode, keys_of, matched, valid
-from excalibr.tables._items import ItemArrays, numbers_of
+from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
 
 __all__ = ["CandidateArrays", "read_candidates"]
@@ -66,8 +66,7 @@ def read_candidates(table: Any, items: ItemArrays, options: Tables) -> Candidate
     users, owners = encode(options.read_ids(frame, "user_id"))
     item_ids = options.read_ids(frame, "item_id")
     places = codes_in(*matched(item_ids, items.ids, "item_id", ("candidates", "items")))
-    score = options.column("score", "candidates", frame.columns)
-    scores = numbers_of(frame.column(score, "score"), score, "candidates")
+    scores = options.read_numbers(frame, "score")
     reasons = {
         "without a user": owners < 0,
         "without an item": ~valid(item_ids),

@@ -10,9 +10,10 @@ from typing import Any
 
 from excalibr._messages import Message, Option
 from excalibr._options import option
+from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 from excalibr.tables._frames import Frame, missing_column
-from excalibr.tables._ids import read_ids
+from excalibr.tables._ids import codes_in, matched, read_ids
 
 __all__ = ["OWN_COLUMNS", "USUAL", "ColumnNames", "usual_columns"]
 
@@ -113,6 +114,14 @@ class ColumnNames:
         """The same as ids that can be compared and sorted."""
         name = self.column(role, frame.name, frame.columns)
         return read_ids(frame.column(name, role), f"column {name!r} of {frame.name}")
+
+    def read_numbers(self, frame: Frame, role: str) -> Floats:
+        """The same as numbers, nan where it is null."""
+        return frame.numbers(self.column(role, frame.name, frame.columns), role)
+
+    def read_places(self, frame: Frame, role: str, known: Any, table: str) -> Integers:
+        """Each row's place among the ids that another table has, −1 for one that it has not."""
+        return codes_in(*matched(self.read_ids(frame, role), known, role, (frame.name, table)))
 
     def option_for(self, role: str, table: str) -> str:
         """The option that names this column of this table and leaves others as they are."""

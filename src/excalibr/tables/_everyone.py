@@ -14,7 +14,7 @@ from excalibr._problem import AttributeSpan
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain, unknown_name
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._items import ItemArrays, numbers_of
+from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Everyone, Tables
 
 __all__ = ["GroupTargets", "attributes_of", "read_terms"]
@@ -114,7 +114,7 @@ def _edges(given: Any, what: str, labels: list[str], options: Tables) -> tuple[F
             if band[0] is not None and band[1] is not None
             else (options.column("weight", what, frame.columns),) * 2
         )
-        lows, highs = (numbers_of(frame.column(str(column), "weight"), str(column), what) for column in columns)
+        lows, highs = (frame.numbers(str(column), "weight") for column in columns)
     for label, least, most in zip(named, lows.tolist(), highs.tolist(), strict=True):
         if label not in numbers:
             raise unknown_name(what, label, labels)

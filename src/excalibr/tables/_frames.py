@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from excalibr._messages import Message, Option, Wording
-from excalibr._types import Integers
+from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain
 from excalibr.tables._files import pyarrow_module
 
-__all__ = ["Frame", "missing_column", "read_frame"]
+__all__ = ["Frame", "missing_column", "numbers_of", "read_frame"]
 
 DELIMITERS = (";", "\t", "|", ",")
 """What stands in a header that was read as one column."""
@@ -44,6 +44,10 @@ class Frame:
         if name not in self.columns:
             raise InputError(missing_column(name, self.name, self.columns, keyword))
         return _arrow(self.data[name], f"column {name!r} of {self.name}")
+
+    def numbers(self, name: str, keyword: str) -> Floats:
+        """A column of numbers, nan where it is null."""
+        return numbers_of(self.column(name, keyword), f"column {name!r} of {self.name}")
 
     def take(self, rows: Integers, columns: Sequence[str], added: Mapping[str, Any]) -> Any:
         """Some rows of some columns with new ones beside them, in the caller's kind; ``columns`` names the order."""
@@ -84,6 +88,15 @@ def read_frame(table: Any, name: str) -> Frame:
     if twice:
         raise InputError(explain(name, f"have the column {twice[0]!r} twice", "have each column once"))
     return frame
+
+
+def numbers_of(column: Any, what: str) -> Floats:
+    """An Arrow array as numbers, nan where it is null."""
+    arrow = pyarrow_module()
+    try:
+        return np.array(column.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError) as error:
+        raise InputTypeError(explain(what, f"has the type {column.type}", "have numbers")) from error
 
 
 def missing_column(name: str, table: str, columns: Sequence[str], keyword: str, role: str = "") -> Message:

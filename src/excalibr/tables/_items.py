@@ -11,13 +11,13 @@ import numpy as np
 from excalibr._arrays import sums_by
 from excalibr._problem import AttributeSpan, Memberships
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import InputError, InputTypeError, explain
+from excalibr.errors import InputError, explain
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import encode, labels_of, valid
 from excalibr.tables._labels import guess_separator, marks_in
 from excalibr.tables._options import GUESS, Tables
 
-__all__ = ["NO_CATEGORY", "CategoryColumn", "ItemArrays", "numbers_of", "read_items", "weights_in"]
+__all__ = ["NO_CATEGORY", "CategoryColumn", "ItemArrays", "read_items", "weights_in"]
 
 NO_CATEGORY = "(none)"
 """The category of items that have none."""
@@ -124,22 +124,11 @@ def weights_in(frame: Frame, options: Tables) -> Floats:
     name = options.find("weight", frame.name, frame.columns)
     if name is None:
         return np.ones(len(frame))
-    weights = numbers_of(frame.column(name, "weight"), name, frame.name)
+    weights = frame.numbers(name, "weight")
     if (weights < 0).any() or np.isinf(weights).any():
         at = int(np.argmax((weights < 0) | np.isinf(weights)))
         raise InputError(explain(f"column {name!r} of {frame.name}", f"row {at} is {weights[at]}", "be at least 0"))
     return weights
-
-
-def numbers_of(column: Any, name: str, table: str) -> Floats:
-    """A column of numbers, nan where it is null."""
-    import pyarrow as pa
-
-    try:
-        return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        found = f"has the type {column.type}"
-        raise InputTypeError(explain(f"column {name!r} of {table}", found, "have numbers")) from error
 
 
 def _read_attribute(

@@ -12,8 +12,7 @@ from excalibr._types import Booleans, Floats, Integers
 from excalibr.positions import raw_weights
 from excalibr.tables._candidates import CandidateArrays
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._ids import codes_in, matched
-from excalibr.tables._items import ItemArrays, numbers_of, weights_in
+from excalibr.tables._items import ItemArrays, weights_in
 from excalibr.tables._options import Tables
 from excalibr.tables._user_targets import owners_of
 
@@ -49,9 +48,8 @@ def read_pinned(given: CandidateArrays, items: ItemArrays, options: Tables) -> P
     A pin cannot be kept that names no candidate of the user, no rank, or a place or an item that is taken.
     """
     frame = read_frame(options.pinned, "pinned")
-    owners, places = owners_of(given.users, frame, options), _items_of(frame, items, options)
-    rank_column = options.column("rank", "pinned", frame.columns)
-    ranks = numbers_of(frame.column(rank_column, "rank"), rank_column, "pinned")
+    owners, places = owners_of(given.users, frame, options), options.read_places(frame, "item_id", items.ids, "items")
+    ranks = options.read_numbers(frame, "rank")
     pinned: dict[int, dict[int, int]] = {}
     bad = np.zeros(len(given.users), dtype=bool)
     for owner, place, rank in zip(owners.tolist(), places.tolist(), ranks.tolist(), strict=True):
@@ -76,7 +74,7 @@ def read_shown(users: Any, items: ItemArrays, options: Tables, ranking: Options)
     items table are left out.
     """
     frame = read_frame(options.shown, "shown")
-    owners, places = owners_of(users, frame, options), _items_of(frame, items, options)
+    owners, places = owners_of(users, frame, options), options.read_places(frame, "item_id", items.ids, "items")
     weights = _attention(frame, options, ranking)
     kept = np.flatnonzero((owners >= 0) & (places >= 0) & np.isfinite(weights))
     kept = kept[np.lexsort((weights[kept], places[kept], owners[kept]))]
@@ -87,7 +85,7 @@ def _attention(frame: Frame, options: Tables, ranking: Options) -> Floats:
     rank = options.find("rank", "shown", frame.columns)
     if rank is None or options.find("weight", "shown", frame.columns) is not None:
         return weights_in(frame, options)
-    ranks = numbers_of(frame.column(rank, "rank"), rank, "shown")
+    ranks = frame.numbers(rank, "rank")
     good = (ranks >= 1) & np.isfinite(ranks)
     last = int(ranks[good].max(initial=1))
     if isinstance(ranking.position_weights, str):
@@ -96,8 +94,3 @@ def _attention(frame: Frame, options: Tables, ranking: Options) -> Floats:
         given = np.asarray(ranking.position_weights, dtype=np.float64)
         slots = np.append(given, np.zeros(max(0, last - len(given))))
     return np.where(good, slots[np.where(good, ranks, 1).astype(np.int64) - 1], np.nan)
-
-
-def _items_of(frame: Frame, items: ItemArrays, options: Tables) -> Integers:
-    ids = options.read_ids(frame, "item_id")
-    return codes_in(*matched(ids, items.ids, "item_id", (frame.name, "items")))

@@ -22,7 +22,7 @@ from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._items import ItemArrays, numbers_of, read_items
+from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 
 __all__ = ["GroupPrices", "group_rows", "price_columns", "read_groups", "read_priced_items", "read_prices"]
@@ -104,7 +104,7 @@ def read_prices(table: Any, attribute: str = "attribute", category: str = "categ
         return GroupPrices(groups, Mixture.single(values))
     frame = read_frame(table, "prices")
     attributes, categories = (_texts(frame, name) for name in (attribute, category))
-    prices = numbers_of(frame.column("price", "prices"), "price", "prices")
+    prices = frame.numbers("price", "prices")
     passes = _numbers(frame, "pass", 1.0).astype(np.int64)
     blocks = _texts(frame, "block") if "block" in frame.columns else [""] * len(frame)
     probabilities = _numbers(frame, "probability", 1.0)
@@ -192,4 +192,4 @@ def _texts(frame: Frame, name: str) -> list[str]:
 def _numbers(frame: Frame, name: str, default: float) -> Floats:
     if name not in frame.columns:
         return np.full(len(frame), default)
-    return numbers_of(frame.column(name, "prices"), name, "prices")
+    return frame.numbers(name, "prices")

@@ -15,7 +15,6 @@ from excalibr._visits import choose_rankings, choose_visits
 from excalibr.errors import InputError, explain
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import encode, keys_of
-from excalibr.tables._items import numbers_of
 from excalibr.tables._options import Tables
 from excalibr.tables._results import keys_with
 from excalibr.tables._visits import read_visits
@@ -77,9 +76,7 @@ def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
 def _read(frame: Frame, options: Tables) -> _Stored:
     users, owners = encode(options.read_ids(frame, "user_id"))
     columns = {name: getattr(options, name) for name in ("ranking", "probability", "rank")}
-    ranking, probability, rank = (
-        numbers_of(frame.column(column, name), column, "lotteries") for name, column in columns.items()
-    )
+    ranking, probability, rank = (frame.numbers(column, name) for name, column in columns.items())
     order = np.lexsort((rank, ranking, owners))
     order = order[owners[order] >= 0]
     owner, number = owners[order], ranking[order]

@@ -15,9 +15,9 @@ from excalibr._arrays import sums_by
 from excalibr._problem import AttributeSpan, Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
-from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._ids import codes_in, labels_of, matched
-from excalibr.tables._items import ItemArrays, numbers_of
+from excalibr.tables._frames import Frame, numbers_of, read_frame
+from excalibr.tables._ids import codes_in, labels_of
+from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
 from excalibr.targets import recency_by_user, shares_of
 
@@ -171,8 +171,7 @@ def _frame(given: Any, name: str, options: Tables) -> Frame:
 def _history_sums(users: Any, items: ItemArrays, options: Tables) -> tuple[Floats, Integers]:
     frame = read_frame(options.history, "history")
     owners = owners_of(users, frame, options)
-    item_ids = options.read_ids(frame, "item_id")
-    places = codes_in(*matched(item_ids, items.ids, "item_id", ("history", "items")))
+    places = options.read_places(frame, "item_id", items.ids, "items")
     weights = _history_weights(frame, owners, places, options)
     return sum_histories(owners, places, weights, len(users), items), _statuses(owners, weights, len(users))
 
@@ -191,7 +190,7 @@ def _history_weights(frame: Frame, owners: Integers, places: Integers, options: 
     if options.half_life is None:
         return weights
     column = options.column("timestamp", "history", frame.columns)
-    times = _moments(frame.column(column, "timestamp"), column)
+    times = _moments(frame.column(column, "timestamp"), f"column {column!r} of history")
     return aged_weights(owners, places, weights, times, options.half_life)
 
 
@@ -212,7 +211,7 @@ def _target_sums(
 ) -> Floats:
     """(users, categories) what a table of targets adds up to; users with a bad weight are marked in ``statuses``."""
     owners = owners_of(users, frame, options)
-    labels, weights = _labels(frame, attribute, items, options), _required_weights(frame, options)
+    labels, weights = _labels(frame, attribute, items, options), options.read_numbers(frame, "weight")
     kept = _in_order(owners, labels, weights)
     shape = (len(users), attribute.stop - attribute.start)
     np.maximum(statuses, _statuses(owners, weights, len(users)), out=statuses)
@@ -232,9 +231,7 @@ def _bands(users: Any, frame: Frame, attribute: AttributeSpan, items: ItemArrays
     )
     for edges, name, tighter in ((low, options.low, np.fmax), (high, options.high, np.fmin)):
         if name in frame.columns:
-            tighter.at(
-                edges, (owners[kept], labels[kept]), numbers_of(frame.column(name, name), name, frame.name)[kept]
-            )
+            tighter.at(edges, (owners[kept], labels[kept]), frame.numbers(name, name)[kept])
     known = np.bincount(owners[kept], minlength=len(low)) > 0
     low, high = np.where(low == -np.inf, 0.0, low), np.where(high == np.inf, 1.0, high)
     repeats = 1 if apart else len(users)
@@ -248,7 +245,7 @@ def _is_band(frame: Frame, options: Tables) -> bool:
 
 def _for_all(frame: Frame, attribute: AttributeSpan, items: ItemArrays, options: Tables) -> Floats:
     """(categories,) one distribution from a table; labels that no item has are left out."""
-    labels, weights = _labels(frame, attribute, items, options), _required_weights(frame, options)
+    labels, weights = _labels(frame, attribute, items, options), options.read_numbers(frame, "weight")
     kept = _in_order(np.zeros(len(labels), dtype=np.int64), labels, weights)
     sums = sums_by(labels[kept], weights[kept], attribute.stop - attribute.start)
     if _is_bad(weights).any() or not sums.sum() > 0:
@@ -272,11 +269,6 @@ def _labels(frame: Frame, attribute: AttributeSpan, items: ItemArrays, options: 
     return codes_in(labels_of(column, f"categories of {frame.name}"), items.categories[attribute.columns])
 
 
-def _required_weights(frame: Frame, options: Tables) -> Floats:
-    name = options.column("weight", frame.name, frame.columns)
-    return numbers_of(frame.column(name, "weight"), name, frame.name)
-
-
 def _texts(values: list[str]) -> Any:
     import pyarrow as pa
 
@@ -298,7 +290,7 @@ def read_own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
 def _own(frame: Frame, name: str, owners: Integers, users: int) -> Floats | None:
     if name not in frame.columns:
         return None
-    values, numbers = np.full(users, np.nan), numbers_of(frame.column(name, name), name, "users")
+    values, numbers = np.full(users, np.nan), frame.numbers(name, name)
     order = np.argsort(-numbers, kind="stable")  # of rows that repeat a user, the smallest number stays
     order = order[(owners[order] >= 0) & ~np.isnan(numbers[order])]
     values[owners[order]] = numbers[order]
@@ -307,23 +299,22 @@ def _own(frame: Frame, name: str, owners: Integers, users: int) -> Floats | None
 
 def owners_of(users: Any, frame: Frame, options: Tables) -> Integers:
     """Each row's user, by number; −1 for one who is not among these."""
-    ids = options.read_ids(frame, "user_id")
-    return codes_in(*matched(ids, users, "user_id", (frame.name, "candidates")))
+    return options.read_places(frame, "user_id", users, "candidates")
 
 
 def _weights(frame: Frame, options: Tables) -> Floats:
     name = options.find("weight", frame.name, frame.columns)
-    return np.ones(len(frame)) if name is None else numbers_of(frame.column(name, "weight"), name, frame.name)
+    return np.ones(len(frame)) if name is None else frame.numbers(name, "weight")
 
 
-def _moments(column: Any, name: str) -> Floats:
+def _moments(column: Any, what: str) -> Floats:
     """Numbers as they are, dates and times in seconds."""
     import pyarrow as pa
 
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         stamps = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())
-        return numbers_of(stamps, name, "history") / 1e6
-    return numbers_of(column, name, "history")
+        return numbers_of(stamps, what) / 1e6
+    return numbers_of(column, what)
 
 
 def _in_order(owners: Integers, codes: Integers, weights: Floats) -> Integers:
