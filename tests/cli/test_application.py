@@ -17,7 +17,9 @@ def test_the_version_is_the_packages() -> None:
     assert (result.exit_code, result.stdout) == (0, f"excalibr {excalibr.__version__}\n")
 
 
-@pytest.mark.parametrize("command", ["", "demo", "rerank", "data", "data get", "data show", "experiment"])
+@pytest.mark.parametrize(
+    "command", ["", "demo", "rerank", "serve", "balance", "data", "data get", "data show", "experiment"]
+)
 def test_every_help_text_has_an_example(command: str) -> None:
     result = CliRunner().invoke(application, [*command.split(), "--help"])
     assert result.exit_code == 0
@@ -26,7 +28,24 @@ def test_every_help_text_has_an_example(command: str) -> None:
 
 def test_the_help_lists_every_command() -> None:
     listed = CliRunner().invoke(application, ["--help"]).stdout
-    assert all(name in listed for name in ("demo", "rerank", "data", "experiment"))
+    assert all(name in listed for name in ("demo", "rerank", "serve", "balance", "data", "experiment"))
+    assert "warmup" not in listed
+
+
+def test_a_command_that_is_misspelt_is_suggested() -> None:
+    result = CliRunner().invoke(application, ["serv"])
+    assert result.exit_code == 2
+    assert "Did you mean 'serve'?" in result.output
+
+
+def test_a_command_is_called_without_importing_the_others() -> None:
+    code = (
+        "import sys; from excalibr._cli import main\n"
+        "try: main()\n"
+        "finally: print([each for each in sys.modules if 'rerank' in each])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "serve", "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
 
 
 def test_an_error_of_ours_is_one_line_and_exit_code_two(

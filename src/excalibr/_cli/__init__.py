@@ -23,5 +23,7 @@ def main() -> None:
 
 def _run() -> None:
     with needs_extra("cli", "rich", "typer"):
+        import rich  # noqa: F401 — commands need it, and typer would begin without it
+
         from excalibr._cli.application import application
     application()

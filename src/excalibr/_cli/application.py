@@ -1,25 +1,96 @@
-"""The application: its options, and the list of its commands."""
+"""The application: its options, and its commands, each imported when it is called."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from excalibr import __version__
-from excalibr._cli.balance import balance
-from excalibr._cli.data import data
-from excalibr._cli.demo import demo
-from excalibr._cli.experiment import experiment
-from excalibr._cli.rerank import rerank
-from excalibr._cli.serve import serve
-from excalibr._cli.warmup import warmup
 from excalibr._cli.wording import in_own_words
 
 __all__ = ["application"]
 
+COMMANDS = {
+    "demo": "excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png",
+    "rerank": "excalibr rerank candidates.parquet --items items.parquet --history history.parquet "
+    "-k 10 --trade-off 0.5 -o slates.parquet",
+    "serve": "excalibr serve profiles.toml --port 8000 --threads 4",
+    "balance": "excalibr balance candidates.parquet --items items.parquet --history history.parquet "
+    "--everyone seller=targets.csv -k 10 -o prices.parquet",
+    "warmup": "excalibr warmup",
+    "experiment": "excalibr experiment --data ml-1m.zip --out results --threads 2",
+    "data": "excalibr data get ml-1m",
+}
+"""The commands in the order of the help, each with an example."""
+
+HIDDEN = ("warmup",)
+
+
+class Commands(TyperGroup):
+    """The commands by name: whoever calls one does not wait for the modules of the others."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # names to suggest where one is misspelt
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, for the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name, None where there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        found, epilog = _import(cmd_name), f"Example: {COMMANDS[cmd_name]}"
+        if isinstance(found, typer.Typer):
+            found.info.epilog = epilog
+        else:
+            single = typer.Typer(add_completion=False)
+            single.command(cmd_name, epilog=epilog, hidden=cmd_name in HIDDEN)(in_own_words(found))
+            found = single
+        made = typer.main.get_command(found)
+        made.name = cmd_name
+        return made
+
+
+def _import(name: str) -> Any:
+    """A command's function, or the group of its own commands."""
+    match name:
+        case "demo":
+            from excalibr._cli.demo import demo
+
+            return demo
+        case "rerank":
+            from excalibr._cli.rerank import rerank
+
+            return rerank
+        case "serve":
+            from excalibr._cli.serve import serve
+
+            return serve
+        case "balance":
+            from excalibr._cli.balance import balance
+
+            return balance
+        case "warmup":
+            from excalibr._cli.warmup import warmup
+
+            return warmup
+        case "experiment":
+            from excalibr._cli.experiment import experiment
+
+            return experiment
+    from excalibr._cli.data import data
+
+    return data
+
+
 # An error of ours goes up to `main`, which prints it; typer's own pretty tracebacks would hide it.
-application = typer.Typer(name="excalibr", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+application = typer.Typer(
+    name="excalibr", cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
 
 
 def _print_version(asked: bool) -> None:
@@ -35,22 +106,3 @@ def _options(
     ] = False,
 ) -> None:
     """Calibrated re-ranking, exactly."""
-
-
-application.command(epilog="Example: excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png")(
-    in_own_words(demo)
-)
-application.command(
-    epilog="Example: excalibr rerank candidates.parquet --items items.parquet --history history.parquet "
-    "-k 10 --trade-off 0.5 -o slates.parquet"
-)(in_own_words(rerank))
-application.command(epilog="Example: excalibr serve profiles.toml --port 8000 --threads 4")(in_own_words(serve))
-application.command(
-    epilog="Example: excalibr balance candidates.parquet --items items.parquet --history history.parquet "
-    "--everyone seller=targets.csv -k 10 -o prices.parquet"
-)(in_own_words(balance))
-application.command(hidden=True)(warmup)
-application.command(epilog="Example: excalibr experiment --data ml-1m.zip --out results --threads 2")(
-    in_own_words(experiment)
-)
-application.add_typer(data, name="data", epilog="Example: excalibr data get ml-1m")

@@ -20,7 +20,7 @@ from excalibr.datasets._download import GROUPLENS, download_movielens
 
 __all__ = ["data"]
 
-data = typer.Typer(no_args_is_help=True, help="Get MovieLens, and show what a set holds.")
+data = typer.Typer(add_completion=False, no_args_is_help=True, help="Get MovieLens, and show what a set holds.")
 
 
 @data.command(epilog="Example: excalibr data get ml-1m --to data")
