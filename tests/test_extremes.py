@@ -6,10 +6,8 @@ import os
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-import excalibr
 from excalibr import Band, calibrate, calibrate_batch, frontier
 from excalibr.errors import BatchWarning, GapWarning, InfeasibleError, InputError
 from tests.kernel.test_safety import run
@@ -114,24 +112,6 @@ def test_a_frontier_that_cannot_be_as_near_as_asked_says_so_at_the_callers_line(
     with pytest.warns(GapWarning, match=r"of the curve, not the 0\.0001 that was asked") as told:
         frontier(scores, rows, [0.5, 0.5], k=2)
     assert told[0].filename == __file__
-
-
-@pytest.mark.filterwarnings("ignore::excalibr.errors.BatchWarning")
-def test_a_history_whose_weights_underflow_is_relative_to_what_is_left() -> None:
-    random, users, items, day = np.random.default_rng(0), 20, 300, 86_400
-    catalogue = pa.table(
-        {"item_id": np.arange(items), "category": [f"c{j:02d}" for j in random.integers(0, 20, items)]}
-    )
-    owners = np.repeat(np.arange(users), 50)
-    chosen = np.concatenate([random.choice(items, 50, replace=False) for _ in range(users)])
-    candidates = pa.table({"user_id": owners, "item_id": chosen, "score": random.random(len(owners))})
-    seen = np.repeat(np.arange(users), 30)
-    when = (1.7e9 - random.uniform(0, 1500, len(seen)) * day).astype(np.int64)
-    history = pa.table({"user_id": seen, "item_id": random.integers(0, items, len(seen)), "timestamp": when})
-    reranker = excalibr.Reranker(k=10, trade_off=0.5, seed=1, relative=True)
-    report = reranker.report(candidates, catalogue, history=history, half_life=day)
-    assert set(report["status"].to_pylist()) <= {"ok", "stopped early"}
-    assert np.isfinite(report["gap"].to_numpy()).all()
 
 
 def test_one_candidate_is_proven_whatever_the_weights() -> None:

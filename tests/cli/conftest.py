@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from excalibr._cli.rerank import job as jobs
 from excalibr._cli.rerank import sources
+from tests.cli.reranking import OLD, run, write
 from tests.tables.invented import Invented, invented_tables
 
 
@@ -19,3 +22,19 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that small tables have several parts."""
     monkeypatch.setattr(sources, "BATCH_ROWS", 60)
     monkeypatch.setattr(jobs, "CHUNK_ROWS", 200)
+
+
+@pytest.fixture
+def given(tmp_path: Path, tables: Invented) -> list[str]:
+    (tmp_path / "slates.parquet").write_bytes(OLD)
+    return [*write(tmp_path, tables), "--report", str(tmp_path / "report.parquet"), "--threads", "1"]
+
+
+@pytest.fixture
+def whole(tmp_path: Path, given: list[str]) -> tuple[bytes, bytes]:
+    """What both outputs must be in the end."""
+    assert run(given).exit_code == 0
+    made = tuple((tmp_path / f"{name}.parquet").read_bytes() for name in ("slates", "report"))
+    (tmp_path / "slates.parquet").write_bytes(OLD)
+    (tmp_path / "report.parquet").unlink()
+    return made[0], made[1]

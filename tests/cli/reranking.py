@@ -15,6 +15,7 @@ from excalibr._cli.application import application
 from tests.tables.invented import GENRE_COLUMNS, Invented
 
 GENRES = ["--category", "genres", "--separator", "|"]
+OLD = b"the output of the day before"
 ASKED = ["-k", "5", "--trade-off", "0.4", "--seed", "3", *GENRES]
 
 
@@ -54,3 +55,21 @@ def before_call(patched: pytest.MonkeyPatch, owner: Any, name: str, number: int,
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+def outputs(folder: Path) -> tuple[bytes, bytes]:
+    return (folder / "slates.parquet").read_bytes(), (folder / "report.parquet").read_bytes()
+
+
+def last_line(result: Any) -> str:
+    """What is said last; a line on what was understood of the tables may come first."""
+    told: str = result.output.splitlines()[-1]
+    return told
+
+
+def nothing_half_written(folder: Path) -> bool:
+    """The old output is as it was, and beside it are the inputs and at most the finished parts."""
+    left = set(names(folder)) - {"slates.parquet.parts"}
+    return (folder / "slates.parquet").read_bytes() == OLD and left == {
+        *(f"{name}.parquet" for name in ("candidates", "items", "history", "slates")),
+    }

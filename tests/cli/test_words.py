@@ -17,7 +17,7 @@ from excalibr._cli.rerank import rerank
 from excalibr._cli.rerank.options import WORDS
 from excalibr._cli.wording import words_of
 from excalibr.errors import ExcalibrError
-from tests.cli.test_rerank_reading import CANDIDATES, HISTORY, ITEMS
+from tests.cli.rerank.test_notices import CANDIDATES, HISTORY, ITEMS
 from tests.experiments.invented import movielens_folder, own_tables
 
 PYTHON = re.compile(r"\b\w+=['\"…\[{\d]|\bNone\b|\bTrue\b|\bFalse\b|\b[a-z]+_[a-z_]+\b(?![']|`| of)")

@@ -126,10 +126,13 @@ def test_without_a_number_of_slots_only_the_order_can_change_and_that_is_said(me
 
 
 def test_slots_of_a_users_own_or_of_few_weights_leave_something_to_do() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Reranker(position_weights=[1.0, 0.5]).rerank(CANDIDATES, ITEMS, targets=EQUAL)
-        Reranker().rerank(CANDIDATES, ITEMS, targets=EQUAL, users=pa.table({"user_id": ["u"], "k": [2]}))
+    own = pa.table({"user_id": ["u"], "k": [2]})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        few = Reranker(position_weights=[1.0, 0.5]).rerank(CANDIDATES, ITEMS, targets=EQUAL)
+        by_user = Reranker().rerank(CANDIDATES, ITEMS, targets=EQUAL, users=own)
+    assert caught == []
+    assert (len(few), len(by_user)) == (2, 2)
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_FRAMES)
@@ -170,8 +173,9 @@ def test_four_years_of_history_that_halve_every_day_leave_no_traces() -> None:
 @pytest.mark.filterwarnings("ignore::excalibr.errors.BatchWarning")
 def test_four_years_of_history_can_be_reranked_relative_to_the_target() -> None:
     candidates, tables, reranker = four_years()
-    statuses = reranker.report(candidates, **tables)["status"].to_pylist()
-    assert set(statuses) <= {"ok", "stopped early"}
+    report = reranker.report(candidates, **tables)
+    assert set(report["status"].to_pylist()) <= {"ok", "stopped early"}
+    assert np.isfinite(report["gap"].to_numpy()).all()
 
 
 def test_age_counts_from_the_newest_event_that_counts() -> None:
