@@ -15,8 +15,9 @@ from tests.fuzz import refusals
 from tests.fuzz.asking import Answer, Told, alone, ask
 from tests.fuzz.enumeration import every_ranking
 from tests.fuzz.literal import Literal, fits
-from tests.fuzz.program import LONG, Effect, Program
+from tests.fuzz.program import Effect, Program
 from tests.fuzz.questions import Floats, Question
+from tests.fuzz.reading import LONG
 from tests.fuzz.tolerance import SMALLEST, allowed_gap, rounding
 
 NO_SPREAD = LONG(1e-305)

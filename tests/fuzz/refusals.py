@@ -11,8 +11,9 @@ from tests.fuzz import literal
 from tests.fuzz.asking import Answer, alone, ask
 from tests.fuzz.enumeration import every_ranking
 from tests.fuzz.literal import Literal
-from tests.fuzz.program import LONG, Program
+from tests.fuzz.program import Program
 from tests.fuzz.questions import Floats, Question
+from tests.fuzz.reading import LONG
 
 TOO_LARGE = 1e100
 """Scores, slopes or shares beyond this may be refused."""

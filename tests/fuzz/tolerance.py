@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.program import LONG, Program
+from tests.fuzz.program import Program
 from tests.fuzz.questions import Floats
+from tests.fuzz.reading import LONG
 
 TOLERANCE = 1e-9
 """The default of ``calibrate``."""

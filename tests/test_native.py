@@ -13,7 +13,7 @@ import pytest
 
 from excalibr import _native
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 BY_PATH = (
     "import sys; "
