@@ -113,7 +113,8 @@ def test_every_parameter_of_calibrate_is_in_the_reference() -> None:
 
 
 @pytest.mark.parametrize(
-    "heavy", ["numba", "matplotlib", "pandas", "polars", "cvxpy", "ortools", "pyarrow", "typer", "rich"]
+    "heavy",
+    ["numba", "matplotlib", "pandas", "polars", "cvxpy", "ortools", "pyarrow", "typer", "rich", "secrets", "urllib"],
 )
 def test_importing_the_package_leaves_heavy_packages_alone(heavy: str) -> None:
     assert heavy not in modules_after_import()

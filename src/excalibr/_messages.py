@@ -5,7 +5,6 @@ A message remembers the options that it names. Python is told ``user_id='userId'
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -65,6 +64,8 @@ class CommandWords:
             return on
         if part.value is False:
             return off or f"no {on}"
+        import shlex  # only a command needs it
+
         values = part.value if isinstance(part.value, (list, tuple)) else [part.value]
         text = ",".join("…" if value is ... else str(value) for value in values)
         return f"{on} {text if text == '…' else shlex.quote(text)}"

@@ -6,9 +6,7 @@ what one reads there is what runs.
 
 from __future__ import annotations
 
-import hashlib
 import os
-from pathlib import Path
 
 __all__ = ["kernel", "source_digest"]
 
@@ -20,28 +18,29 @@ except ImportError as error:
     raise ImportError(f"excalibr: its compiled part cannot be loaded ({error}). {_HINT}") from error
 
 
-def source_digest(root: Path) -> str:
+def source_digest(root: str | os.PathLike[str]) -> str:
     """The digest that the build writes into a module: of all sources of the kernel, and of how they are compiled."""
-    names = [name for name in os.listdir(root / "src/kernel") if name.endswith((".cpp", ".hpp"))]  # noqa: PTH208
-    paths = [f"{root}/CMakeLists.txt", *(f"{root}/src/kernel/{name}" for name in names)]
-    lines = sorted(f"{os.path.basename(path)} {_digest_of(path)}" for path in paths)  # noqa: PTH119
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    from hashlib import sha256  # an installed package has no sources, and starts without it
+
+    folder = os.path.join(root, "src", "kernel")
+    names = [name for name in os.listdir(folder) if name.endswith((".cpp", ".hpp"))]
+    paths = [os.path.join(root, "CMakeLists.txt"), *(os.path.join(folder, name) for name in names)]
+    lines = sorted(f"{os.path.basename(path)} {sha256(_contents_of(path)).hexdigest()}" for path in paths)
+    return sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _digest_of(
-    path: str,
-) -> str:  # without file objects, which would take as long again: every start in a clone does this
+def _contents_of(path: str) -> bytes:
+    """Without file objects, which would take as long again: every start in a clone does this."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     contents = os.read(descriptor, os.fstat(descriptor).st_size)
     os.close(descriptor)
-    return hashlib.sha256(contents).hexdigest()
+    return contents
 
 
-def _check_sources(root: Path) -> None:
-    if (root / "src/kernel/bindings.cpp").exists() and source_digest(root) != kernel.SOURCE_DIGEST:
-        raise ImportError(
-            f"excalibr: its compiled part is not built from the sources in {root / 'src/kernel'}. {_HINT}"
-        )
+def _check_sources(root: str) -> None:
+    sources = os.path.join(root, "src", "kernel")
+    if os.path.exists(os.path.join(sources, "bindings.cpp")) and source_digest(root) != kernel.SOURCE_DIGEST:
+        raise ImportError(f"excalibr: its compiled part is not built from the sources in {sources}. {_HINT}")
 
 
-_check_sources(Path(__file__).parents[2])
+_check_sources(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))

@@ -6,8 +6,6 @@ the raw stream of the generator is used, which numpy keeps stable between its ve
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 from bisect import bisect_right
 from collections.abc import Hashable
 from itertools import accumulate
@@ -43,7 +41,9 @@ def uniform(seed: int | None, key: Hashable) -> float:
 
 def _generator(seed: int | None, key: Hashable) -> np.random.PCG64:
     if seed is None and key is None:
-        return np.random.PCG64(secrets.randbits(128))
+        return np.random.PCG64()
+    import hashlib  # with the first draw, as numpy.random
+
     text = encode(checked_seed(seed)) + b"|" + encode(key)
     return np.random.PCG64(int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "little"))
 
