@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tuning.hpp"
 
@@ -51,6 +52,21 @@ Certificate Certifier::certify(const Program& program, const Lottery& lottery, R
 
 namespace {
 
+// The smallest share of each category that a ranking can show, if it shows any; 0 where no candidate has it.
+std::vector<double> least_shares(const Program& program) {
+    double lightest = std::numeric_limits<double>::infinity();
+    for (const double weight : program.position_weights)
+        if (weight > 0.0) lightest = std::min(lightest, weight);
+    std::vector<double> least(program.r(), 0.0);
+    const SparseView rows = program.rows.view();
+    for (std::size_t entry = 0; entry < rows.values.size(); ++entry) {
+        double& own = least[rows.columns[entry]];
+        const double share = lightest * rows.values[entry];
+        if (share > 0.0 && (own == 0.0 || share < own)) own = share;
+    }
+    return least;
+}
+
 // What a gap is measured by: the spread of the gains, or where they are all equal the largest weight, 1 at the most.
 double scale_of(const Program& program) {
     const double spread = program.spread();
@@ -67,6 +83,20 @@ double rounding_of(const Program& program, Reals prices) {
 }
 
 }  // namespace
+
+double unattainable_part(const Program& program, Reals prices) {
+    const std::vector<double> least = least_shares(program);
+    double part = 0.0;
+    for (std::size_t category = 0; category < program.r(); ++category) {
+        const Penalty& penalty = program.penalties[category];
+        const double price = clamp_price(penalty, prices[category]), share = least[category];
+        if (share > 0.0 && penalty.share_at(price) >= share) continue;
+        double attained = -penalty.cost(0.0);  // price · t − φ(t) falls beyond its maximum, so that only its ends count
+        if (share > 0.0) attained = std::max(attained, price * share - penalty.cost(share));
+        part += std::max(penalty.conjugate(price) - attained, 0.0);
+    }
+    return part;
+}
 
 double allowed_gap(const Program& program, double tolerance, Reals prices) {
     return std::max(tolerance * scale_of(program), rounding_of(program, prices));

@@ -30,6 +30,11 @@ class Certifier {
     RankingOracle oracle_;
 };
 
+// By how much the bound at these prices falls for single rankings. One shows of a category nothing, or at least the lightest
+// slot's weight times the smallest share that a candidate has of it; a lottery may show any part of that, and where prices
+// ask for such a part the bound counts it at less than a ranking must pay.
+double unattainable_part(const Program& program, Reals prices);
+
 // The gap that is asked: `tolerance` · spread of the gains, as far as rounding beside gains and prices allows it. Where
 // nobody gains more than others the penalties' largest weight, 1 at the most, stands in for the spread.
 double allowed_gap(const Program& program, double tolerance, Reals prices);

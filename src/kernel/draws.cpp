@@ -23,7 +23,7 @@ void Redrawing::redraw(Draws draws, Aim aim, double budget, UserSolver& solver, 
         to_even(solver, answer);
 }
 
-// The best ranking that the search finds, with the lottery's bound for its gap. Where one that nearly keeps the limits is
+// The best ranking that the search finds, with the lottery's bound for its gap, as far as single rankings can reach it. Where one that nearly keeps the limits is
 // worth so much that it was preferred, it is looked for once more with limits that nothing outweighs.
 void Redrawing::to_single(Aim aim, double budget, UserSolver& solver, UserAnswer& answer) {
     FreePart& free = solver.free_part();
@@ -56,7 +56,8 @@ void Redrawing::to_single(Aim aim, double budget, UserSolver& solver, UserAnswer
         return;
     }
     answer.lottery = drawn_;
-    answer.gap = std::max(bound - solver.objective_at(trade_off, drawn_), 0.0);
+    const double own = solver.gap_of_single(trade_off, drawn_, answer.prices);
+    answer.gap = std::max(std::min(bound - solver.objective_at(trade_off, drawn_), own), 0.0);
 }
 
 // The lottery's expectation with rankings that are each nearer to the target.

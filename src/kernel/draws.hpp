@@ -1,7 +1,7 @@
 // What is drawn from: the optimal lottery, one good ranking instead of it, or a lottery of rankings that are each good.
 //
-// Both alternatives start from the lottery. Its bound holds for every policy, so the gap of a single ranking says how far
-// from the best possible ranking it can be at most.
+// Both alternatives start from the lottery. Its bound holds for every policy, and less what only a mix of rankings can show
+// for every single one: the gap of a single ranking says how far from the best possible ranking it can be at most.
 #pragma once
 
 #include <memory>

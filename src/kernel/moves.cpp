@@ -37,23 +37,6 @@ Indices list_promising(SearchState& state, Index leaving, double weight, double 
     return {listed, count};
 }
 
-// How much the cost of `moved` rises when a candidate gets this weight; a pair met before in this scan is only added.
-double entering_cost(const RankedProgram& program, SearchState& state, Index candidate, double weight) {
-    const SparseView& rows = program.rows;
-    double change = 0.0;
-    for (Index entry = rows.starts[candidate]; entry < rows.starts[candidate + 1]; ++entry) {
-        const Index pair = program.pair_of[entry];
-        if (state.pair_scans[pair] != state.scan) {
-            state.pair_scans[pair] = state.scan;
-            const Index category = rows.columns[entry];
-            const double share = state.moved[category] + weight * rows.values[entry];
-            state.pair_costs[pair] = program.penalties[category].cost(share) - state.moved_costs[category];
-        }
-        change += state.pair_costs[pair];
-    }
-    return change;
-}
-
 // How much the cost rises when `weight` of exposure goes from one candidate to another: two sparse rows merged.
 double exchange_cost(const RankedProgram& program, const SearchState& state, Index leaving, Index entering,
                      double weight) {
@@ -141,6 +124,22 @@ void consider_insertions_towards(const RankedProgram& program, SearchState& stat
 }
 
 }  // namespace
+
+double entering_cost(const RankedProgram& program, SearchState& state, Index candidate, double weight) {
+    const SparseView& rows = program.rows;
+    double change = 0.0;
+    for (Index entry = rows.starts[candidate]; entry < rows.starts[candidate + 1]; ++entry) {
+        const Index pair = program.pair_of[entry];
+        if (state.pair_scans[pair] != state.scan) {
+            state.pair_scans[pair] = state.scan;
+            const Index category = rows.columns[entry];
+            const double share = state.moved[category] + weight * rows.values[entry];
+            state.pair_costs[pair] = program.penalties[category].cost(share) - state.moved_costs[category];
+        }
+        change += state.pair_costs[pair];
+    }
+    return change;
+}
 
 void consider_replacements(const RankedProgram& program, SearchState& state, Index rank, Move& best) {
     const Index leaving = state.ranking[rank];

@@ -17,6 +17,10 @@ struct Move {
     double gain = 0.0;  // how much more the ranking is worth after it; without a move what one must exceed
 };
 
+// How much the cost of the state's `moved` shares, `moved_costs`, rises when a candidate gets this weight; a pair of category
+// and value that was met before in this scan is only added.
+double entering_cost(const RankedProgram& program, SearchState& state, Index candidate, double weight);
+
 void consider_replacements(const RankedProgram& program, SearchState& state, Index rank, Move& best);
 
 // Swaps with later ranks: those with earlier ones are looked at from there.

@@ -45,16 +45,17 @@ struct FoundRanking {
 // The best single ranking that could be found. Without the limit on the effort no single move improves it.
 //
 // `starts` are rankings (L × k) of distinct candidates in slot order, for instance a lottery's; without any, the candidates
-// with the largest gains. One that has too many of a group is repaired first. Only the best of them are searched from.
+// with the largest gains. A greedy one is added to them. One that has too many of a group is repaired first. Only the best of
+// them are searched from.
 FoundRanking best_ranking(const SearchProgram& program, Indices starts, SearchScratch& scratch,
                           std::uint64_t max_operations = tuning::ranking_operations);
 
 // How many local searches are worth their time: many for a short list, few for a long one.
 std::size_t affordable_descents(std::size_t n, std::size_t k);
 
-// Fill `scratch.optima` with the local optima of the `descents` best of `scratch.starts`, and then of `perturbations`
-// of the best so far, for `scratch.program`; false if the limit on the effort cut that short. The first descent always
-// leaves its ranking, optimal or not.
+// Fill `scratch.optima` with the local optima of the `descents` best of `scratch.starts`, and then of up to `perturbations`
+// of the best so far, until some in a row were in vain, for `scratch.program`; false if the limit on the effort cut that
+// short. The first descent always leaves its ranking, optimal or not.
 bool find_local_optima(SearchScratch& scratch, std::size_t descents, std::size_t perturbations,
                        std::uint64_t max_operations);
 

@@ -110,6 +110,7 @@ inline constexpr double reduced_cost_rounding = 1e-16;       // … of a sum ove
 inline constexpr std::uint64_t most_rankings_tried = 100'000;  // up to so many rankings, all of them are tried: 5 to 20 ms
 inline constexpr std::size_t descents_budget = 2400;  // over k·√n, as a descent's time grows: 20 for 10 slots out of 150
 inline constexpr std::size_t fewest_descents = 3, most_descents = 24;
+inline constexpr std::size_t perturbations_in_vain = 8;  // one after another, then the search ends; 4 lose 2 %, 12 gain 1 % of the gap
 inline constexpr double least_gain = 1e-13;        // a move must gain this part of the value, which rounding alone does not
 inline constexpr std::size_t pairs_compared = 12;  // after so many other values of a category, an entry's is called new
 inline constexpr std::uint64_t move_effort = 4;    // what a move counts as beside its entries

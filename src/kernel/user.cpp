@@ -289,6 +289,13 @@ double UserSolver::gap_at(double trade_off, const Lottery& lottery, Reals report
     return gap_by_rows(Balance::of(trade_off), lottery, by_row);
 }
 
+double UserSolver::gap_of_single(double trade_off, const Lottery& lottery, Reals reported_prices) {
+    std::vector<double> by_row;
+    free_.to_row_prices(reported_prices, trade_off, by_row);
+    const double gap = gap_by_rows(Balance::of(trade_off), lottery, by_row);
+    return std::max(gap - unattainable_part(free_.program(), by_row), 0.0);
+}
+
 void UserSolver::to_answer(const CurvePoint& point, UserAnswer& answer) {
     if (point.failure != Failure::none) {
         const Failure failure = point.failure;

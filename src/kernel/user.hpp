@@ -86,6 +86,9 @@ class UserSolver {
     // The gap of any lottery of the whole at a trade-off, by reported prices.
     double gap_at(double trade_off, const Lottery& lottery, Reals reported_prices);
 
+    // The same against single rankings only, which show no less of a category than one slot does.
+    double gap_of_single(double trade_off, const Lottery& lottery, Reals reported_prices);
+
     void to_answer(const CurvePoint& point, UserAnswer& answer);
     FreePart& free_part() { return free_; }
 

@@ -196,7 +196,8 @@ def _check_gap(question: Question, program: Program, policy: Told, answer: Answe
     assert policy.prices is not None
     trade_off, failures = policy.trade_off, []
     rounded = rounding(program, trade_off, policy.prices)
-    true_gap = program.bound(policy.prices, trade_off) - effect.objective(trade_off)
+    single = question.options.get("draws") == "single"
+    true_gap = program.bound(policy.prices, trade_off, single=single) - effect.objective(trade_off)
     if true_gap > policy.gap + rounded:
         failures.append(Failure("gap not proven", f"{policy.gap:.6g} for {true_gap:.6g}, rounding {rounded:.2g}"))
     if true_gap < -rounded and true_gap < -rounded - _gained_outside(program, policy, effect):

@@ -251,7 +251,7 @@ class Program:
         shift = LONG(trade_off) * (1 - ALPHA) * self.weights if self.curved else 0
         return np.asarray(prices, LONG) + shift
 
-    def conjugate(self, slopes: Floats, trade_off: float) -> Any:
+    def conjugate(self, slopes: Floats, trade_off: float, *, single: bool = False) -> Any:
         """Σ_j max over allowed shares of slope·p − λ·cost(p): at an end, an edge of the band, or where it is met."""
         points = [self.floors, self.caps, np.clip(self.low, self.floors, self.caps)]
         if self.high is not self.low:
@@ -259,7 +259,19 @@ class Program:
         if self.curved and trade_off > 0:
             points += self._where_met(slopes, trade_off)
         tried = np.array(points)
-        return (slopes * tried - LONG(trade_off) * self.costs(tried)).max(axis=0).sum()
+        values = slopes * tried - LONG(trade_off) * self.costs(tried)
+        return (self._attained(tried, values, slopes, trade_off) if single else values).max(axis=0).sum()
+
+    def _attained(self, tried: Floats, values: Floats, slopes: Floats, trade_off: float) -> Floats:
+        """The same for one ranking: it shows what is pinned, or at least one open slot's share more of a category."""
+        pinned = sum((self.slots[slot] * self.rows[each] for slot, each in self.pinned.items()), LONG(0) * slopes)
+        weights, shares = self.slots[self.open_slots], self.rows[self.open_candidates]
+        lightest = weights[weights > 0].min(initial=1)
+        least = pinned + lightest * np.where(shares > 0, shares, np.inf).min(axis=0, initial=np.inf)
+        ends = np.array([pinned, np.where(np.isfinite(least), least, pinned)])
+        at_ends = slopes * ends - LONG(trade_off) * self.costs(ends)
+        within = (ends >= self.floors) & (ends <= self.caps)
+        return np.concatenate((np.where(tried >= least, values, -np.inf), np.where(within, at_ends, -np.inf)))
 
     def _where_met(self, slopes: Floats, trade_off: float) -> list[Floats]:
         """The shares at which the curve below or above the band has the slope."""
@@ -273,11 +285,11 @@ class Program:
                 met.append(np.clip(np.clip(share, least, np.maximum(least, most)), self.floors, self.caps))
         return met
 
-    def bound(self, prices: Floats, trade_off: float) -> Any:
-        """What no lottery's objective can exceed, by these prices, on centred scores."""
+    def bound(self, prices: Floats, trade_off: float, *, single: bool = False) -> Any:
+        """What no lottery's objective can exceed, or no single ranking's, by these prices, on centred scores."""
         slopes = self.slopes(prices, trade_off)
         adjusted = (1 - LONG(trade_off)) * self.centred - self.rows.dot(slopes)
-        return self.conjugate(slopes, trade_off) + self.value_of(adjusted, self.best_ranking(adjusted))
+        return self.conjugate(slopes, trade_off, single=single) + self.value_of(adjusted, self.best_ranking(adjusted))
 
     def extreme_relevances(self) -> tuple[Any, Any]:
         """The worst and the best relevance that any ranking has, of centred scores."""

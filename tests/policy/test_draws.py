@@ -57,7 +57,8 @@ def test_the_single_ranking_is_the_best_of_all(seed: int, divergence: str, trade
     assert len(policy.weights) == 1
     assert question.literal.allowed(tuple(policy.rankings[0].tolist()))
     assert policy.objective == pytest.approx(values[kept].max(), abs=1e-9)
-    assert policy.gap == pytest.approx(max(lottery.bound - policy.objective, 0.0), abs=1e-9)
+    assert policy.gap <= max(lottery.bound - policy.objective, 0.0) + 1e-9
+    assert policy.bound >= values[kept].max() - 1e-9
 
 
 @given(seed=SEEDS, divergence=DIVERGENCES)
@@ -93,7 +94,7 @@ def test_a_single_ranking_of_many_beats_every_draw_of_the_lottery(divergence: st
         draws = 0.6 * lottery.draw_relevances - 0.4 * lottery.draw_costs
         assert single.objective >= draws.max()
         assert single.objective <= lottery.bound + 1e-12
-        assert single.gap == pytest.approx(lottery.bound - single.objective)
+        assert single.gap < 0.95 * (lottery.bound - single.objective)  # which counts shares that no ranking can show
 
 
 @pytest.mark.parametrize("divergence", ["l1", "kl"])

@@ -221,7 +221,7 @@ class Policy:
 
     @property
     def bound(self) -> float:
-        """What no policy can exceed, as far as was proven: objective + gap."""
+        """What no policy can exceed, or no single ranking if one was asked, as far as was proven: objective + gap."""
         return self.objective + self.gap
 
     def matrix(self) -> Floats:
