@@ -18,6 +18,7 @@ from benchmarks.comparing import report
 from benchmarks.families import families, slug
 from benchmarks.page import write_page
 from benchmarks.plan import FULL, QUICK, Scale
+from benchmarks.problems import TUNED, UNSEEN
 from benchmarks.profiling import profile
 from benchmarks.results import Results
 from benchmarks.run import headline_ratios, only_headline, renew_headline, repeat, run
@@ -57,7 +58,7 @@ def _against(asked: argparse.Namespace) -> None:
         old = old or stack.enter_context(built(asked.commit, progress))
         new = present() if asked.in_place else None
         new = new or stack.enter_context(built(None, progress))
-        found = against.compare_sides(new, old, extent, asked.data, progress, asked.families)
+        found = against.compare_sides(new, old, extent, asked.data, progress, asked.families, asked.seed)
     found.save(asked.json or STORE / f"against-{asked.commit}-{extent.mode}.json")
     write_block(found, asked.page)
     print(block(found))
@@ -66,7 +67,7 @@ def _against(asked: argparse.Namespace) -> None:
 def _stream(asked: argparse.Namespace) -> None:
     progress = _progress()
     side = Side(asked.python, asked.python) if asked.python else present()
-    made = families(asked.problems, asked.data, asked.families)
+    made = families(asked.problems, asked.data, asked.families, seed=asked.seed)
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.save or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -191,6 +192,9 @@ def _add_versions(commands: Any) -> None:
     for each, problems, rounds in ((comparing, None, None), (streaming, 300, 3)):
         each.add_argument("--data", type=Path, help="a MovieLens folder or zip; generated films without one")
         each.add_argument("--families", nargs="+", default=(), help="those whose names hold one of these words")
+        each.add_argument(
+            "--seed", type=int, default=UNSEEN, help=f"of the problems ({UNSEEN}); constants were chosen with {TUNED}"
+        )
         each.add_argument("--problems", type=int, default=problems, help="problems of a family")
         each.add_argument("--rounds", type=int, default=rounds, help="how often each is solved, in fresh processes")
 

@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.comparison import Comparison, Reranked
 from benchmarks.families import families
 from benchmarks.machine import machine
+from benchmarks.problems import UNSEEN
 from benchmarks.sides import Side, on_one_core
 from benchmarks.streams import measure_streams, store
 from benchmarks.users import write_users
@@ -49,14 +50,20 @@ FULL = Extent("full", problems=300, rounds=8, processes=20, users=1000, batch_us
 
 
 def compare_sides(
-    new: Side, old: Side, extent: Extent, data: Path | None, progress: Progress, chosen: Sequence[str] = ()
+    new: Side,
+    old: Side,
+    extent: Extent,
+    data: Path | None,
+    progress: Progress,
+    chosen: Sequence[str] = (),
+    seed: int = UNSEEN,
 ) -> Comparison:
     """Measure everything of both, or only the families whose names hold one of ``chosen``."""
     started, sides = perf_counter(), (old, new)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         progress("making the problems")
-        made = families(extent.problems, data, chosen)
+        made = families(extent.problems, data, chosen, seed=seed)
         store(made, folder / "problems.npz")
         for side in sides:
             progress(f"{side.name}: everything once, so that what can be cached is")
@@ -69,6 +76,7 @@ def compare_sides(
         new=new.name,
         machine=machine(),
         rounds=extent.rounds,
+        seed=seed,
         minutes=(perf_counter() - started) / 60.0,
         streams=streams,
         **about_processes,

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.comparison import Comparison
+from benchmarks.problems import TUNED
 from benchmarks.statistics import median_of, ratio_of_means, summarise
 from benchmarks.streams import RUN
 from benchmarks.tables import estimate, milliseconds, number, table
@@ -24,7 +25,7 @@ INTRODUCTION = """\
 Made by `make bench-against COMMIT={old}` from one run of {minutes:.0f} min ({mode} mode, {rounds} rounds) on {machine}.
 Each version has an environment of its own, and they take turns: a round is a fresh process of each, on the same core,
 and they solve the same stream of distinct problems, each problem once, {run} at a time. Ratios and means are over
-problems, each at the median of its rounds; λ is {trade_offs} in turn.
+problems, each at the median of its rounds; λ is {trade_offs} in turn. {seen}
 "Call" is the whole of `calibrate`, "kernel" what compiled code had of it."""
 
 
@@ -39,9 +40,19 @@ def block(found: Comparison) -> str:
         machine=f"{found.machine['processor']}, {found.machine['cores']} cores",
         run=RUN,
         trade_offs=", ".join(f"{each:g}" for each in trade_offs),
+        seen=_seen(found.seed),
     )
     parts = [introduction, _targets(found), _streams(found), _uses(found), _tables(found), _installed(found)]
     return "\n".join([BEGIN, "", *(f"{part}\n" for part in parts if part), END, ""])
+
+
+def _seen(seed: int | None) -> str:
+    """Whether the kernel knows these problems."""
+    if seed is None:
+        return ""
+    if seed == TUNED:
+        return f"The kernel's constants were chosen on these very problems (seed {seed})."
+    return f"The problems (seed {seed}) are none of those that the kernel's constants were chosen on (seed {TUNED})."
 
 
 def write_block(found: Comparison, path: Path) -> None:

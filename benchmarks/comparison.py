@@ -31,6 +31,8 @@ class Comparison:
     ----------
     old, new
         The names of the sides.
+    seed
+        Of the problems.
     starts
         By what a fresh process does, its seconds.
     empty_starts, empty_uses
@@ -51,6 +53,7 @@ class Comparison:
     machine: dict[str, str]
     rounds: int
     minutes: float = 0.0
+    seed: int | None = None
     streams: list[Stream] = field(default_factory=list)
     starts: dict[str, dict[str, Rounds]] = field(default_factory=dict)
     empty_starts: dict[str, Rounds] = field(default_factory=dict)

@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.films import film_sets
-from benchmarks.problems import CORNERS, LARGE, Instance, ProblemSet, adversarial, generated_films, skewed, uniform
+from benchmarks.problems import (
+    CORNERS,
+    LARGE,
+    UNSEEN,
+    Instance,
+    ProblemSet,
+    adversarial,
+    generated_films,
+    skewed,
+    uniform,
+)
 
 __all__ = ["Family", "families", "slug"]
 
@@ -29,8 +39,8 @@ SIZES = {
 }
 """n, k and r of the generated families."""
 
-CORNER_SHARE, LARGE_SHARE = 0.2, 0.03
-"""Of the number of a family, for a corner, whose problems are all of a kind; and for one that takes long."""
+CORNER_SHARE, LARGE_SHARE = 0.6, 0.1
+"""Of the number of a family, for a corner, which is no promised row; and for one that takes long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +64,12 @@ class Family:
         return self.instances[0].k
 
 
-def families(count: int, data: Path | None, chosen: Sequence[str] = (), spare: int = SPARE) -> list[Family]:
+def families(
+    count: int, data: Path | None, chosen: Sequence[str] = (), spare: int = SPARE, seed: int = UNSEEN
+) -> list[Family]:
     """Families of about ``count`` problems; those whose names hold one of ``chosen``, or all."""
     wanted = re.compile("|".join(re.escape(word) for word in chosen))
-    return [made for name, make in _makers(data) if wanted.search(name) for made in make(name, count, spare)]
+    return [made for name, make in _makers(data) if wanted.search(name) for made in make(name, count, spare, seed)]
 
 
 def slug(name: str) -> str:
@@ -69,7 +81,7 @@ def slug(name: str) -> str:
     return re.sub(r"\W+", "_", name)
 
 
-Make = Callable[[str, int, int], Iterator[Family]]
+Make = Callable[[str, int, int, int], Iterator[Family]]
 
 
 def _makers(data: Path | None) -> Iterator[tuple[str, Make]]:
@@ -85,11 +97,11 @@ def _makers(data: Path | None) -> Iterator[tuple[str, Make]]:
         yield f"corner: {corner}", _corner
 
 
-def _generated(name: str, count: int, spare: int) -> Iterator[Family]:
+def _generated(name: str, count: int, spare: int, seed: int) -> Iterator[Family]:
     kind, size = name.split()
     n, k, r = (int(number) for number in size.split("/"))
     asked = count + spare
-    made = uniform(n, k, r, 2 if r > 10 else 1, asked) if kind == "uniform" else skewed(n, k, r, asked)
+    made = uniform(n, k, r, 2 if r > 10 else 1, asked, seed) if kind == "uniform" else skewed(n, k, r, asked, seed)
     yield Family(name, made.origin, made.instances, spare, "kl" if kind == "kl" else "l1")
 
 
@@ -100,18 +112,19 @@ class _Films:
         self.data = data
         self.made: list[ProblemSet] = []
 
-    def __call__(self, name: str, count: int, spare: int) -> Iterator[Family]:
+    def __call__(self, name: str, count: int, spare: int, seed: int) -> Iterator[Family]:
         if not self.made:
-            self.made = film_sets(self.data, count + spare) if self.data else generated_films(count + spare)
+            asked = count + spare
+            self.made = film_sets(self.data, asked, seed) if self.data else generated_films(asked, seed)
         wanted = name.removesuffix("/100").replace(" ", ", n=")
         for each in self.made:
             if each.name == wanted:
                 yield Family(name, each.origin, each.instances, spare)
 
 
-def _corner(name: str, count: int, spare: int) -> Iterator[Family]:
+def _corner(name: str, count: int, spare: int, seed: int) -> Iterator[Family]:
     corner = name.removeprefix("corner: ")
     asked = max(int((LARGE_SHARE if corner in LARGE else CORNER_SHARE) * count), 1)
     spare = 1 if corner in LARGE else spare
-    for each in adversarial(asked + spare, names=(corner,)):
+    for each in adversarial(asked + spare, names=(corner,), seed=seed):
         yield Family(name, each.origin, each.instances, spare)

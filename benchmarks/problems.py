@@ -17,6 +17,8 @@ from excalibr._types import Floats, Integers
 
 __all__ = [
     "TRADE_OFFS",
+    "TUNED",
+    "UNSEEN",
     "Instance",
     "ProblemSet",
     "adversarial",
@@ -29,7 +31,10 @@ __all__ = [
 ]
 
 TRADE_OFFS = (0.1, 0.3, 0.5, 0.7, 0.9)
-SEED = 20
+TUNED, UNSEEN = 20, 41
+"""Seeds. The kernel's constants were chosen on problems of the first; versions are compared on those of the second."""
+
+SEED = TUNED
 HISTORY = 60
 SHAPE, SCALE, MOST = 1.5, 0.1, 3
 NARROW, BROAD = 0.05, 0.5
@@ -110,13 +115,13 @@ def film_like(name: str, n: int, k: int, r: int, most: int, users: int, seed: in
     return ProblemSet(name, "film-like, generated", tuple(made))
 
 
-def generated_films(users: int) -> list[ProblemSet]:
+def generated_films(users: int, seed: int = SEED) -> list[ProblemSet]:
     """In place of real ones: the same attributes, sizes and names."""
     return [
-        film_like("genre, n=150", 150, 100, 18, 3, users),
-        film_like("genre, n=1000", 1000, 100, 18, 3, users),
-        film_like("decade, n=150", 150, 100, 9, 1, users),
-        film_like("popularity, n=150", 150, 100, 2, 1, users),
+        film_like("genre, n=150", 150, 100, 18, 3, users, seed),
+        film_like("genre, n=1000", 1000, 100, 18, 3, users, seed),
+        film_like("decade, n=150", 150, 100, 9, 1, users, seed),
+        film_like("popularity, n=150", 150, 100, 2, 1, users, seed),
     ]
 
 

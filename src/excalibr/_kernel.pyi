@@ -102,11 +102,19 @@ class Questions:
     def cancel(self) -> None:
         """Make the ranges that are under way end before their next user."""
 
+class Setting:
+    """What a user asks alone beside scores, rows and targets; for all users with as many slots."""
+
+    def __init__(self, position_weights: Floats, trade_off: float, asked: tuple[Any, ...]) -> None: ...
+
 def solve_range(questions: Questions, first: int, last: int) -> tuple[Any, ...]:
     """Solve the users first … last − 1: places, weights, counts, prices, gaps, and what describes each solve."""
 
 def solve_user(questions: Questions, user: int) -> tuple[Any, ...]:
     """Solve one user: rankings, weights, prices, gap, and what describes the solve."""
+
+def solve_alone(checked: Checked, setting: Setting) -> tuple[Any, ...]:
+    """The same for the only user of what was checked, who asks nothing beyond the setting."""
 
 def measure_range(
     questions: Questions, places: Integers, weights: Floats, counts: Integers, first: int, last: int

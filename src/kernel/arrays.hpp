@@ -1,9 +1,11 @@
 // The few array types that every part of the kernel shares: views of what others own, and rows of sparse matrices.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace excalibr {
@@ -58,6 +60,23 @@ inline double dot(Reals a, Reals b) {
         for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += a[at + lane] * b[at + lane];
     for (std::size_t at = whole; at < size; ++at) sums[at - whole] += a[at] * b[at];
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// The least and the most of some numbers, of which there is at least one; in four lanes, as comparing one after another
+// waits for each comparison.
+inline std::pair<double, double> range_of(Reals numbers) {
+    double least[4], most[4];
+    for (std::size_t lane = 0; lane < 4; ++lane) least[lane] = most[lane] = numbers[0];
+    const std::size_t size = numbers.size(), whole = size - size % 4;
+    const auto look_at = [&](std::size_t at, std::size_t lane) {
+        least[lane] = numbers[at] < least[lane] ? numbers[at] : least[lane];
+        most[lane] = numbers[at] > most[lane] ? numbers[at] : most[lane];
+    };
+    for (std::size_t at = 0; at < whole; at += 4)
+        for (std::size_t lane = 0; lane < 4; ++lane) look_at(at + lane, lane);
+    for (std::size_t at = whole; at < size; ++at) look_at(at, at - whole);
+    return {std::min(std::min(least[0], least[1]), std::min(least[2], least[3])),
+            std::max(std::max(most[0], most[1]), std::max(most[2], most[3]))};
 }
 
 }  // namespace excalibr

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include "bindings.hpp"
@@ -14,6 +15,7 @@ namespace excalibr::bindings {
 namespace {
 
 constexpr auto signals_every = std::chrono::milliseconds(100);
+constexpr std::size_t room_worth_keeping = 20'000;  // candidates and pairs of categories: a few megabytes
 
 // What is asked beyond scores, rows and targets, in the order of the tuple; what is empty is not asked.
 struct Terms {
@@ -40,6 +42,31 @@ void take_asked(const nb::tuple& asked, Users& users) {
     if (const auto sorts = nb::cast<std::int64_t>(asked[5]); sorts >= 0)
         users.limits.max_sorts = static_cast<std::size_t>(sorts);
 }
+
+// What was checked of any number of users.
+void take_checked(const Checked& checked, Users& users) {
+    users.scores = checked.scores;
+    users.starts = checked.starts;
+    users.items = checked.items;
+    users.table = checked.rows.view();
+    users.r = checked.r();
+    users.lows = checked.lows;
+    users.highs = checked.highs.empty() ? checked.lows : checked.highs;
+}
+
+// What a user who asks alone asks beside scores, rows and targets: the same for all that have as many slots, so that
+// Python keeps it, and a call neither makes arrays of one number nor reads them again.
+struct Setting {
+    Setting(const RealArray& position_weights, double trade_off, const nb::tuple& asked)
+        : weights(position_weights.data, position_weights.data + position_weights.size), own_trade_off(trade_off),
+          slots(static_cast<std::int64_t>(position_weights.size)) {
+        take_asked(asked, users);
+    }
+    std::vector<double> weights;
+    double own_trade_off;
+    std::int64_t slots, first = 0, solution = static_cast<std::int64_t>(Asked::solution);
+    Users users;  // as far as they are asked alike
+};
 
 // The questions of any number of users. It refers to what was checked and to the caller's arrays, and keeps them alive.
 class Questions {
@@ -68,13 +95,7 @@ class Questions {
     static std::span<const std::int64_t> integers(nb::handle array) { return nb::cast<IntegerArray>(array).span(); }
 
     void take(const Checked& checked, const nb::tuple& asked, nb::handle terms) {
-        users_.scores = checked.scores;
-        users_.starts = checked.starts;
-        users_.items = checked.items;
-        users_.table = checked.rows.view();
-        users_.r = checked.r();
-        users_.lows = checked.lows;
-        users_.highs = checked.highs.empty() ? checked.lows : checked.highs;
+        take_checked(checked, users_);
         take_asked(asked, users_);
         if (terms.is_none()) {
             ones_.assign(users_.r, 1.0);
@@ -209,27 +230,56 @@ nb::tuple solve_range(Questions& questions, std::size_t first, std::size_t last)
         answer.limit_prices.empty() ? nb::none() : bindings::to_numpy(Reals(answer.limit_prices), count, r), seconds);
 }
 
-// One user, without an array for each number: rankings, weights, prices, and what describes them.
+// One user, without an array for each number: rankings, weights, prices, gap, λ, what the solve took, and why it failed.
 nb::tuple answer_of(const UserAnswer& answer, double seconds) {
+    const nb::tuple took = nb::make_tuple(static_cast<int>(answer.engine), answer.effort.sorts, answer.effort.steps,
+                                          static_cast<int>(answer.effort.status), seconds, answer.allowed_gap);
+    if (answer.failure != Failure::none) {
+        nb::object prices = nb::none();
+        if (!answer.limit_prices.empty()) prices = bindings::to_numpy(Reals(answer.limit_prices));
+        return nb::make_tuple(nb::none(), nb::none(), nb::none(), answer.gap, answer.trade_off, took,
+                              nb::make_tuple(static_cast<int>(answer.failure), answer.category, answer.wanted,
+                                             answer.reached, prices));
+    }
     const Lottery& lottery = answer.lottery;
     return nb::make_tuple(bindings::to_numpy(Indices(lottery.rankings), lottery.size(), lottery.k),
-                          bindings::to_numpy(Reals(lottery.weights)), bindings::to_numpy(Reals(answer.prices)),
-                          answer.gap, answer.allowed_gap, answer.trade_off, static_cast<int>(answer.effort.status),
-                          static_cast<int>(answer.engine), answer.effort.sorts, answer.effort.steps,
-                          static_cast<int>(answer.failure), answer.category, answer.wanted, answer.reached,
-                          answer.limit_prices.empty() ? nb::none() : bindings::to_numpy(Reals(answer.limit_prices)),
-                          seconds);
+                          to_read_only(lottery.weights), to_read_only(answer.prices), answer.gap, answer.trade_off, took,
+                          nb::none());
+}
+
+// A thread keeps its solver from call to call, which is room and never numbers: fresh memory for every call would take a
+// seventh of a solve with two categories. Room for large questions is given back, as is what an exception left half made.
+nb::tuple solve_one(const Users& users, std::size_t user) {
+    static thread_local std::unique_ptr<RangeSolver> kept;
+    std::unique_ptr<RangeSolver> solver = kept ? std::move(kept) : std::make_unique<RangeSolver>();
+    const UserAnswer* answer = nullptr;
+    const double seconds = without_gil([&] {
+        const auto start = std::chrono::steady_clock::now();
+        answer = &solver->solve_one(users, user);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    });
+    nb::tuple found = answer_of(*answer, seconds);
+    if (users.scores.size() + users.r * users.r <= room_worth_keeping) kept = std::move(solver);
+    return found;
 }
 
 nb::tuple solve_user(Questions& questions, std::size_t user) {
     questions.check_range(user, user + 1);
-    UserAnswer answer;
-    const double seconds = without_gil([&] {
-        const auto start = std::chrono::steady_clock::now();
-        answer = RangeSolver().solve_one(questions.users(), user);
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    });
-    return answer_of(answer, seconds);
+    return solve_one(questions.users(), user);
+}
+
+nb::tuple solve_alone(const Checked& checked, const Setting& setting) {
+    require(checked.users() == 1 && setting.weights.size() <= checked.scores.size(), "one user has a candidate for each slot");
+    Users users = setting.users;
+    take_checked(checked, users);
+    const std::vector<double> ones(users.r, 1.0);
+    users.weights = ones;
+    users.slots = {&setting.slots, 1};
+    users.weight_starts = {&setting.first, 1};
+    users.position_weights = setting.weights;
+    users.trade_offs = {&setting.own_trade_off, 1};
+    users.asked = {&setting.solution, 1};
+    return solve_one(users, 0);
 }
 
 nb::object measure_range(Questions& questions, const IntegerArray& places, const RealArray& weights,
@@ -319,8 +369,10 @@ void bind_solver(nb::module_& module) {
              nb::arg().none())
         .def("__len__", &Questions::size)
         .def("cancel", [](Questions& questions) { questions.cancelled = true; });
+    nb::class_<Setting>(module, "Setting").def(nb::init<const RealArray&, double, const nb::tuple&>());
     module.def("solve_range", &solve_range);
     module.def("solve_user", &solve_user);
+    module.def("solve_alone", &solve_alone);
     module.def("measure_range", &measure_range);
     nb::class_<Curve>(module, "Curve")
         .def(nb::init<Questions&, std::size_t>(), nb::keep_alive<1, 2>())

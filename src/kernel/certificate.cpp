@@ -10,7 +10,7 @@ namespace excalibr {
 
 Certificate Certifier::certify(const Program& program, const Lottery& lottery, Reals prices, MutableIndices order) {
     const std::size_t n = program.n(), r = program.r(), k = program.k();
-    const double centre = *std::max_element(program.gains.begin(), program.gains.end());
+    const double centre = range_of(program.gains).second;
     const SparseView rows = program.rows.view();
     Certificate certificate;
     exposure_.assign(n, 0.0);

@@ -37,7 +37,7 @@ bool prefers_simplex(const Program& program) {
 
 // The scores less the best one: what rankings of the pool are worth, whatever the trade-off.
 void centre(Reals scores, std::vector<double>& centred) {
-    const double best = *std::max_element(scores.begin(), scores.end());
+    const double best = range_of(scores).second;
     centred.resize(scores.size());
     for (std::size_t candidate = 0; candidate < scores.size(); ++candidate) centred[candidate] = scores[candidate] - best;
 }

@@ -8,7 +8,7 @@ namespace excalibr {
 namespace {
 
 constexpr std::size_t block = 4;      // cells that are passed over together when all are 0, as most are
-constexpr std::size_t stretch = 256;  // cells whose blocks are listed together
+constexpr std::size_t stretch = 512;  // cells that are looked at together, whichever rows they are of
 
 bool all_zero(std::span<const double, block> cells) {
     std::uint64_t bits = 0;
@@ -16,52 +16,54 @@ bool all_zero(std::span<const double, block> cells) {
     return bits << 1 == 0;  // without the sign: −0 is 0
 }
 
-void make_room(SparseRows& packed, std::size_t entries) {
-    if (entries <= packed.values.size()) return;
-    packed.columns.resize(2 * entries);
-    packed.values.resize(2 * entries);
-}
+using Places = std::array<Index, stretch + 1>;  // one more than cells, as the last one written may not count
 
-// Written always and kept if not 0: a branch would be guessed wrong for every entry.
-Index append_non_zeros(Reals cells, std::size_t first, std::size_t last, SparseRows& packed, Index place) {
-    for (std::size_t column = first; column < last; ++column) {
-        packed.columns[place] = static_cast<Index>(column);
-        packed.values[place] = cells[column];
-        place += cells[column] != 0.0 ? 1 : 0;
+// List where the non-zeros of a stretch are; returns how many. Places are written always and kept if they count, as a branch
+// for each would be guessed wrong: first those of blocks that are not all 0, then those of cells.
+std::size_t list_non_zeros(Reals cells, Places& places) {
+    std::array<Index, stretch / block + 1> blocks;
+    const std::size_t whole = cells.size() - cells.size() % block;
+    std::size_t filled = 0, count = 0;
+    for (std::size_t at = 0; at < whole; at += block) {
+        blocks[filled] = static_cast<Index>(at);
+        filled += all_zero(cells.subspan(at).first<block>()) ? 0 : 1;
     }
-    return place;
-}
-
-// The same for whole blocks. Those that are not all 0 are listed first: a branch for each would be guessed wrong as well.
-Index append_stretch(Reals cells, std::size_t first, std::size_t last, SparseRows& packed, Index place) {
-    std::array<std::size_t, stretch / block> filled;
-    std::size_t count = 0;
-    for (std::size_t at = first; at < last; at += block) {
-        filled[count] = at;
-        count += all_zero(cells.subspan(at).first<block>()) ? 0 : 1;
+    for (std::size_t each = 0; each < filled; ++each) {
+        const double* const first = cells.data() + blocks[each];
+        for (std::size_t at = 0; at < block; ++at) {
+            places[count] = blocks[each] + static_cast<Index>(at);
+            count += first[at] != 0.0 ? 1 : 0;
+        }
     }
-    for (std::size_t each = 0; each < count; ++each)
-        place = append_non_zeros(cells, filled[each], filled[each] + block, packed, place);
-    return place;
+    for (std::size_t at = whole; at < cells.size(); ++at) {
+        places[count] = static_cast<Index>(at);
+        count += cells[at] != 0.0 ? 1 : 0;
+    }
+    return count;
 }
 
 }  // namespace
 
 SparseRows pack_rows(Reals cells, std::size_t rows, std::size_t columns) {
     SparseRows packed{std::vector<Index>(rows + 1), {}, {}};
-    make_room(packed, rows + columns);  // most rows have an entry or two
-    Index place = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-        make_room(packed, place + columns);
-        const Reals cells_of_row = cells.subspan(row * columns, columns);
-        const std::size_t whole = columns - columns % block;
-        for (std::size_t first = 0; first < whole; first += stretch)
-            place = append_stretch(cells_of_row, first, std::min(first + stretch, whole), packed, place);
-        place = append_non_zeros(cells_of_row, whole, columns, packed, place);
-        packed.starts[row + 1] = place;
+    const std::size_t likely = std::min(3 * rows, cells.size());  // most rows have one to three entries
+    packed.columns.reserve(likely);
+    packed.values.reserve(likely);
+    Places places;
+    for (std::size_t first = 0; first < cells.size(); first += stretch) {
+        const std::size_t before = packed.values.size();
+        const std::size_t count = list_non_zeros(cells.subspan(first, std::min(stretch, cells.size() - first)), places);
+        packed.columns.resize(before + count);
+        packed.values.resize(before + count);
+        for (std::size_t each = 0; each < count; ++each) {
+            const Index cell = static_cast<Index>(first) + places[each], row = cell / static_cast<Index>(columns);
+            packed.columns[before + each] = cell - row * static_cast<Index>(columns);
+            packed.values[before + each] = cells[cell];
+            packed.starts[row + 1] = static_cast<Index>(before + each + 1);
+        }
     }
-    packed.columns.resize(place);
-    packed.values.resize(place);
+    for (std::size_t row = 0; row < rows; ++row)  // a row without entries ends where the one before it does
+        packed.starts[row + 1] = std::max(packed.starts[row + 1], packed.starts[row]);
     return packed;
 }
 

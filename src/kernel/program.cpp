@@ -60,8 +60,8 @@ void add_by_category(const SparseView& columns, double factor, Reals amounts, Mu
 
 double Program::spread() const {
     if (gains.empty()) return 0.0;
-    const auto [least, most] = std::minmax_element(gains.begin(), gains.end());
-    return *most - *least;
+    const auto [least, most] = range_of(gains);
+    return most - least;
 }
 
 void ScaledProgram::load_structure(const Program& program, SortScratch& scratch) {
@@ -76,9 +76,10 @@ void ScaledProgram::load_structure(const Program& program, SortScratch& scratch)
 }
 
 void ScaledProgram::load_objective(const Program& program, double tolerance) {
-    const double top = program.gains.empty() ? 0.0 : *std::max_element(program.gains.begin(), program.gains.end());
-    unit = unit_of(program.spread(), program.penalties);
-    spread = program.spread() / unit;
+    const double top = program.gains.empty() ? 0.0 : range_of(program.gains).second;
+    spread = program.spread();
+    unit = unit_of(spread, program.penalties);
+    spread /= unit;
     gains.resize(program.n());
     for (std::size_t candidate = 0; candidate < gains.size(); ++candidate)
         gains[candidate] = (program.gains[candidate] - top) / unit;

@@ -38,7 +38,7 @@ void RangeSolver::solve(const Users& users, std::size_t first, std::size_t last,
     bool stopped = false;
     for (std::size_t user = first; user < last; ++user) {
         stopped = stopped || stop();
-        clear_answer(users.r);
+        clear_answer(users.r);  // for users of whom nothing is asked
         const auto asked = static_cast<Asked>(users.asked[user]);
         if (asked != Asked::nothing && !stopped) {
             try {
@@ -64,9 +64,11 @@ void RangeSolver::clear_answer(std::size_t r) {
     answer_.effort = {Status::converged, 0, 0};
     answer_.gap = answer_.allowed_gap = answer_.trade_off = answer_.objective = nan;
     answer_.prices.assign(r, nan);
+    answer_.limit_prices.clear();
 }
 
 const UserAnswer& RangeSolver::solve_one(const Users& users, std::size_t user) {
+    clear_answer(users.r);
     question_of(users, user);
     if (!question_.is_bounded(tuning::largest_number)) {
         answer_.fail(Failure::numbers_too_large, tuning::largest_number, 0.0);
@@ -85,9 +87,10 @@ const UserAnswer& RangeSolver::solve_one(const Users& users, std::size_t user) {
         solver_.solve(users.trade_offs[user], users.limits, answer_);
     if (answer_.failure == Failure::none && users.draws != Draws::lottery)
         redrawing_.redraw(users.draws, users.aim, users.budget, solver_, answer_);
-    if (answer_.failure == Failure::none)
-        answer_.objective =
-            solver_.objective_at(answer_.trade_off, answer_.lottery) + (1.0 - answer_.trade_off) * solver_.best_score();
+    if (answer_.failure != Failure::none) return answer_;
+    const bool as_solved = users.aim == Aim::trade_off && users.draws == Draws::lottery && users.item_prices.empty();
+    if (!as_solved) answer_.objective = solver_.objective_at(answer_.trade_off, answer_.lottery);
+    answer_.objective += (1.0 - answer_.trade_off) * solver_.best_score();
     return answer_;
 }
 

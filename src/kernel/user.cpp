@@ -310,6 +310,7 @@ void UserSolver::to_answer(const CurvePoint& point, UserAnswer& answer) {
     answer.engine = point.engine;
     answer.effort = point.effort;
     answer.allowed_gap = point.allowed_gap;
+    answer.objective = point.value(point.trade_off);
     free_.to_reported_prices(point.row_prices, point.trade_off, answer.prices);
 }
 

@@ -28,7 +28,7 @@ struct UserAnswer {
     Lottery lottery;             // of the whole, by slot
     std::vector<double> prices;  // (r,) as policies report them
     double trade_off = 0.0;      // the λ that the prices prove the gap at
-    double objective = 0.0;      // of the program that was asked, prices of items subtracted; set by RangeSolver
+    double objective = 0.0;      // of the program that was asked, prices of items subtracted; completed by RangeSolver
     double gap = 0.0;
     double allowed_gap = 0.0;    // beyond it there is a warning: see unwarned_gap
     Engine engine = Engine::none;

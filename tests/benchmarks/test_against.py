@@ -72,7 +72,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Comparison:
         a_stream("kl 150/100/20", 3.0, 0.8, k=10),
         a_stream("uniform 150/100/2", 0.1, 0.1),
     ]
-    monkeypatch.setattr(against, "families", lambda *given: [])
+    monkeypatch.setattr(against, "families", lambda *given, **more: [])
     monkeypatch.setattr(against, "store", lambda *given: None)
     monkeypatch.setattr(against, "measure_streams", lambda *given: streams)
     monkeypatch.setattr(against, "_seconds", _seconds)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.families import Family, families, slug
-from benchmarks.problems import TRADE_OFFS, skewed
+from benchmarks.problems import TRADE_OFFS, TUNED, skewed
 from benchmarks.streams import store, stored
 from benchmarks.workers.problems_file import read, write_binary
 
@@ -27,7 +27,7 @@ def test_families_are_those_whose_names_hold_a_word(made: list[Family]) -> None:
         "corner: steep weights",
     ]
     assert [family.divergence for family in made] == ["l1", "kl", "l1", "l1"]
-    assert [family.count for family in made] == [10, 10, 10, 2]
+    assert [family.count for family in made] == [10, 10, 10, 6]
     assert made[0].slots == 10
 
 
@@ -35,6 +35,14 @@ def test_no_two_problems_of_a_stream_are_the_same(made: list[Family]) -> None:
     for family in made:
         seen = {instance.scores.tobytes() + instance.categories.tobytes() for instance in family.instances}
         assert len(seen) == len(family.instances)
+
+
+def test_versions_are_not_compared_on_the_problems_that_constants_were_chosen_on(made: list[Family]) -> None:
+    tuned = {
+        scores.tobytes()
+        for scores in (each.scores for f in families(10, None, CHOSEN, 2, TUNED) for each in f.instances)
+    }
+    assert not tuned & {each.scores.tobytes() for family in made for each in family.instances}
 
 
 def test_trade_offs_come_in_turn(made: list[Family]) -> None:

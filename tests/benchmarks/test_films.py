@@ -7,7 +7,8 @@ import pytest
 
 from benchmarks import films
 from benchmarks.kernels import inspect
-from benchmarks.problems import TRADE_OFFS
+from benchmarks.problems import TRADE_OFFS, TUNED, UNSEEN
+from excalibr.datasets import load_movielens, split_users
 from tests.experiments.invented import movielens_folder
 
 
@@ -23,6 +24,17 @@ def test_a_movielens_folder_becomes_sets_by_attribute_and_size(tmp_path: Path, m
             problem = instance.problem()
             assert (problem.n, problem.k) == (len(instance.scores), 5)
             assert (np.diff(instance.scores) <= 0.0).all()
+
+
+def test_another_seed_has_none_of_the_users_that_constants_were_chosen_on(tmp_path: Path) -> None:
+    liked = load_movielens(movielens_folder(tmp_path)).positives()
+    asked = []
+    for seed in (TUNED, UNSEEN):
+        tested = split_users(liked, seed=seed).test.history
+        asked.append({*tested.user_ids[films._chosen(liked, tested, 1000, seed)].tolist()})
+    assert asked[0]
+    assert asked[1]
+    assert not asked[0] & asked[1]
 
 
 def test_a_solve_says_which_engine_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from excalibr._native import kernel
 from excalibr._options import Options
 from excalibr._problem import Batch, Status
 from excalibr._solver import questions_of, solve
+from excalibr._solver.seam import answer_to, question_of
 from excalibr._types import Floats
 from tests.problems import movie_like_problem
 
@@ -52,6 +54,41 @@ def test_a_range_of_users_gets_what_each_gets_alone_to_the_bit(r: int) -> None:
         assert policy.prices is not None
         assert prices[user].tolist() == policy.prices.tolist()
         assert gaps[user] == policy.gap
+
+
+@pytest.mark.parametrize("options", [{}, {"divergence": "kl"}, {"relevance_loss": 0.01}, {"draws": "single"}], ids=str)
+def test_a_plain_question_is_the_same_in_its_short_form(options: dict[str, Any]) -> None:
+    for arrays in users(5, count=3):
+        problem = Problem.of(*arrays, k=15, **options)
+        short, whole = answer_to(problem), kernel.solve_user(question_of(problem), 0)
+        assert [each.tolist() for each in short[:3]] == [each.tolist() for each in whole[:3]]
+        assert (short[3:5], short[5][:4]) == (whole[3:5], whole[5][:4])
+
+
+def test_a_short_form_needs_a_candidate_for_each_slot_of_its_only_user() -> None:
+    setting = kernel.Setting(np.full(3, 1 / 3), 0.5, Options().asked)
+    two = kernel.Checked(np.ones(2), None, None, np.ones((2, 1)), np.ones(1), None, None, None, False)
+    with pytest.raises(ValueError, match="one user has a candidate for each slot"):
+        kernel.solve_alone(two, setting)
+
+
+def test_a_thread_whose_solver_answered_others_before_gets_the_same_bits() -> None:
+    given = [*users(3, count=2), *users(30, count=2), *users(5, count=2)]
+    expected = []
+    for arrays in given:  # each in a thread of its own, which begins without a solver
+        with ThreadPoolExecutor(1) as fresh:
+            expected.append(fresh.submit(alone, arrays).result())
+    for arrays, policy in [*zip(given, expected, strict=True)] * 2:
+        again = alone(arrays)
+        assert again.rankings.tolist() == policy.rankings.tolist()
+        assert again.weights.tolist() == policy.weights.tolist()
+        assert (again.gap, again.prices.tolist()) == (policy.gap, policy.prices.tolist())
+
+
+def test_what_is_found_cannot_be_written_to() -> None:
+    policy = alone(users(3, count=1)[0])
+    for array in (policy.rankings, policy.weights, policy.prices):
+        assert not array.flags.writeable
 
 
 def test_parts_of_a_range_are_the_range() -> None:

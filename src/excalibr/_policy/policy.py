@@ -128,14 +128,14 @@ class Policy:
     def _solved(
         cls, problem: Problem, rankings: Integers, weights: Floats, gap: float, prices: Floats, info: SolveInfo
     ) -> Policy:
-        """What the exact method found, in arrays that are nobody else's."""
+        """What the exact method found, in arrays that are nobody else's and read-only."""
         policy = cls.__new__(cls)
         policy.__dict__.update(
             problem=problem,
-            rankings=frozen(rankings),
-            weights=frozen(weights),
+            rankings=rankings,
+            weights=weights,
             gap=gap,
-            category_prices=frozen(prices),
+            category_prices=prices,
             method="excalibr",
             info=info,
         )

@@ -254,26 +254,7 @@ def read_problem(
         checked, attributes, banded = _read_arrays(scores, categories, target, options)
     if not checked.sound:
         raise error_of_fault(checked.fault(0), attributes)
-    n, k = checked.candidates, options.k
-    if not n:
-        raise InputError(explain("scores", "are empty", "have at least one candidate"))
-    if k is None:
-        k = n
-    elif k > n:
-        hint = "pass more candidates, or a smaller k."
-        raise InputError(explain("k", f"is {k}", f"be at most the number of candidates ({n})", hint))
-    starts, slots, trade_offs, nought = _arrays_of_one(n, k, options.asked_trade_off)
-    batch = Batch(
-        checked=checked,
-        options=options,
-        starts=starts,
-        slots=slots,
-        trade_offs=trade_offs,
-        weight_starts=nought,
-        position_weights=weigh_positions(options.position_weights, k),
-        statuses=nought,
-        reasons=_NO_REASONS,
-    )
+    batch = Batch.of_one(checked, _setting(options, checked.candidates))
     if attributes or banded:
         batch = replace(batch, attributes=attributes, banded=banded)
     if options.asks_terms or pinned is not None or shown is not None:
@@ -347,10 +328,22 @@ def _refuse(_: int, error: ExcalibrError) -> None:
 
 
 @lru_cache(maxsize=512)
-def _arrays_of_one(n: int, k: int, balance: float) -> tuple[Integers, Integers, Floats, Integers]:
-    """Where the only user's candidates begin and end, the slots and the trade-off; and a nought."""
-    starts, slots, nought = (np.array(places, dtype=np.int64) for places in ([0, n], [k], [0]))
-    return frozen(starts), frozen(slots), frozen(np.array([balance])), frozen(nought)
-
-
-_NO_REASONS: Mapping[int, str] = {}
+def _setting(options: Options, n: int) -> dict[str, Any]:
+    """All that a batch of one has beside what was checked: the same for all users with as many candidates."""
+    if not n:
+        raise InputError(explain("scores", "are empty", "have at least one candidate"))
+    k = n if options.k is None else int(options.k)
+    if k > n:
+        hint = "pass more candidates, or a smaller k."
+        raise InputError(explain("k", f"is {options.k}", f"be at most the number of candidates ({n})", hint))
+    starts, slots, nought = (frozen(np.array(places, dtype=np.int64)) for places in ([0, n], [k], [0]))
+    return {
+        "options": options,
+        "starts": starts,
+        "slots": slots,
+        "trade_offs": frozen(np.array([options.asked_trade_off])),
+        "weight_starts": nought,
+        "position_weights": weigh_positions(options.position_weights, k),
+        "statuses": nought,
+        "reasons": {},
+    }

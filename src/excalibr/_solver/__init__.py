@@ -15,7 +15,7 @@ import numpy as np
 from excalibr._native import kernel
 from excalibr._policy import Policy
 from excalibr._problem import Problem
-from excalibr._solver.seam import ENGINES, STATUSES, policy_of, question_of, questions_of
+from excalibr._solver.seam import ENGINES, STATUSES, answer_to, policy_of, question_of, questions_of
 from excalibr._types import Floats, Integers
 
 __all__ = ["ENGINES", "STATUSES", "Curve", "Point", "proven_gap", "questions_of", "solve", "solve_path"]
@@ -26,7 +26,7 @@ def solve(problem: Problem) -> Policy:
 
     At λ = 0 and 1, where many lotteries are optimal, the best of them by the other aim.
     """
-    return policy_of(problem, kernel.solve_user(question_of(problem), problem.user))
+    return policy_of(problem, answer_to(problem))
 
 
 def solve_path(problem: Problem, trade_offs: Sequence[float]) -> list[Policy]:

@@ -5,18 +5,20 @@ The kernel reads the arrays where they lie. The order of tuples is that of ``bin
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from excalibr._arrays import frozen
 from excalibr._native import kernel
+from excalibr._options import Options
 from excalibr._policy import Policy, SolveInfo
 from excalibr._problem import NEVER_RANKED, Batch, Problem
 from excalibr._solver.failures import Failure, error_of
 from excalibr._types import Booleans, Integers
 
-__all__ = ["ENGINES", "STATUSES", "policy_of", "question_of", "questions_of"]
+__all__ = ["ENGINES", "STATUSES", "answer_to", "policy_of", "question_of", "questions_of"]
 
 ENGINES = ("none", "simplex", "proximal", "interior")
 STATUSES = ("converged", "sorts spent", "stalled")
@@ -27,6 +29,22 @@ LEFT_OUT, SOLVED, BY_RELEVANCE = 0, 1, 2
 
 _NOTHING = frozen(np.empty(0))
 _SOLVED = frozen(np.array([SOLVED], dtype=np.int64))
+
+
+def answer_to(problem: Problem) -> tuple[Any, ...]:
+    """What the kernel finds for one user."""
+    batch, options = problem.batch, problem.batch.options
+    slots = batch.slots
+    plain = batch.terms is None and batch.item_prices is None and problem.trade_off == options.asked_trade_off
+    if plain and len(slots) == 1:
+        return kernel.solve_alone(batch.checked, _setting(options, slots.item(0)))
+    return kernel.solve_user(question_of(problem), problem.user)
+
+
+@lru_cache(maxsize=512)
+def _setting(options: Options, k: int) -> kernel.Setting:
+    """What one user with k slots asks, for all that ask it: a call then makes no arrays of one number."""
+    return kernel.Setting(options.weights_of(k), options.asked_trade_off, options.asked)
 
 
 def questions_of(
@@ -62,10 +80,10 @@ def _questions(batch: Batch, trade_offs: Any, asked: Integers) -> kernel.Questio
 
 def policy_of(problem: Problem, found: tuple[Any, ...]) -> Policy:
     """What the kernel found for one user as a policy, or the error that says why it found nothing."""
-    rankings, weights, prices, gap, allowed, trade_off, status, engine, sorts, steps = found[:10]
-    if found[10]:
-        raise error_of(Failure(*found[10:15]), problem.batch)
+    rankings, weights, prices, gap, trade_off, (engine, sorts, steps, status, seconds, allowed), failure = found
+    if failure is not None:
+        raise error_of(Failure(*failure), problem.batch)
     if trade_off != problem.trade_off and trade_off == trade_off:  # a budget finds its own
         problem = Problem(problem.batch, problem.user, trade_off)
-    info = SolveInfo(ENGINES[engine], sorts, steps, STATUSES[status], found[15], allowed)
-    return Policy._solved(problem, rankings, weights, gap, prices, info)
+    info = SolveInfo._make((ENGINES[engine], sorts, steps, STATUSES[status], seconds, allowed))
+    return Policy._solved(problem, frozen(rankings), weights, gap, prices, info)
