@@ -4,6 +4,8 @@
 #   make kernel               compile what changed in src/kernel (every target that needs it does)
 #   make test                 the tests and the examples in the documentation
 #   make check                what CI does: format, lint, types, import contracts, then `make test`
+#   make test-frameworks      the tests of LensKit and RecTools, each in an environment of its own under build/
+#                             (test-lenskit, test-rectools; TORCH=torch for another PyTorch than the pinned one)
 #   make sanitize             the kernel's tests and some fuzzing with bounds, memory and undefined behaviour checked
 #   make fuzz DURATION=60     questions with every option at every scale, each checked, for so many seconds, with a fresh
 #                             seed (or SEED=7); PROBLEMS=1000000 for so many instead, PROFILE=small, scales, large, paper
@@ -36,6 +38,7 @@ OLD ?=
 COMMIT ?=
 QUICK ?=
 SOAK ?=
+TORCH ?= torch==2.13.0
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -59,7 +62,7 @@ CHECKED_PROBLEMS ?= 20000
 
 installed = $(KERNEL) $(VENV)/.installed-$(1)
 
-.PHONY: help kernel demo test check sanitize fuzz kills bench bench-repeat bench-compare bench-against bench-batch bench-service profile \
+.PHONY: help kernel demo test test-frameworks test-lenskit test-rectools check sanitize fuzz kills bench bench-repeat bench-compare bench-against bench-batch bench-service profile \
 	format clean
 
 help:
@@ -72,6 +75,11 @@ demo: $(call installed,$(FOR_DEMO))
 
 test: $(call installed,$(FOR_TEST))
 	@$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS)
+
+test-frameworks: test-lenskit test-rectools
+
+test-lenskit test-rectools: test-%: build/frameworks/%/.installed
+	@PYTHONPATH=src build/frameworks/$*/bin/python -m pytest --quiet -p no:cacheprovider tests/$* src/excalibr/$*
 
 check: $(call installed,$(FOR_CHECK))
 	@$(BIN)/ruff format --check --quiet . || { echo "Run 'make format'."; exit 1; }
@@ -138,6 +146,14 @@ $(VENV)/.installed-%: pyproject.toml | $(KERNEL)
 
 $(VENV)/.build-tools: pyproject.toml build_backend/excalibr_build.py | $(BIN)/python
 	@$(BIN)/python build_backend/excalibr_build.py
+	@touch $@
+
+# Frameworks pin what they need, so each has an environment; the package is taken from src, with its compiled part.
+build/frameworks/%/.installed: pyproject.toml build_backend/excalibr_requirements.py | $(KERNEL)
+	@echo "Installing what the tests of $* need into build/frameworks/$* …"
+	@$(BIN)/python -m venv build/frameworks/$*
+	@build/frameworks/$*/bin/python -m pip --disable-pip-version-check -qq install $(if $(filter lenskit,$*),$(TORCH)) \
+	    $$($(BIN)/python build_backend/excalibr_requirements.py $* | tr '\n' ' ') pytest hypothesis
 	@touch $@
 
 $(BIN)/python:

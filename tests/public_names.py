@@ -28,10 +28,18 @@ MODULES = (
 )
 """The modules that callers import."""
 
+FRAMEWORKS = ("lenskit", "rectools")
+"""Those that need a framework which the tests' environment need not have: their names are listed without signatures."""
+
 
 def public_names() -> list[str]:
     """Everything that the package and its public modules list; of classes also their public methods."""
-    return [line for module in ("", *MODULES) for line in _of_module(module)]
+    listed = [line for module in ("", *MODULES) for line in _of_module(module)]
+    return [*listed, *(f"excalibr.{each}.{name}" for each in FRAMEWORKS for name in _listed(each))]
+
+
+def _listed(module: str) -> list[str]:
+    return sorted(importlib.import_module(f"excalibr.{module}").__all__)
 
 
 def _of_module(name: str) -> Iterator[str]:

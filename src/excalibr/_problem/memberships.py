@@ -58,9 +58,10 @@ class Memberships:
 
     def of(self, candidates: Integers) -> Memberships:
         """The rows of some candidates."""
-        counts = np.diff(self.indptr)[candidates]
+        starts = self.indptr[candidates]
+        counts = self.indptr[candidates + 1] - starts
         indptr = np.concatenate(([0], np.cumsum(counts)))
-        places = np.repeat(self.indptr[candidates] - indptr[:-1], counts) + np.arange(indptr[-1])
+        places = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
         return Memberships(indptr, self.indices[places], self.values[places], self.n_categories)
 
     @staticmethod

@@ -7,6 +7,7 @@ import typing
 import warnings
 
 from excalibr.tables._candidates import CandidateArrays, read_candidates
+from excalibr.tables._from_arrays import from_arrays
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._pages import Pinned, Seen, read_pinned, read_shown
@@ -27,6 +28,7 @@ __all__ = [
     "Seen",
     "Tables",
     "Wanted",
+    "from_arrays",
     "items_text",
     "read_candidates",
     "read_items",

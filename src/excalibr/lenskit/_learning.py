@@ -1,0 +1,166 @@
+"""What is learned from a dataset: each item's categories, and each user's target, by LensKit's own numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from lenskit.data import Dataset, ItemList, Vocabulary
+
+from excalibr._problem import AttributeSpan, Memberships, Status
+from excalibr._types import Booleans, Floats, Integers
+from excalibr.errors import InputError, explain
+from excalibr.lenskit._config import CalibratedRerankerConfig
+from excalibr.tables import ItemArrays, Tables, read_items, read_wanted
+from excalibr.tables._ids import codes_in, read_ids, sorted_unique
+from excalibr.tables._user_targets import aged_weights, read_priors, settle_sums, sum_histories
+
+__all__ = ["Learned", "learn"]
+
+DENSE = 4_000_000
+"""Up to so many shares are kept as a matrix, 32 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """The categories of a dataset's items and the targets of its users.
+
+    Attributes
+    ----------
+    items
+        Shares of categories, by place: items in the order of their ids.
+    vocabulary, places
+        The dataset's items, and (items,) the place of each item number; a last −1 is for an item that is unknown.
+    users, targets, known
+        The dataset's users, (users, r) their targets and (users,) whether they have one, by user number.
+    tables, priors
+        How histories become targets.
+    """
+
+    items: ItemArrays
+    vocabulary: Vocabulary
+    places: Integers
+    users: Vocabulary
+    targets: Floats
+    known: Booleans
+    tables: Tables
+    priors: list[Any]
+
+    def places_of(self, items: ItemList) -> Integers:
+        """(n,) the place of each item of a list, −1 where the dataset did not have it."""
+        return np.asarray(self.places[items.numbers(vocabulary=self.vocabulary, missing="negative")])
+
+    @cached_property
+    def _dense(self) -> Floats | None:
+        """(items, r) the shares, where they are not many: rows of it are checked in a third of the time."""
+        rows = self.items.rows
+        return rows.dense() if rows.n_candidates * rows.n_categories <= DENSE else None
+
+    def rows_of(self, places: Integers) -> Floats | Memberships:
+        """The shares of items, by their places."""
+        return self.items.rows.of(places) if self._dense is None else self._dense[places]
+
+    def target_of(self, user: object, history: ItemList | None, weight: str | None) -> Floats | None:
+        """(r,) the target of the history that is given, else the user's own, else the prior; None where none is."""
+        if history is not None and self.tables.targets is None:
+            return self._target_of_history(history, weight)
+        number = None if user is None else self.users.number(user, missing="none")
+        if number is None:
+            return self._target_of_history(ItemList(), weight) if self.tables.targets is None else self.targets[0]
+        return self.targets[number] if self.known[number] else None
+
+    def _target_of_history(self, history: ItemList, weight: str | None) -> Floats | None:
+        places = self.places_of(history) if len(history) else np.empty(0, dtype=np.int64)
+        owners, weights = np.zeros(len(places), dtype=np.int64), _field(history, weight)
+        if self.tables.half_life is not None and len(places):
+            weights = aged_weights(owners, places, weights, _field(history, "timestamp"), self.tables.half_life)
+        sums = sum_histories(owners, places, weights, 1, self.items)
+        parts = zip(self.items.parts, self.priors, strict=True)
+        settled = [settle_sums(sums[:, part.columns], prior, self.tables.strength) for part, prior in parts]
+        if any(bool(lacking[0]) for _, lacking in settled):
+            return None
+        return np.concatenate([shares[0] for shares, _ in settled])
+
+
+def learn(data: Dataset, config: CalibratedRerankerConfig) -> Learned:
+    """Categories and targets of a dataset."""
+    items = _read_categories(data, config)
+    places = codes_in(read_ids(pa.array(data.items.ids())), items.ids)
+    history = None if config.targets is not None else _history(data, config)
+    tables = config.tables(history=history)
+    user_ids = read_ids(pa.array(data.users.ids()))
+    users = sorted_unique(user_ids)
+    wanted, numbers = read_wanted(users, items, tables), codes_in(user_ids, users)
+    if wanted.highs is not None:
+        raise InputError(explain("targets", "are bands", "be one share for each category"))
+    return Learned(
+        *(items, data.items, np.append(places, -1), data.users),
+        *(wanted.targets[numbers], wanted.statuses[numbers] == Status.OK),
+        *(config.tables(history=None if config.targets is not None else ()), read_priors(items, tables)),
+    )
+
+
+def _read_categories(data: Dataset, config: CalibratedRerankerConfig) -> ItemArrays:
+    """The shares of one attribute, or of several side by side."""
+    if isinstance(config.attribute, str):
+        return _read_attribute(data, config.attribute)
+    if not config.attribute:
+        raise InputError(explain("attribute", "is empty", "name at least one item attribute"))
+    found = [_read_attribute(data, name) for name in config.attribute]
+    ends = np.cumsum([len(each.categories) for each in found]).tolist()
+    return ItemArrays(
+        found[0].ids,
+        pa.concat_arrays([each.categories for each in found]),
+        Memberships.side_by_side([each.rows for each in found]),
+        tuple(map(AttributeSpan, config.attribute, [0, *ends[:-1]], ends)),
+        tuple(column for each in found for column in each.columns),
+    )
+
+
+def _read_attribute(data: Dataset, name: str) -> ItemArrays:
+    entities = data.entities("item")
+    if name not in entities.attributes:
+        hint = f"the dataset has {sorted(entities.attributes)}."
+        raise InputError(explain("attribute", f"is {name!r}", "be an attribute of the dataset's items", hint))
+    attribute = entities.attribute(name)
+    if attribute.is_scalar or attribute.is_list:
+        table = pa.table({"item_id": pa.array(attribute.ids()), name: attribute.arrow()})
+    else:
+        table = _weighted(data, attribute, name)
+    return read_items(table, Tables(targets={}, category=name))
+
+
+def _weighted(data: Dataset, attribute: Any, name: str) -> Any:
+    """A row for each item and dimension of a vector, and one without a category for items that have none."""
+    matrix, names = attribute.cat_matrix()
+    rows, columns = matrix.nonzero()
+    labels = [str(number) for number in range(matrix.shape[1])] if names is None else list(map(str, names.ids()))
+    ids, weights = attribute.ids()[rows], np.asarray(matrix[rows, columns], dtype=np.float64).ravel()
+    missing = np.setdiff1d(data.items.ids(), ids)
+    categories = [labels[column] for column in columns] + [None] * len(missing)
+    columns_of = {"item_id": np.concatenate([ids, missing]), "weight": np.append(weights, np.ones(len(missing)))}
+    return pa.table({**columns_of, name: pa.array(categories, pa.string())})
+
+
+def _history(data: Dataset, config: CalibratedRerankerConfig) -> Any:
+    """The interactions as a history: users, items, and weights and timestamps where they count."""
+    wanted = {"weight": config.weight, "timestamp": "timestamp" if config.half_life is not None else None}
+    interactions = data.interactions(config.interaction_class)
+    missing = [name for name in wanted.values() if name is not None and name not in interactions.attribute_names]
+    if missing:
+        hint = f"the interactions have {interactions.attribute_names}."
+        raise InputError(explain("weight", f"needs {missing[0]!r}", "be an attribute of the interactions", hint))
+    table = interactions.arrow(attributes=[name for name in wanted.values() if name is not None], ids=True)
+    columns = {"user_id": table["user_id"], "item_id": table["item_id"]}
+    return pa.table(columns | {role: table[name] for role, name in wanted.items() if name is not None})
+
+
+def _field(history: ItemList, name: str | None) -> Floats:
+    """A field of a list as numbers; ones where none is named, nan where the list does not have it."""
+    if name is None:
+        return np.ones(len(history))
+    values = history.field(name)
+    return np.full(len(history), np.nan) if values is None else np.asarray(values, dtype=np.float64)

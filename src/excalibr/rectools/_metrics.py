@@ -1,0 +1,95 @@
+"""How far recommendations are from users' histories in their categories, as a metric for ``calc_metrics``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attr
+import numpy as np
+import pandas as pd
+from rectools import Columns
+from rectools.metrics import AvgRecPopularity
+
+from excalibr._arrays import sums_by
+from excalibr._options import one_of
+from excalibr._problem import Status
+from excalibr._types import Floats, Integers
+from excalibr.metrics import DIVERGENCES
+from excalibr.positions import position_weights as weigh_positions
+from excalibr.rectools._reading import items_of
+from excalibr.tables import Tables, read_wanted
+from excalibr.tables._ids import codes_in, matched, read_ids, sorted_unique
+
+__all__ = ["CalibrationError"]
+
+
+@attr.s(auto_attribs=True)
+class CalibrationError(AvgRecPopularity):  # type: ignore[misc]
+    """The divergence of what is shown from what the user had before: ``calc_metrics(…, prev_interactions=…)``.
+
+    ``calc_metrics`` knows no metrics but RecTools' own kinds; this one is of the kind that is given the earlier
+    interactions, which has no other meaning here.
+
+    Parameters
+    ----------
+    k
+        How many recommendations count.
+    items
+        The dataset whose item features have the categories, or a table of items and categories.
+    feature
+        The feature, or the table's column.
+    divergence
+        "kl" (natural logarithm, smoothed by 0.01), "l1", "hellinger" or "jensen_shannon".
+    position_weights
+        The attention of each slot: "log", "sqrt", "reciprocal" or "uniform".
+    weighted
+        Whether earlier interactions count by their weight, or all alike.
+    """
+
+    normalize: bool = attr.ib(default=False, init=False)
+    items: Any = attr.ib(default=None, repr=False, eq=False)
+    feature: str = "genre"
+    divergence: str = "kl"
+    position_weights: str = "log"
+    weighted: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        one_of(DIVERGENCES)("divergence", self.divergence)
+        weigh_positions(self.position_weights, self.k)
+        self._known = items_of(self.items, self.feature)
+
+    def calc(self, reco: pd.DataFrame, prev_interactions: pd.DataFrame) -> float:
+        """The mean over users who have a history."""
+        return float(self.calc_per_user(reco, prev_interactions).mean())
+
+    def calc_per_user(self, reco: pd.DataFrame, prev_interactions: pd.DataFrame) -> pd.Series:
+        """By user; nan for users without a history, or with no item that has a category."""
+        self._check(reco, prev_interactions=prev_interactions)
+        shown = reco[reco[Columns.Rank] <= self.k]
+        ids = read_ids(_column(shown, Columns.User))
+        users = sorted_unique(ids)
+        columns = [Columns.User, Columns.Item, *([Columns.Weight] if self.weighted else [])]
+        wanted = read_wanted(users, self._known, Tables(history=prev_interactions[columns], category=self.feature))
+        shares, seen = self._shares(shown, codes_in(ids, users), len(users))
+        known = (wanted.statuses == Status.OK) & (seen > 0)
+        values = np.full(len(users), np.nan)
+        values[known] = DIVERGENCES[self.divergence](shares[known], wanted.targets[known])
+        return pd.Series(values, index=users.to_pandas().to_numpy())
+
+    def _shares(self, shown: pd.DataFrame, owners: Integers, users: int) -> tuple[Floats, Floats]:
+        """(users, r) what each user is shown, by attention; and (users,) the attention on items that are known."""
+        ids = read_ids(_column(shown, Columns.Item))
+        places = codes_in(*matched(ids, self._known.ids, "item_id", ("reco", "items")))
+        weights = weigh_positions(self.position_weights, self.k)[shown[Columns.Rank].to_numpy() - 1]
+        there = places >= 0
+        rows, r = self._known.rows.of(places[there]), len(self._known.categories)
+        seen = sums_by(owners[there], weights[there], users)
+        cells = owners[there][rows.owners] * r + rows.indices
+        sums = sums_by(cells, weights[there][rows.owners] * rows.values, users * r).reshape(users, r)
+        return sums / np.where(seen > 0, seen, 1.0)[:, None], seen
+
+
+def _column(table: pd.DataFrame, name: str) -> Any:
+    import pyarrow as pa
+
+    return pa.array(table[name])

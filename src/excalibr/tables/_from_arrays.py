@@ -1,0 +1,172 @@
+"""Candidates as recommenders give them, arrays of item ids and scores, as the table that ``Reranker`` takes.
+
+One user, a row a user, or rows of different lengths; padding is left out. Masked arrays, tensors and lists are taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from excalibr._arrays import numbers
+from excalibr._types import Booleans, Integers
+from excalibr.errors import InputError, InputTypeError, explain, missing_extra
+
+__all__ = ["from_arrays"]
+
+PADDING = -1
+"""The id that stands for no item."""
+
+NO_SCORE = float(np.finfo(np.float32).min)
+"""The score that implicit and others write where they have nothing to recommend."""
+
+
+def from_arrays(ids: Any, scores: Any, *, users: Any = None, items: Any = None) -> Any:
+    """A table of candidates from arrays of item ids and scores.
+
+    Parameters
+    ----------
+    ids
+        Item ids: (n,) of one user, (users, n) with a row a user, or a list of arrays of different lengths. Beside
+        scores with a row a user also (n,), the same candidates for everybody.
+    scores
+        Of the same shape. A pair whose id is missing (−1, None, nan, masked) or whose score is (nan, infinite, masked,
+        or float32's smallest number) is padding, and left out.
+    users
+        One user's id; with a row a user (users,) their ids, by default 0, 1, …; with arrays of (n,) also (n,), the
+        user of each candidate.
+    items
+        (m,) item ids, where ``ids`` are places among them, as recommenders count columns: ``items[ids]``.
+
+    Returns
+    -------
+    pyarrow.Table
+        With ``user_id``, ``item_id`` and ``score``; pandas has it by ``.to_pandas()``, Polars by ``pl.from_arrow``.
+
+    Examples
+    --------
+    Two users; the recommender had only one item for the second:
+
+    >>> table = from_arrays([[7, 8], [9, -1]], [[0.9, 0.8], [0.7, 0.0]], users=["ada", "bob"])
+    >>> table.to_pydict()
+    {'user_id': ['ada', 'ada', 'bob'], 'item_id': [7, 8, 9], 'score': [0.9, 0.8, 0.7]}
+    """
+    given, scored = _matched(_read("ids", ids), _read("scores", scores))
+    values = numbers("scores", _nan_for_none(scored.flat))
+    there = _is_item(given.flat) & np.isfinite(values) & (values > NO_SCORE)
+    chosen = given.flat[there]
+    columns = {
+        "user_id": _user_ids(users, scored)[there],
+        "item_id": chosen if items is None else _numbered(chosen, items),
+        "score": values[there],
+    }
+    return _table(columns)
+
+
+class _RaggedRows(NamedTuple):
+    """Rows one after another, and how long each is; ``one`` where there was a single dimension."""
+
+    flat: NDArray[Any]
+    sizes: Integers
+    one: bool
+
+
+def _read(name: str, values: Any) -> _RaggedRows:
+    rows = [_array(each) for each in values] if isinstance(values, (list, tuple)) else []
+    if any(row.ndim for row in rows):
+        if any(row.ndim != 1 for row in rows):
+            at = next(number for number, row in enumerate(rows) if row.ndim != 1)
+            raise InputError(explain(name, f"row {at} has shape {rows[at].shape}", "have rows of one dimension"))
+        return _RaggedRows(np.concatenate(rows), np.array([len(row) for row in rows]), one=False)
+    found = _array(values)
+    if found.ndim not in (1, 2):
+        raise InputError(explain(name, f"have shape {found.shape}", "have one dimension, or two with a row a user"))
+    if found.ndim == 1:
+        return _RaggedRows(found, np.array([len(found)]), one=True)
+    return _RaggedRows(found.ravel(), np.full(len(found), found.shape[1]), one=False)
+
+
+def _array(values: Any) -> NDArray[Any]:
+    """An array, or a tensor's; what is masked is None."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()
+    if isinstance(values, np.ma.MaskedArray):
+        filled = np.array(values.data, dtype=object)
+        filled[np.ma.getmaskarray(values)] = None
+        return filled
+    try:
+        return np.asarray(values)
+    except ValueError:  # lists of different lengths, one inside another
+        raise InputError(explain("rows", "are lists in lists in lists", "be a list of arrays")) from None
+
+
+def _matched(ids: _RaggedRows, scores: _RaggedRows) -> tuple[_RaggedRows, _RaggedRows]:
+    """Both, the ids once for each user where they are the same for all."""
+    if ids.one and not scores.one and (scores.sizes == ids.sizes[0]).all():
+        count = len(scores.sizes)
+        ids = _RaggedRows(np.tile(ids.flat, count), np.repeat(ids.sizes, count), one=False)
+    if ids.one != scores.one or len(ids.sizes) != len(scores.sizes):
+        found, must = f"have {_shape(scores)}", f"have the shape of the ids, {_shape(ids)}"
+        raise InputError(explain("scores", found, must))
+    if (ids.sizes != scores.sizes).any():
+        at = int(np.argmax(ids.sizes != scores.sizes))
+        where = "" if ids.one else f"row {at} "
+        found, must = f"{where}has {scores.sizes[at]}", f"have as many as there are ids ({ids.sizes[at]})"
+        raise InputError(explain("scores", found, must))
+    return ids, scores
+
+
+def _shape(rows: _RaggedRows) -> str:
+    return "one dimension" if rows.one else f"{len(rows.sizes)} rows"
+
+
+def _nan_for_none(values: NDArray[Any]) -> NDArray[Any]:
+    return np.array([np.nan if each is None else each for each in values]) if values.dtype == object else values
+
+
+def _is_item(ids: NDArray[Any]) -> Booleans:
+    """Which ids name an item."""
+    if ids.dtype == object:
+        return np.array(
+            [each is not None and each == each and each != PADDING for each in ids.tolist()], dtype=np.bool_
+        )
+    if ids.dtype.kind == "f":
+        return np.asarray(np.isfinite(ids) & (ids != PADDING))
+    return np.asarray(ids != PADDING) if ids.dtype.kind == "i" else np.ones(len(ids), dtype=np.bool_)
+
+
+def _user_ids(users: Any, rows: _RaggedRows) -> NDArray[Any]:
+    """The user of each candidate."""
+    count, total = len(rows.sizes), len(rows.flat)
+    own = None if users is None else _array(users)
+    if own is None or own.ndim == 0:
+        if users is not None and not rows.one:
+            raise InputError(explain("users", f"are {users!r}", f"be one id for each of {count} rows"))
+        return np.repeat(np.arange(count) if own is None else own[None], rows.sizes)
+    if own.ndim == 1 and len(own) == (total if rows.one else count):
+        return own if rows.one else np.repeat(own, rows.sizes)
+    must = f"be one id, or {total} of them, one for each candidate" if rows.one else f"be {count} ids, one for each row"
+    raise InputError(explain("users", f"have shape {own.shape}", must))
+
+
+def _numbered(places: NDArray[Any], items: Any) -> NDArray[Any]:
+    """The ids at these places."""
+    known = _array(items)
+    whole = np.asarray(places.tolist() or np.empty(0, dtype=np.int64)) if places.dtype == object else places
+    if whole.dtype.kind not in "iu":
+        found = f"are of type {whole.dtype}"
+        raise InputTypeError(explain("ids", found, "be whole numbers, places in items"))
+    outside = (whole < 0) | (whole >= len(known))
+    if outside.any():
+        raise InputError(explain("ids", f"contain {whole[outside][0]}", f"be places in items, 0 to {len(known) - 1}"))
+    return np.asarray(known[whole])
+
+
+def _table(columns: dict[str, NDArray[Any]]) -> Any:
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:
+        raise missing_extra("pyarrow", "data") from None
+    return pa.table({name: pa.array(each.tolist() if each.dtype == object else each) for name, each in columns.items()})
