@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from excalibr._parallel import Advance
+
 __all__ = ["Stop", "stoppable"]
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -33,6 +35,15 @@ class Stop:
         """Raise ``KeyboardInterrupt`` if a signal came; to be called where the work can stop."""
         if self.signal is not None:
             raise KeyboardInterrupt
+
+    def checking(self, advance: Advance) -> Advance:
+        """The same function with a check before every call."""
+
+        def checked(users: int) -> None:
+            self.check()
+            advance(users)
+
+        return checked
 
     def note(self, number: int, _: FrameType | None = None) -> None:
         """Note a signal; the second one does not wait for a check."""

@@ -182,14 +182,14 @@ def _csv(opener: Callable[[], IO[bytes]], where: Path, columns: dict[str, str]) 
     """A file with a header, MovieLens' names or ours."""
     csv = pyarrow_module("csv")
     ours = {theirs: columns[name] for theirs, name in _CSV_NAMES.items() if name in columns}
-    with opener() as file:
-        dialect = _parsed(where, lambda: sniff(file.read(SNIFFED).decode("utf-8", errors="replace")))
+    with explained(where), opener() as file:
+        dialect = sniff(file.read(SNIFFED).decode("utf-8", errors="replace"))
     parsing = csv.ParseOptions(delimiter=dialect.delimiter)
     options = csv.ConvertOptions(
         column_types={**columns, **ours}, strings_can_be_null=False, decimal_point=dialect.decimal
     )
-    with opener() as file:
-        table = _parsed(where, lambda: csv.read_csv(file, parse_options=parsing, convert_options=options))
+    with explained(where), opener() as file:
+        table = csv.read_csv(file, parse_options=parsing, convert_options=options)
     return _columns(table.rename_columns([_CSV_NAMES.get(name, name) for name in table.column_names]), where, columns)
 
 
@@ -206,17 +206,15 @@ def _dat_ratings(opener: Callable[[], IO[bytes]], where: Path) -> Any:
     reading = csv.ReadOptions(column_names=names)
     parsing = csv.ParseOptions(delimiter=":", quote_char=False)
     convert = csv.ConvertOptions(column_types=RATING_COLUMNS, include_columns=list(RATING_COLUMNS))
-    with opener() as file:
-        table = _parsed(
-            where, lambda: csv.read_csv(file, read_options=reading, parse_options=parsing, convert_options=convert)
-        )
+    with explained(where), opener() as file:
+        table = csv.read_csv(file, read_options=reading, parse_options=parsing, convert_options=convert)
     return _columns(table, where, RATING_COLUMNS)
 
 
 def _dat_items(opener: Callable[[], IO[bytes]], where: Path) -> Any:
     """``item::title::genres``; a title may hold colons."""
-    with opener() as file:
-        content = _parsed(where, file.read)
+    with explained(where), opener() as file:
+        content = file.read()
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:  # MovieLens 1M
@@ -240,9 +238,9 @@ def _parquet_tables(files: Files, path: Path, unpacked: Unpacked) -> tuple[Any, 
     parquet = pyarrow_module("parquet")
     tables = []
     for name, columns in (("ratings.parquet", RATING_COLUMNS), ("items.parquet", ITEM_COLUMNS)):
-        with files[name]() as file:
-            unpacked.announce(name, _parsed(path / name, lambda file=file: _decoded_size(file)))  # type: ignore[misc]
-            table = _parsed(path / name, lambda file=file: parquet.read_table(file))  # type: ignore[misc]
+        with explained(path / name), files[name]() as file:
+            unpacked.announce(name, _decoded_size(file))
+            table = parquet.read_table(file)
         extra = {"year": "int32"} if name == "items.parquet" and "year" in table.column_names else {}
         tables.append(_columns(table, path / name, {**columns, **extra}, may_be_missing=tuple(extra)))
     return tables[0], tables[1]
@@ -264,18 +262,13 @@ def _columns(table: Any, where: Path, columns: dict[str, str], may_be_missing: t
         raise InputError(explain(str(where), f"has no column {missing[0]!r}", f"have {list(columns)}", hint))
     arrow = pyarrow_module()
     schema = arrow.schema(list(columns.items()))
-    made = _parsed(where, lambda: table.select(list(columns)).cast(schema))
+    with explained(where):
+        made = table.select(list(columns)).cast(schema)
     for name in columns:
         empty = made.column(name).null_count
         if empty and name not in may_be_missing:
             raise InputError(explain(str(where), f"column {name!r} lacks {empty} values", "have one in every row"))
     return made
-
-
-def _parsed(where: Path, action: Callable[[], Any]) -> Any:
-    """What the action gives; Arrow's complaint says what and where in the file."""
-    with explained(where):
-        return action()
 
 
 _LAYOUTS: dict[tuple[str, str], Callable[[Files, Path, Unpacked], tuple[Any, Any]]] = {

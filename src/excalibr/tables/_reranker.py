@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from excalibr.tables._balance import Balance
     from excalibr.tables._prices import GroupPrices
 
-__all__ = ["Reranker"]
+__all__ = ["Reranker", "read_items_and_prices"]
 
 LOGGER = logging.getLogger("excalibr")
 
@@ -157,8 +157,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         called with the number of users that are done, in place of a progress bar.
         """
         options = read_options(Tables, tables)
-        prices = _prices_of(options)
-        known = items if isinstance(items, ItemArrays) else _items_of(items, prices, options)
+        known, prices = read_items_and_prices(items, options.prices, options)
         given, wanted, batch = self.read(candidates, known, options)
         visits, bad_visits = visits_of(wanted.visits, options)
         if bad_visits is not None:
@@ -260,20 +259,14 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         return results
 
 
-def _prices_of(options: Tables) -> GroupPrices | None:
-    if options.prices is None:
-        return None
-    from excalibr.tables._prices import read_prices  # with scipy
+def read_items_and_prices(items: Any, table: Any, options: Tables) -> tuple[ItemArrays, GroupPrices | None]:
+    """The items, unless they are read already, with the groups that prices are of; and these prices, or None."""
+    if table is None:
+        return items if isinstance(items, ItemArrays) else read_items(items, options), None
+    from excalibr.tables._prices import read_priced_items, read_prices  # with scipy
 
-    return read_prices(options.prices)
-
-
-def _items_of(table: Any, prices: GroupPrices | None, options: Tables) -> ItemArrays:
-    if prices is None:
-        return read_items(table, options)
-    from excalibr.tables._prices import read_priced_items
-
-    return read_priced_items(table, prices, options)
+    prices = read_prices(table)
+    return items if isinstance(items, ItemArrays) else read_priced_items(items, prices, options), prices
 
 
 def _or_else(own: Floats | None, default: float) -> Floats | None:

@@ -97,7 +97,7 @@ class _Work:
             fall_back=job.reranker.fallback == "relevance",
             threads=checked_threads(job.reranker.threads),
             step=self.step,
-            advance=None if advance is None else _checked(advance, job.stop),
+            advance=None if advance is None else job.stop.checking(advance),
         )
 
     def _bar(self, what: str) -> Any:
@@ -215,11 +215,3 @@ def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[T
         start = sources[-1].read()
     plain = {name: asked[name] for name in ("everyone_relative", "everyone_tolerance", "max_passes")}
     return {"everyone": targets or None, **read, **plain, "start": start}, sources
-
-
-def _checked(advance: Any, stop: Stop) -> Any:
-    def checked(users: int) -> None:
-        stop.check()
-        advance(users)
-
-    return checked

@@ -27,9 +27,9 @@ from excalibr._cli.signals import Stop
 from excalibr._options import read_options
 from excalibr._parallel import Advance, progress_bar
 from excalibr.errors import InputError, explain
-from excalibr.tables import ItemArrays, Tables, read_items
+from excalibr.tables import ItemArrays, Tables
 from excalibr.tables._by_name import BY_CATEGORY
-from excalibr.tables._reranker import Reranker
+from excalibr.tables._reranker import Reranker, read_items_and_prices
 from excalibr.tables._results import Tally
 from excalibr.tables._users import UserStream
 
@@ -229,7 +229,7 @@ def _parts(job: Job, run: Run, done: list[StoredPart], tally: Tally) -> Iterator
     """The parts that were done before, and then those that are made now."""
     for_all = {name: source.read() for name, source in job.for_all.items()}
     asked = job.options | for_all
-    items = _read_items(job, for_all.get("prices"))
+    items, _ = read_items_and_prices(job.items.read(), for_all.get("prices"), job.names)
     scanned = job.scan_candidates()
     tally.left_out += Counter({"without a user": scanned.without_user})
     tell_understood(items, said_of_users(scanned, job.reranker.k), job.sources, job.names)
@@ -241,19 +241,10 @@ def _parts(job: Job, run: Run, done: list[StoredPart], tally: Tally) -> Iterator
             show(part.tally.users)
             yield part
         pace, number = Pace(STEP_SECONDS), len(done)
-        advance = _stoppable(show, job.stop)
+        advance = job.stop.checking(show)
         while (made := _make_part(job, run, number, feed, items, asked, pace, advance)) is not None:
             yield made
             number += 1
-
-
-def _read_items(job: Job, prices: Any) -> ItemArrays:
-    """The items, with the groups that prices are of where there are prices."""
-    if prices is None:
-        return read_items(job.items.read(), job.names)
-    from excalibr.tables._prices import read_priced_items, read_prices  # with scipy
-
-    return read_priced_items(job.items.read(), read_prices(prices), job.names)
 
 
 def _make_part(
@@ -295,14 +286,6 @@ def _solve(
     if keep:
         made["lotteries"] = results.lotteries()
     return made, results.tally
-
-
-def _stoppable(advance: Advance, stop: Stop) -> Advance:
-    def checked(users: int) -> None:
-        stop.check()
-        advance(users)
-
-    return checked
 
 
 def feed_of(job: Job, run: Run, scanned: Scan) -> Feed:
