@@ -21,8 +21,10 @@ from tests.fuzz.questions import Question
 FOLDER = Path(__file__).parent / "cases"
 
 WARNED: dict[str, str] = {
-    "KL, almost no weight on the scores, five thousand candidates": "scores that count for 1e-9 beside the target",
+    "KL, caps beside limits per category, where the last steps go astray": "a price of 50 beside scores within 0.04",
+    "KL, relative to a share of 3e-20 with limits per category": "weights of 3e20",
     "a frontier with a mask of -1e30": "no λ below 1 is near enough to 1 for a point in between",
+    "any relevance loss, weights from 1e-6 to 1e8": "a cost of 4e6, of which 1e-9 is less than the last digit",
     "floors of a third each that lotteries of three just keep": "scores that differ by 1e-12 beside weights of 10",
     "scores of 1e-9 that still count": "scores that count for 1e-9 beside the target",
 }

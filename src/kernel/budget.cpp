@@ -57,9 +57,15 @@ void UserSolver::within_deviation(double allowed, const Limits& limits, UserAnsw
     CurvePoint most_relevant, best_calibrated;
     curve_point(1.0, limits, {}, best_calibrated);
     if (best_calibrated.failure != Failure::none) return to_answer(best_calibrated, answer);
-    if (best_calibrated.cost > allowed + tuning::limit_slack) {
+    const double rounding = tuning::cost_rounding * heaviest_weight();
+    if (best_calibrated.cost > allowed + tuning::limit_slack + rounding) {
         const double nearest = best_calibrated.cost - best_calibrated.gap;
-        const bool proven = nearest > allowed;
+        const bool proven = nearest > allowed + rounding;
+        if (!proven && best_calibrated.effort.status != Status::sorts_spent) {  // no refusal without a proof: with a warning
+            to_answer(best_calibrated, answer);
+            answer.allowed_gap = 0.0;
+            return;
+        }
         answer = UserAnswer();
         answer.fail(proven ? Failure::deviation_out_of_reach : Failure::deviation_needs_sorts, allowed,
                     proven ? nearest : best_calibrated.cost);
@@ -71,6 +77,12 @@ void UserSolver::within_deviation(double allowed, const Limits& limits, UserAnsw
     meet(limits, true, allowed, most_relevant, best_calibrated, answer);
 }
 
+double UserSolver::heaviest_weight() const {
+    double heaviest = 0.0;
+    for (const double weight : free_.question().weights) heaviest = std::max(heaviest, weight);
+    return heaviest;
+}
+
 // The point of the curve at the limit, between two points on either side of it. Relevance and cost both fall along the
 // curve, from the most relevant point on.
 void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, const CurvePoint& most_relevant,
@@ -80,8 +92,7 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
         const double here = measured(left), there = measured(right);
         return here > there ? std::clamp((limit - there) / (here - there), 0.0, 1.0) : 1.0;
     };
-    double heaviest = 0.0;
-    for (const double weight : free_.question().weights) heaviest = std::max(heaviest, weight);
+    const double heaviest = heaviest_weight();
     // where relevance is what is limited, it is the cost that must be exact, however little relevance counts at this λ
     const auto cost_allowed = [&](double at) {
         return limit_is_cost ? 0.0 : limits.tolerance * at * std::min(heaviest, 1.0);
@@ -138,7 +149,7 @@ void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double sha
     answer.engine = proof.engine;
     answer.effort = proof.effort;
     answer.gap = gap_by_rows(proof.balance, answer.lottery, proof.row_prices);
-    answer.allowed_gap = unwarned_at(proof.balance, proof.row_prices, tolerance);
+    answer.allowed_gap = unwarned_at(proof.balance, tolerance);
     free_.to_reported_prices(proof.row_prices, proof.balance.calibration, answer.prices);
 }
 

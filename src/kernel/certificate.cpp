@@ -102,9 +102,14 @@ double allowed_gap(const Program& program, double tolerance, Reals prices) {
     return std::max(tolerance * scale_of(program), rounding_of(program, prices));
 }
 
-double unwarned_gap(const Program& program, double tolerance, Reals prices) {
+double unwarned_gap(const Program& program, double tolerance) {
     const double scale = scale_of(program);
-    return std::max(tolerance * scale, std::min(rounding_of(program, prices), tuning::most_rounding * scale));
+    double gentlest = std::numeric_limits<double>::infinity();
+    for (const Penalty& penalty : program.penalties)
+        for (const double weight : {penalty.below, penalty.above})
+            if (weight > 0.0) gentlest = std::min(gentlest, weight);
+    const double rounding = tuning::rounding * (program.spread() + (std::isinf(gentlest) ? 0.0 : gentlest));
+    return std::max(tolerance * scale, std::min(rounding, tuning::most_rounding * scale));
 }
 
 }  // namespace excalibr

@@ -39,7 +39,8 @@ double unattainable_part(const Program& program, Reals prices);
 // nobody gains more than others the penalties' largest weight, 1 at the most, stands in for the spread.
 double allowed_gap(const Program& program, double tolerance, Reals prices);
 
-// The gap that is passed over without a warning: the same, with rounding of up to a millionth of the spread.
-double unwarned_gap(const Program& program, double tolerance, Reals prices);
+// The gap that is passed over without a warning: `tolerance` · spread, or what rounding leaves beside the gains and the
+// gentlest weight, up to a millionth of the spread. What steeper weights and prices add to that is told.
+double unwarned_gap(const Program& program, double tolerance);
 
 }  // namespace excalibr

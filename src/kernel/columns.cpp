@@ -79,7 +79,7 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
         if (newest == Master::none && (thorough || !is_simplex<Master>))
             alive = alive && !master.is_fresh() && master.refresh(program.penalties) && ++confirmations <= tuning::max_confirmations;
         alive = alive && effort.sorts < limit &&
-                operations_of(master, master.pivots() - steps_before, r) < tuning::simplex_effort;
+                operations_of(master, master.pivots() - steps_before, r) < tuning::effort_of(tuning::simplex_effort, r);
     }
     if constexpr (is_simplex<Master>) master.refresh(program.penalties);
     effort.steps = master.pivots() - steps_before;

@@ -42,6 +42,10 @@ void centre(Reals scores, std::vector<double>& centred) {
     for (std::size_t candidate = 0; candidate < scores.size(); ++candidate) centred[candidate] = scores[candidate] - best;
 }
 
+double sorting_operations(const Program& program, std::size_t sorts) {
+    return tuning::operations_a_candidate * static_cast<double>(program.n()) * static_cast<double>(sorts);
+}
+
 // What may be lost to curves that are taken as straight.
 double curve_tolerance(const Program& program, const Limits& limits) {
     return tuning::curve_part * allowed_gap(program, limits.tolerance, {});
@@ -58,8 +62,10 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
         solve_by_columns(program, limits, simplex_, Engine::simplex, nullptr, answer);
     else
         solve_by_proximal_method(program, limits, answer);
-    if (limited || answer.effort.status != Status::stalled) return;
-    if (simplex_first)
+    if (answer.effort.status != Status::stalled) return;
+    if (limited)  // the proximal method knows no limits on groups
+        solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);
+    else if (simplex_first)
         solve_by_proximal_method(program, limits, second_);
     else if (curved)
         solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);
@@ -94,8 +100,7 @@ void Engines::load(const Program& program, const Limits& limits) {
 void Engines::solve_by_proximal_method(const Program& program, const Limits& limits, Answer& answer) {
     answer.engine = Engine::proximal;
     answer.effort = proximal_.solve(scaled_, engine_tolerance(program, limits), limits.max_sorts);
-    const double r = static_cast<double>(program.r());
-    answer.effort.operations = static_cast<double>(answer.effort.steps) * r * r * r;  // a step factorises an r × r matrix
+    answer.effort.operations = proximal_.operations() + sorting_operations(program, answer.effort.sorts);
     lotteries_.from_point(scaled_, proximal_.best(), program.rankings_needed(), answer.lottery);
     answer.prices = proximal_.best().prices;
     order_.assign(proximal_.last_ranking().begin(), proximal_.last_ranking().end());

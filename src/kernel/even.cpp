@@ -22,6 +22,15 @@ double ranking_relevance(const RankedProgram& program, Indices by_rank, Reals re
     return sum;
 }
 
+// How steep a curve is on the way from a share, against a straight penalty of the same weight, and at least 1: so much less
+// may the share move, so that it costs no more than it would there.
+double steepness_near(const Penalty& penalty, double share, double move) {
+    const double weight = std::max(penalty.below, penalty.above);
+    if (!penalty.curved() || !(weight > 0.0)) return 1.0;
+    const double steepest = std::abs(penalty.slope(std::max(share + move, 0.0), move > 0.0));
+    return std::max(steepest / weight, 1.0);
+}
+
 // One user's even lottery in the making: the steps of even_lottery below.
 class Evening {
   public:
@@ -158,7 +167,11 @@ void Evening::start_master() {
     for (std::size_t category = 0; category < r; ++category) {
         const double at = scratch_.wanted[category];
         scratch_.centre[category] = at / scratch_.total;
-        if (!is_hard(hard_, category)) continue;
+        if (!is_hard(hard_, category)) {
+            scratch_.most_fall[category] = room / steepness_near(given_.penalties[category], at, -room * scratch_.total);
+            scratch_.most_rise[category] = room / steepness_near(given_.penalties[category], at, room * scratch_.total);
+            continue;
+        }
         const Penalty& band = given_.penalties[category];
         scratch_.most_fall[category] = std::clamp((at - band.low) / scratch_.total, 0.0, room);
         scratch_.most_rise[category] = std::clamp((band.high - at) / scratch_.total, 0.0, room);

@@ -79,6 +79,10 @@ bool InteriorMaster::optimise(Penalties penalties, std::size_t, std::size_t) {
     const std::size_t m = parts_.size();
     gather_columns();
     start_point();
+    best_weights_ = weights_;
+    best_v_ = v_;
+    value_ = value_of_weights(penalties);
+    lowest_bound_ = bound_of_pool(penalties);
     for (std::size_t step = 0; step < tuning::max_interior_steps; ++step) {
         const double product = complementarity(), aim = tuning::centring * product;
         const double residual = set_system(penalties, aim);
@@ -87,16 +91,33 @@ bool InteriorMaster::optimise(Penalties penalties, std::size_t, std::size_t) {
             std::max(products, residual) <= tuning::interior_of_tolerance * exactness_)
             break;
         ++steps_;
-        operations_ += static_cast<double>(pool.count) * static_cast<double>(m * m);
+        operations_ += static_cast<double>(m * m) * (static_cast<double>(m) / 6.0 + 4.0);
         solve_system();
         const double length = set_multiplier_steps(aim);
         if (!(length > tuning::shortest_interior_step)) break;
         advance(length);
+        keep_if_better(penalties);
     }
+    double total = 0.0;
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) total += best_weights_[ranking];
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) weights_[ranking] = best_weights_[ranking] / total;
     std::fill(prices_.begin(), prices_.end(), 0.0);
-    for (std::size_t part = 0; part < m; ++part) prices_[parts_[part].category] += parts_[part].side * v_[part];
-    set_value(penalties);
-    return operations_ < tuning::interior_effort;
+    for (std::size_t part = 0; part < m; ++part) prices_[parts_[part].category] += parts_[part].side * best_v_[part];
+    return operations_ < tuning::effort_of(tuning::interior_effort, penalties.size());
+}
+
+// Weights and prices are worth what they are worth whatever step they come from: near the end, beside steep slopes, rounding
+// may make a step a worse one, and the last is then not the best.
+void InteriorMaster::keep_if_better(Penalties penalties) {
+    const double value = value_of_weights(penalties), bound = bound_of_pool(penalties);
+    if (value > value_) {
+        value_ = value;
+        best_weights_ = weights_;
+    }
+    if (bound < lowest_bound_) {
+        lowest_bound_ = bound;
+        best_v_ = v_;
+    }
 }
 
 void InteriorMaster::gather_columns() {
@@ -172,6 +193,7 @@ double InteriorMaster::set_system(Penalties penalties, double aim) {
     }
     right_[m] = -1.0;
     double total = 0.0;
+    std::size_t multiplications = 8 * pool.count * m;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
         const double weight = weights_[ranking], stiffness = weight / slack_[ranking];
         const Reals column = columns_.row(ranking);
@@ -185,9 +207,11 @@ double InteriorMaster::set_system(Penalties penalties, double aim) {
             const MutableReals entries = system_.row(row);
             for (std::size_t other = row; other < m; ++other) entries[other] += value * column[other];
             entries[m] += value;
+            multiplications += m - row;
         }
         system_(m, m) += stiffness;
     }
+    operations_ += static_cast<double>(multiplications);
     return std::max(residual, std::abs(1.0 - total));
 }
 
@@ -253,17 +277,24 @@ void InteriorMaster::advance(double length) {
 }
 
 // The objective of the lottery, with its weights brought to a sum of 1.
-void InteriorMaster::set_value(Penalties penalties) {
-    double total = 0.0;
-    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) total += weights_[ranking];
-    value_ = 0.0;
-    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
-        weights_[ranking] /= total;
-        value_ += weights_[ranking] * values_[ranking];
-    }
+double InteriorMaster::value_of_weights(Penalties penalties) {
     const Reals weights = std::span(weights_).first(pool.count);
+    double total = 0.0, value = 0.0;
+    for (const double weight : weights) total += weight;
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) value += weights[ranking] / total * values_[ranking];
     for (std::size_t category = 0; category < penalties.size(); ++category)
-        value_ -= penalties[category].cost(dot(weights, pool.shares.row(category).first(pool.count)));
+        value -= penalties[category].cost(dot(weights, pool.shares.row(category).first(pool.count)) / total);
+    return value;
+}
+
+// What no lottery of the pool's rankings exceeds, by the prices of this step.
+double InteriorMaster::bound_of_pool(Penalties penalties) {
+    double best = -std::numeric_limits<double>::infinity(), bound = 0.0;
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking)
+        best = std::max(best, values_[ranking] - dot(v_, columns_.row(ranking)));
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+        bound += penalties[parts_[part].category].conjugate(parts_[part].side * v_[part]);
+    return best + bound;
 }
 
 // Drop the rankings that have no weight to speak of, and of the others the lighter ones where they are more than half of

@@ -65,7 +65,9 @@ class InteriorMaster {
     double set_multiplier_steps(double aim);
     void advance(double length);
     double slack_of(std::size_t ranking) const;
-    void set_value(Penalties penalties);
+    void keep_if_better(Penalties penalties);
+    double value_of_weights(Penalties penalties);
+    double bound_of_pool(Penalties penalties);
     void drop_idle();
 
     std::vector<Part> parts_;
@@ -74,8 +76,9 @@ class InteriorMaster {
     std::vector<double> v_, step_, right_, residual_, gradient_;
     std::vector<double> under_, over_, under_step_, over_step_;  // multipliers of the limits of v
     std::vector<double> slack_, slack_step_, weight_step_, sorted_;
+    std::vector<double> best_weights_, best_v_;  // of all steps of an optimisation, each by what it proves
     Matrix system_, factor_;
-    double level_ = 0.0, value_ = 0.0, scale_ = 1.0, tolerance_ = 0.0, exactness_ = 0.0;
+    double level_ = 0.0, value_ = 0.0, lowest_bound_ = 0.0, scale_ = 1.0, tolerance_ = 0.0, exactness_ = 0.0;
     std::size_t steps_ = 0;
     double operations_ = 0.0;
 };

@@ -33,7 +33,9 @@ Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std
     double rho_limit = tuning::largest_rho, residual_wanted = tuning::first_residual, smallest_gap = infinity;
     Effort effort;
     std::size_t stalled = 0;
+    const double most_operations = tuning::effort_of(tuning::proximal_effort, program.r());
     for (std::size_t outer = 0; outer < tuning::max_proximal_steps && stalled < tuning::max_stalled; ++outer) {
+        if (operations_ > most_operations) break;
         const Progress progress = newton(program, rho, residual_wanted, max_sorts - effort.sorts - 1);
         effort.sorts += progress.sorts;
         effort.steps += progress.steps;
@@ -78,6 +80,11 @@ void ProximalMethod::start(const ScaledProgram& program) {
     hessian_.resize(r, r);
     factor_.resize(r, r);
     free_.resize(r);
+    operations_ = squares_ = 0.0;
+    for (std::size_t candidate = 0; candidate < n; ++candidate) {
+        const double entries = program.rows.starts[candidate + 1] - program.rows.starts[candidate];
+        squares_ += 0.5 * entries * entries;
+    }
     damping_ = 1.0;
     radius_ = tuning::first_radius * program.steepness;
     const double mixture = program.steepness > 0.0 ? tuning::first_mixture : 0.0;  // with nothing to calibrate, no detour
@@ -99,6 +106,7 @@ ProximalMethod::Progress ProximalMethod::newton(const ScaledProgram& program, do
         const double residual = set_gradient(program);
         if (residual <= residual_wanted) break;
         set_hessian(program, rho);
+        operations_ += squares_ + static_cast<double>(program.r() * program.r());
         const double slope = set_direction(rho, residual);
         if (slope >= 0.0) break;
         const std::size_t trials = std::min(tuning::max_trials, budget - progress.sorts);
@@ -230,6 +238,8 @@ void ProximalMethod::solve_free(std::size_t free, double damping) {
         for (std::size_t other = place; other < free; ++other) row[other] = whole[free_[other]];
         row[place] += damping;
     }
+    const auto size = static_cast<double>(free);
+    operations_ += size * size * size / 6.0 + 2.0 * size * size;
     factorise(factor_, free);
     substitute(factor_, std::span(right_).first(free));
 }

@@ -33,6 +33,7 @@ class ProximalMethod {
     Effort solve(const ScaledProgram& program, double tolerance, std::size_t max_sorts);
 
     const BestPoint& best() const { return best_; }
+    double operations() const { return operations_; }  // about how many multiplications the Newton steps took
     Indices last_ranking() const { return ranked_; }  // a permutation, best first at the last prices that were bounded
 
   private:
@@ -77,6 +78,7 @@ class ProximalMethod {
     Matrix hessian_, factor_;
     std::vector<Index> free_;
     double damping_ = 1.0, radius_ = 0.0;
+    double operations_ = 0.0, squares_ = 0.0;  // Σ entries² / 2 of the candidates' rows: what a Hessian takes
 };
 
 }  // namespace excalibr

@@ -21,6 +21,19 @@ inline constexpr double curve_part = 0.1;   // of the tolerance that straighteni
 
 inline constexpr double largest_number = 1e160;  // of a question, beyond what Python lets pass: its squares overflow
 
+// Effort, in multiplications of about 0.3 ns: counted, so that answers do not depend on the machine. So much is left to an
+// engine for up to `usual_rows` rows, 80 categories and as many limits, and more for more, as a factorisation grows.
+inline constexpr double proximal_effort = 5e8;
+inline constexpr double simplex_effort = 1e9;
+inline constexpr double interior_effort = 4e8;
+inline constexpr double most_operations = 1.3e9;  // of a question with several solves before another one is begun
+inline constexpr double operations_a_candidate = 16.0;  // what sorting and projecting one counts as
+inline constexpr std::size_t usual_rows = 160;
+constexpr double effort_of(double usual, std::size_t rows) {
+    const double times = rows > usual_rows ? static_cast<double>(rows) / usual_rows : 1.0;
+    return usual * times * times * times;
+}
+
 // Which engine.
 inline constexpr std::size_t few_categories = 12;       // up to so many the simplex is quicker than the proximal method
 inline constexpr double few_effective = 4.5;             // … or where the target is as narrow as so many equal shares, …
@@ -73,7 +86,6 @@ inline constexpr double singular_pivot = 1e-14;         // a basis with a smalle
 inline constexpr std::size_t max_restarts = 3;          // from slacks, after a basis became singular: 1 solve in thousands needs one
 inline constexpr double small_pivot = 1e-10;            // a basic variable that moves less does not stop a step
 inline constexpr double ratio_tie = 1e-14;              // steps that differ by less end together, by the larger pivot
-inline constexpr double simplex_effort = 4e9;           // multiplications, about a second, which only hundreds of rows need
 inline constexpr std::size_t pivots_a_row = 50;         // · (rows + 10), then the master gives up
 inline constexpr std::size_t longest_list = 8;          // rankings tried between two pricings of the whole pool
 inline constexpr double worth_listing = 0.2;            // of the best reduced cost: who has less is not listed
@@ -91,8 +103,6 @@ inline constexpr double regularisation = 1e-12;          // of the diagonal, whe
 inline constexpr std::size_t refinements = 3;            // without them gaps end at 1e-7, with them at 1e-10
 inline constexpr double same_column = 1e-13;             // a ranking whose effect differs by less is not new
 inline constexpr double idle_weight = 1e-11;             // rankings with less leave a full pool
-inline constexpr double interior_effort = 1e9;           // multiplications, some seconds, which only hundreds of categories
-                                                         // need; a count, so that answers do not depend on the machine
 
 // Column generation.
 inline constexpr double first_smoothing = 0.5;    // the weight of the best prices at first; none for two categories
@@ -148,10 +158,9 @@ inline constexpr double least_limit_unit = 1e-12;        // a limit on less of a
 inline constexpr double limit_steepnesses[] = {1e2, 1e4, 1e6};  // of a hard limit, against everything else, in turn
 inline constexpr double feasibility_tolerance = 1e-10;          // how exactly the limits alone are solved
 inline constexpr double steps_inside[] = {1e-3, 1e-5, 1e-7};    // how far inside an end of the trade-off to look, in turn
-inline constexpr double most_operations = 2.5e9;          // of a question with several solves before another one is begun;
-                                                         // some tenths of a second, which only hundreds of rows need
 inline constexpr double second_aim = 2e-8;              // how exactly the second aim is solved there
 inline constexpr double end_gap = 1e-10;                // what it may cost the first aim
+inline constexpr double cost_rounding = 1e-15;          // of the heaviest weight: what no cost can be told from another by
 inline constexpr double budget_slack = 1e-12;           // of the spread of the scores
 inline constexpr double points_of_budget = 0.5;         // the part of the tolerance that points of the curve may have
 inline constexpr std::size_t max_budget_solves = 200;

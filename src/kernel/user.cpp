@@ -48,7 +48,7 @@ void UserSolver::solve_inside(Balance balance, const Limits& limits, CurvePoint&
 
 void UserSolver::take(const Answer& answer, Balance balance, const Limits& limits, CurvePoint& point) {
     point.balance = balance;
-    point.allowed_gap = unwarned_at(balance, answer.prices, limits.tolerance);
+    point.allowed_gap = unwarned_at(balance, limits.tolerance);
     point.gap = answer.gap();
     point.engine = answer.engine;
     point.effort = answer.effort;
@@ -278,9 +278,9 @@ double UserSolver::allowed_at(Balance balance, Reals row_prices, double toleranc
     return allowed_gap(free_.program(), tolerance, row_prices);
 }
 
-double UserSolver::unwarned_at(Balance balance, Reals row_prices, double tolerance) {
+double UserSolver::unwarned_at(Balance balance, double tolerance) {
     free_.set_objective(balance, 0.0);
-    return unwarned_gap(free_.program(), tolerance, row_prices);
+    return unwarned_gap(free_.program(), tolerance);
 }
 
 double UserSolver::gap_at(double trade_off, const Lottery& lottery, Reals reported_prices) {

@@ -115,7 +115,8 @@ class UserSolver {
     void measure(CurvePoint& point);
     double gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices);
     double allowed_at(Balance balance, Reals row_prices, double tolerance);
-    double unwarned_at(Balance balance, Reals row_prices, double tolerance);
+    double heaviest_weight() const;
+    double unwarned_at(Balance balance, double tolerance);
     void meet(const Limits& limits, bool limit_is_cost, double limit, const CurvePoint& most_relevant,
               const CurvePoint& best_calibrated, UserAnswer& answer);
     void mix(const CurvePoint& left, const CurvePoint& right, double share, const CurvePoint& proof, double tolerance,

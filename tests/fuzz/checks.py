@@ -180,7 +180,7 @@ def _check_limits(question: Question, program: Program, effect: Effect) -> list[
             failures.append(Failure("relevance budget missed", f"{effect.relevance:.9g} for {floor:.9g}"))
     if "max_deviation" in options:
         steepest, allowed = max(LONG(1), program.steepest), options["max_deviation"]
-        slack = LIMIT_KEPT + AGREEMENT * steepest + moved * steepest * (100 if program.curved else 1)
+        slack = LIMIT_KEPT + AGREEMENT * steepest + moved * steepest * (10 if program.curved else 1)
         if effect.cost > allowed + slack:
             failures.append(Failure("deviation budget missed", f"{effect.cost:.9g} for {allowed:.9g}"))
     return failures
@@ -220,13 +220,12 @@ def _gained_outside(program: Program, policy: Told, effect: Effect) -> Any:
 
 def _allowed(question: Question, program: Program, policy: Told) -> Any:
     """The largest gap without a warning; none for a single ranking, which is no lottery's equal by its nature."""
-    assert policy.prices is not None
     draws = question.options.get("draws", "lottery")
     if draws == "single":
         return None
     tolerance = question.options["tolerance"] if question.call == "frontier" else None
     cost = "relevance_loss" in question.options
-    allowed = allowed_gap(program, policy.trade_off, policy.prices, frontier=tolerance, cost=cost)
+    allowed = allowed_gap(program, policy.trade_off, frontier=tolerance, cost=cost)
     if draws == "lottery":
         return allowed
     steepest = program.steepest * (100 if program.curved else 1)

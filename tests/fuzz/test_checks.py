@@ -239,10 +239,10 @@ def test_a_few_questions_of_each_profile_are_answered() -> None:
 
 
 def test_a_gap_is_allowed_by_the_statement_of_the_tolerance() -> None:
-    usual, prices, spread = Program.of(asked()), np.zeros(3), float(np.ptp(SCORES))
-    assert float(tolerance.allowed_gap(usual, 0.5, prices)) == pytest.approx(1e-9 * 0.5 * spread)
-    assert float(tolerance.allowed_gap(usual, 1.0, prices)) == pytest.approx(1e-9)
+    usual, spread = Program.of(asked()), float(np.ptp(SCORES))
+    assert float(tolerance.allowed_gap(usual, 0.5)) == pytest.approx(1e-9 * 0.5 * spread)
+    assert float(tolerance.allowed_gap(usual, 1.0)) == pytest.approx(1e-9)
     small = Program.of(replace(asked(), scores=SCORES * 1e-6))
-    assert float(tolerance.allowed_gap(small, 0.5, prices)) == pytest.approx(1e-13 * 0.5, rel=0.01)
+    assert float(tolerance.allowed_gap(small, 0.5)) == pytest.approx(1e-13 * 0.5, rel=0.01)
     equal = Program.of(replace(asked(), scores=np.ones_like(SCORES)))
-    assert float(tolerance.allowed_gap(equal, 0.5, prices)) == pytest.approx(1e-9 * 0.5)
+    assert float(tolerance.allowed_gap(equal, 0.5)) == pytest.approx(1e-9 * 0.5)

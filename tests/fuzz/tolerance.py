@@ -26,19 +26,18 @@ FRONTIER_PART = 0.4
 """How exactly the points of a frontier are solved, as a part of its tolerance."""
 
 
-def allowed_gap(
-    program: Program, trade_off: float, prices: Floats, *, frontier: float | None = None, cost: bool = False
-) -> Any:
+def allowed_gap(program: Program, trade_off: float, *, frontier: float | None = None, cost: bool = False) -> Any:
     """The largest gap without a warning, of ``calibrate`` or of the points of a frontier with this tolerance.
 
     A part of the range of the scores that can be chosen among, or where they do not count of the largest weight, 1 at
-    the most; rounding comes on top of it up to a millionth of the same. Where the cost is the aim, as it is within a
-    loss of relevance, the weights always count.
+    the most. What rounding leaves beside the scores and the gentlest weight may be more, up to a millionth of the same.
+    Where the cost is the aim, as it is within a loss of relevance, the weights always count.
     """
     gains, slopes = (1 - LONG(trade_off)) * program.open_spread, LONG(trade_off) * program.steepest
     tolerance = LONG(TOLERANCE) if frontier is None else max(LONG(TOLERANCE), LONG(FRONTIER_PART * frontier))
     scale = gains if gains > 0 else min(slopes, LONG(1))
-    rounded = ROUNDING * (gains + slopes + np.abs(prices).max(initial=0))
+    gentlest = program.weights[program.weights > 0].min(initial=program.steepest)
+    rounded = ROUNDING * (gains + LONG(trade_off) * gentlest)
     scale = max(scale, min(slopes, LONG(1))) if cost else scale
     return max(tolerance * scale, min(rounded, MOST_ROUNDING * scale)) + SMALLEST
 

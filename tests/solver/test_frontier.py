@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 import excalibr
 from excalibr import calibrate, frontier
+from excalibr._solver import Point
 from excalibr._solver.frontier import Frontier
+from excalibr._solver.tracing import _envelope
 from excalibr.errors import InfeasibleError, InputError
 from tests.literal import best_value
 from tests.problems import movie_like_problem
@@ -29,6 +31,22 @@ def asked(seed: int, n: int = 60, k: int = 20, r: int = 8) -> tuple[Any, Any, An
 def height_at(curve: Frontier, trade_off: float) -> float:
     """The best objective that a vertex of the polyline has at λ."""
     return float(((1 - trade_off) * curve.relevance - trade_off * curve.deviation).max())
+
+
+@pytest.mark.parametrize(
+    ("measured", "kept"),
+    [
+        ([(0, 9, 0), (-1, 4, 0.3), (-2, 1, 0.6), (-3, 0, 1)], [0, 1, 2, 3]),
+        ([(0, 9, 0), (-1, 4, 0.3), (-2, 1, 0.6), (-3, 5, 1)], [0, 1, 2]),  # an end that two others are better than
+        ([(0, 9, 0), (-1, 4, 0.3), (-2, 1, 0.6), (-1.8, 1 + 1e-15, 1)], [0, 1, 3]),  # one that rounding raised
+        ([(0, 9, 0), (-1, 4, 0.3), (-2, 6, 0.6), (-3, 0, 1)], [0, 1, 3]),
+        ([(0, 9, 0), (-1, 9, 1)], [0]),
+    ],
+)
+def test_what_the_solves_left_uneven_never_rises(measured: list[tuple[float, float, float]], kept: list[int]) -> None:
+    policy = calibrate(*asked(0), k=20)
+    points = [Point(relevance, cost, trade_off, policy) for relevance, cost, trade_off in measured]
+    assert _envelope(points) == [points[place] for place in kept]
 
 
 @pytest.mark.parametrize("divergence", ["l1", "kl"])

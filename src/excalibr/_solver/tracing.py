@@ -216,12 +216,24 @@ def _envelope(points: list[Point]) -> list[Point]:
     """The points that no chord of two others passes over: what the solves left uneven is evened out."""
     kept: list[Point] = []
     for point in points:
-        if kept and (kept[-1].relevance <= point.relevance or kept[-1].cost <= point.cost):
-            dominates = kept[-1].relevance <= point.relevance and kept[-1].cost >= point.cost
-            if not dominates and (point.trade_off < 1.0 or len(kept) == 1):
-                continue
-            kept.pop()  # the better of two stays, and the last end
+        while kept and not _falls(kept[-1], point) and _replaces(point, kept):
+            kept.pop()
+        if kept and not _falls(kept[-1], point):
+            continue
         while len(kept) > 1 and chord(kept[-2], kept[-1]) >= chord(kept[-1], point):
             kept.pop()
         kept.append(point)
     return kept
+
+
+def _falls(left: Point, right: Point) -> bool:
+    """Whether both measures fall from a point to the next, as they do along the curve."""
+    return left.relevance > right.relevance and left.cost > right.cost
+
+
+def _replaces(point: Point, kept: list[Point]) -> bool:
+    """Whether a point takes the last one's place: the better of two, and the end at λ = 1 where rounding raised it."""
+    last = kept[-1]
+    if last.relevance <= point.relevance and last.cost >= point.cost:
+        return True
+    return point.trade_off == 1.0 and len(kept) > 1 and point.cost <= (1.0 + ROUNDING) * last.cost
