@@ -101,7 +101,7 @@ def calibrate(
         keep them, :class:`excalibr.errors.InfeasibleError` says which conflict.
     max_per_category
         At most so many of the k slots for a category, in every ranking: a number for all, or as for
-        ``category_weights``. For categories of which an item has one only.
+        ``category_weights``. An item must have such a category as a whole, and no share of others.
     pinned
         ``{slot: candidate}``, slots counted from 0: the candidate keeps the slot in every ranking, and counts.
     shown
@@ -120,8 +120,8 @@ def calibrate(
         deviation, with the proven gap to the best possible. "even": a lottery with the expectation of the optimal one,
         whose rankings are each as close to the target as can be found.
     tolerance
-        Stop at this proven gap, relative to (1 − λ)·(max s − min s), as far as rounding beside the
-        slopes allows.
+        Stop at this proven gap, relative to (1 − λ)·(max s − min s); no gap below 1e-13 of the largest price is asked,
+        as rounding hides it.
     max_sorts
         Stop after so many sorts of the candidates, for a request in flight, with the gap that was proven by then.
 

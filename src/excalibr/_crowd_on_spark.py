@@ -15,7 +15,7 @@ from excalibr._options import read_options
 from excalibr._population import BatchCrowd, Pass, Sums
 from excalibr._population.crowd import join_sums, no_sums
 from excalibr._population.mixture import EVERY_BLOCK
-from excalibr._population.scale import NO_STEP, Scale, Step
+from excalibr._population.scale import NO_STEP, Scale, Scaled, Step
 from excalibr._types import Floats
 from excalibr.tables import Tables
 from excalibr.tables._balance import user_weights
@@ -79,7 +79,7 @@ class PartOfCrowd:
 
 
 @dataclass(frozen=True, eq=False)
-class SparkCrowd:
+class SparkCrowd(Scaled):
     """All users of a frame that is cached and partitioned by user."""
 
     frame: Any
@@ -106,16 +106,6 @@ class SparkCrowd:
             here = part.crowd(pa.concat_tables([candidates for candidates, _ in rows]), others)
             sampled = replace(here, known_scale=scale) if here.users else None
         return cls(frame, part, users, n_groups, scale, sampled)
-
-    @property
-    def spread(self) -> float:
-        """The mean spread of the scores."""
-        return self.scale.spread
-
-    @property
-    def gain_spread(self) -> float:
-        """The mean spread of (1 − λ)·scores."""
-        return self.scale.gain_spread
 
     def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
         """One job over all users; what others would be shown is foreseen on the sample."""

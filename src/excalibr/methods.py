@@ -23,7 +23,7 @@ Rank: TypeAlias = Callable[[Problem], Policy]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A function from a problem to a policy, by a function that imports it."""
+    """A function from a problem to a policy, imported when it is first called."""
 
     load: Callable[[], Rank]
 

@@ -48,7 +48,7 @@ class SolveInfo(NamedTuple):
     seconds
         Time in the kernel.
     allowed_gap
-        The gap that was asked: ``tolerance`` · (1 − λ)·(max s − min s), as far as rounding beside the slopes allows;
+        The gap that was asked: ``tolerance`` · (1 − λ)·(max s − min s), or, if larger, 1e-13 of the largest price;
         infinite for single and even draws, which have a gap to the best lottery by their nature.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from excalibr._population.crowd import BatchCrowd, Pass, Sums, join_sums
-from excalibr._population.scale import Scale, Step
+from excalibr._population.scale import Scale, Scaled, Step
 from excalibr._types import Floats
 
 __all__ = ["JoinedCrowd"]
@@ -15,7 +15,7 @@ NOTHING = Scale(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class JoinedCrowd:
+class JoinedCrowd(Scaled):
     """Users in parts, each a batch, in the same order every time.
 
     Attributes
@@ -51,16 +51,6 @@ class JoinedCrowd:
             sampled.append(own)
         scale = Scale.join(scales)
         return cls(parts, users, n_groups, scale, threads, tuple(sampled))
-
-    @property
-    def spread(self) -> float:
-        """The mean spread of the scores."""
-        return self.scale.spread
-
-    @property
-    def gain_spread(self) -> float:
-        """The mean spread of (1 − λ)·scores."""
-        return self.scale.gain_spread
 
     def rounded(self, step: Step, parts: Callable[[], Iterable[BatchCrowd]]) -> JoinedCrowd:
         """The same with numbers rounded before they are summed; ``parts`` must do so too."""

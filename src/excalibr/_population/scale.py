@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["NO_STEP", "Scale", "Step"]
+__all__ = ["NO_STEP", "Scale", "Scaled", "Step"]
 
 
 class Step(NamedTuple):
@@ -54,3 +54,19 @@ class Scale(NamedTuple):
         """So small that sums over so many users still hold every digit of it."""
         share = 2.0 ** (int(users).bit_length() - 50)
         return Step(share, share * 2.0 ** ceil(log2(self.largest + 1.0) + 3))
+
+
+class Scaled:
+    """A crowd that knows the scale of its scores from its beginning."""
+
+    scale: Scale
+
+    @property
+    def spread(self) -> float:
+        """The mean spread of the scores."""
+        return self.scale.spread
+
+    @property
+    def gain_spread(self) -> float:
+        """The mean spread of (1 − λ)·scores."""
+        return self.scale.gain_spread

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from excalibr._cli.rerank.command import stopped_or_failed
-from excalibr._cli.rerank.options import with_options
+from excalibr._cli.rerank.options import CandidatesFile, Resume, with_options
 from excalibr._cli.signals import stoppable
 from excalibr.errors import needs_extra
 from excalibr.tables import Reranker, Tables
@@ -20,7 +20,7 @@ __all__ = ["balance"]
 
 @with_options(Everyone, Reranker, Tables)
 def balance(
-    candidates: Annotated[Path, typer.Argument(help="Scored candidates (user_id, item_id, score, others are kept).")],
+    candidates: CandidatesFile,
     *,
     items: Annotated[Path, typer.Option(help="Items (item_id, category, and a column for each attribute of groups).")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the prices go: .parquet, .csv or .arrow.")],
@@ -32,7 +32,7 @@ def balance(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="With --slates, also write a row a user here.")] = None,
     day: Annotated[str | None, typer.Option(help="Draw the slates by (seed, (user, day)).")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    resume: Resume = False,
     **options: Any,
 ) -> None:
     """Find prices for groups of items, so that over all users each group gets its share of what is seen.

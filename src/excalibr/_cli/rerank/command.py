@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from excalibr._cli.rerank.options import with_options
+from excalibr._cli.rerank.options import CandidatesFile, Resume, with_options
 from excalibr._cli.signals import Stop, stoppable
 from excalibr.errors import ExcalibrError, needs_extra
 from excalibr.tables import Reranker, Tables
@@ -23,7 +23,7 @@ UNREADABLE = 3
 
 @with_options(Reranker, Tables)
 def rerank(
-    candidates: Annotated[Path, typer.Argument(help="Scored candidates (user_id, item_id, score, others are kept).")],
+    candidates: CandidatesFile,
     *,
     items: Annotated[Path, typer.Option(help="Items (item_id, category, optional weight).")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the slates go: .parquet, .csv or .arrow.")],
@@ -34,7 +34,7 @@ def rerank(
         Path | None, typer.Option(help="Also write all rankings with their probabilities here.")
     ] = None,
     day: Annotated[str | None, typer.Option(help="Draw by (seed, (user, day)) instead of (seed, user).")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    resume: Resume = False,
     **options: Any,
 ) -> None:
     """Re-rank a table of candidates that may be larger than memory.

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -18,10 +18,15 @@ from excalibr.tables import Tables
 from excalibr.tables._columns import OWN_COLUMNS, ColumnNames
 from excalibr.tables._reranker import Reranker
 
-__all__ = ["PATHS", "WORDS", "with_options"]
+__all__ = ["PATHS", "WORDS", "CandidatesFile", "Resume", "with_options"]
 
 PATHS = ("history", "targets", "users", "prior", "pinned", "shown", "prices")
 """Options whose value is a table in a file, or a folder of files."""
+
+CandidatesFile: TypeAlias = Annotated[
+    Path, typer.Argument(help="Scored candidates (user_id, item_id, score, others are kept).")
+]
+Resume: TypeAlias = Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")]
 
 _SHORT = {"k": ("-k",)}
 
