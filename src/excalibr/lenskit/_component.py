@@ -68,21 +68,22 @@ class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
         n
             How many items to show; None, or less than 0: what is configured.
         """
-        asked, scores = RecQuery.create(query), items.scores()
-        if scores is None:
+        asked, given = RecQuery.create(query), items.scores()
+        if given is None:
             raise InputError(explain("items", "have no scores", "have a score each", "wire them to a scorer."))
-        scores = np.asarray(scores, dtype=np.float64)
+        scores = given.astype(np.float64)
         chosen, places = self._candidates(items, scores)
         k = self._slots(n, len(chosen))
         if not k:
             return ItemList(items[chosen[:0]], ordered=True)
-        return _list_of(items, chosen[self._ranking(scores[chosen], places, k, asked)])
+        return _list_of(items, given, chosen[self._ranking(scores[chosen], places, k, asked)])
 
     def _candidates(self, items: ItemList, scores: Floats) -> tuple[Integers, Integers]:
         """The items that can be ranked, in the order of their ids so that ties go as in tables, and their places."""
         places = self.learned.places_of(items)
-        usable = np.flatnonzero((places >= 0) & np.isfinite(scores))
-        order = usable[np.argsort(places[usable], kind="stable")]
+        order = np.argsort(places)
+        usable = (places >= 0) & np.isfinite(scores)
+        order = order if usable.all() else order[usable[order]]
         return order, places[order]
 
     def _slots(self, n: int | None, candidates: int) -> int:
@@ -142,10 +143,10 @@ class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
         return np.argsort(-scores, kind="stable")[:kept]
 
 
-def _list_of(items: ItemList, shown: Any) -> ItemList:
+def _list_of(items: ItemList, scores: Any, shown: Any) -> ItemList:
     """Some items of a list in order, with all that the list has of them."""
-    plain = items.vocabulary is not None and list(items.arrow_types(ids=False, ranks=False)) == ["score"]
-    if not plain:
+    vocabulary = items.vocabulary
+    if vocabulary is None or len(items.arrow_types(ids=False, ranks=False)) > 1:
         return ItemList(items[shown], ordered=True)
-    numbers, scores = items.numbers(missing="negative")[shown], items.scores()[shown]  # in a third of the time
-    return ItemList(item_nums=numbers, vocabulary=items.vocabulary, scores=scores, ordered=True)
+    numbers = items.numbers(missing="negative")[shown]  # a list of numbers and scores, in a third of the time
+    return ItemList(item_nums=numbers, vocabulary=vocabulary, scores=scores[shown], ordered=True)
