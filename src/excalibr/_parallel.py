@@ -62,9 +62,9 @@ def checked_threads(threads: int | None) -> int:
 
 
 @contextmanager
-def progress_bar(what: str, total: int | None = None) -> Iterator[Advance]:
+def progress_bar(what: str, total: int | None = None, unit: str = "users") -> Iterator[Advance]:
     """A function to call with the number of users that are done: a bar on a terminal, silent elsewhere."""
-    bar = _bar() if sys.stderr.isatty() else None
+    bar = _bar(unit) if sys.stderr.isatty() else None
     if bar is None:
         yield lambda done: None
         return
@@ -104,11 +104,27 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return limits
 
 
-def _bar() -> Any:
+def _bar(unit: str) -> Any:
+    """How many are done, how many a second, and the time that is left."""
     try:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            ProgressColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+        from rich.text import Text
     except ModuleNotFoundError:  # the extra `cli` brings it; a bar is not worth an error
         return None
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+
+    class SpeedColumn(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{speed:,.0f} {unit} a second" if speed else "")
+
+    left = (TimeRemainingColumn(), TextColumn("left"))
+    columns = (TextColumn("{task.description}"), BarColumn(None), MofNCompleteColumn(), SpeedColumn(), *left)
     return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -214,7 +214,7 @@ def test_a_user_who_cannot_be_measured_stops_nobody_else(monkeypatch: pytest.Mon
     [
         ({"user_id": [[1]] * 4}, "column 'user_id' of candidates: has the type list.*must have text or whole numbers"),
         ({"item_id": [{"a": 1}] * 4}, "column 'item_id' of candidates: has the type struct"),
-        ({"score": ["high"] * 4}, "column 'score' of candidates: has the type string, must have numbers"),
+        ({"score": ["high"] * 4}, "column 'score' of candidates: row 0 is 'high', must have numbers"),
     ],
 )
 def test_columns_of_a_type_that_cannot_be_are_named(changed: dict[str, Any], message: str) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from excalibr._cli.speech import say_error
 from excalibr.errors import ExcalibrError, needs_extra
 
 __all__ = ["main"]
@@ -14,10 +13,10 @@ def main() -> None:
     try:
         _run()
     except KeyboardInterrupt:  # before a command has begun
-        print("excalibr: interrupted.", file=sys.stderr)
+        say_error("interrupted.")
         raise SystemExit(130) from None
     except ExcalibrError as error:
-        print(f"excalibr: {error}", file=sys.stderr)
+        say_error(str(error))
         raise SystemExit(2) from None
 
 
@@ -25,5 +24,5 @@ def _run() -> None:
     with needs_extra("cli", "rich", "typer"):
         import rich  # noqa: F401 — commands need it, and typer would begin without it
 
-        from excalibr._cli.application import application
-    application()
+        from excalibr._cli.application import run_application
+    run_application()

@@ -8,9 +8,10 @@ import typer
 from typer.core import TyperGroup
 
 from excalibr import __version__
+from excalibr._cli.speech import say_error
 from excalibr._cli.wording import in_own_words
 
-__all__ = ["application"]
+__all__ = ["application", "run_application"]
 
 COMMANDS = {
     "demo": "excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png",
@@ -26,6 +27,9 @@ COMMANDS = {
 """The commands in the order of the help, each with an example."""
 
 HIDDEN = ("warmup",)
+
+UsageError: Any = typer.BadParameter.__mro__[1]
+"""Of click, or of the click inside typer."""
 
 
 class Commands(TyperGroup):
@@ -88,9 +92,27 @@ def _import(name: str) -> Any:
 
 
 # An error of ours goes up to `main`, which prints it; typer's own pretty tracebacks would hide it.
-application = typer.Typer(
-    name="excalibr", cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
-)
+application = typer.Typer(name="excalibr", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+def run_application() -> None:
+    """Run it, and exit: a command that is called wrongly is answered by one line, as every other error is."""
+    try:
+        code = application(prog_name="excalibr", standalone_mode=False)
+    except UsageError as error:
+        code = error.exit_code
+        if type(error).__name__ != "NoArgsIsHelpError":  # then the help is printed
+            _say_usage(error)
+    except typer.Abort:
+        say_error("interrupted.")
+        code = 130
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _say_usage(error: Any) -> None:
+    said = str(error.format_message()).rstrip(".")
+    asked = "excalibr" if error.ctx is None else error.ctx.command_path
+    say_error(said if said.endswith("?") else f"{said}. Hint: {asked} --help says more.")
 
 
 def _print_version(asked: bool) -> None:

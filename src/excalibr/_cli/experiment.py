@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from excalibr._cli.signals import Stop, stoppable
+from excalibr._cli.speech import say, say_warning
 from excalibr._cli.wording import words_of
 from excalibr._experiments import (
     Columns,
@@ -178,9 +179,9 @@ def _check_apart(out: Path, inputs: Sequence[Path | None]) -> None:
 def _tell_understood(source: Source) -> None:
     """What was understood of tables of one's own, and what looks wrong, on standard error."""
     if source.understood:
-        typer.echo(f"excalibr: {source.understood}.", err=True)
+        say(f"excalibr: {source.understood}.")
     for note in source.notes:
-        typer.echo(f"excalibr: warning: {message_of(note.message, words_of(experiment))}", err=True)
+        say_warning(message_of(note.message, words_of(experiment)))
 
 
 @contextmanager

@@ -173,7 +173,7 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
     crowd = rounded(BatchCrowd(batch, given.keys(), group_rows(groups), visits, n_blocks, fall_back, threads))
     labels = labels_of(groups)
     start = None if wanted.start is None else start_of(read_prices(wanted.start), labels, terms)
-    with progress_bar("Balancing", wanted.max_passes) as done:
+    with progress_bar("Balancing", wanted.max_passes, "passes") as done:
 
         def tell(progress: Progress) -> None:
             done(1)

@@ -96,7 +96,18 @@ def numbers_of(column: Any, what: str) -> Floats:
     try:
         return np.array(column.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError) as error:
-        raise InputTypeError(explain(what, f"has the type {column.type}", "have numbers")) from error
+        raise InputTypeError(explain(what, _no_number(column), "have numbers")) from error
+
+
+def _no_number(column: Any) -> str:
+    """What is in the way: the first text that is no number, or the type."""
+    if str(column.type) in ("string", "large_string", "string_view"):
+        for row, text in enumerate(column.to_pylist()):
+            try:
+                float(text or 0)
+            except ValueError:
+                return f"row {row} is {text!r}"
+    return f"has the type {column.type}"
 
 
 def missing_column(name: str, table: str, columns: Sequence[str], keyword: str, role: str = "") -> Message:

@@ -11,6 +11,7 @@ import typer
 from excalibr._cli.rerank.command import stopped_or_failed
 from excalibr._cli.rerank.options import CandidatesFile, Resume, with_options
 from excalibr._cli.signals import stoppable
+from excalibr._cli.speech import say
 from excalibr.errors import needs_extra
 from excalibr.tables import Reranker, Tables
 from excalibr.tables._options import Everyone
@@ -47,4 +48,4 @@ def balance(
     outputs = {"out": out, "shares": shares, "slates": slates, "report": report}
     with stoppable() as stop, stopped_or_failed(stop):
         told = run_balance(candidates, items, outputs, asked, day, options, stop, resume=resume)
-    typer.echo(told, err=True)
+    say(told)

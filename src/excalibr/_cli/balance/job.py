@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import typer
 
 from excalibr._cli.balance.passes import KeptPasses
 from excalibr._cli.rerank.feed import UserBlock
@@ -21,6 +20,7 @@ from excalibr._cli.rerank.lock import locked
 from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
 from excalibr._cli.rerank.sources import TableSource, format_of
 from excalibr._cli.signals import Stop
+from excalibr._cli.speech import say
 from excalibr._options import read_options
 from excalibr._parallel import Advance, checked_threads, progress_bar
 from excalibr._population import Balanced, BatchCrowd, JoinedCrowd, Progress, balance_crowd, sample_share
@@ -186,10 +186,9 @@ def _search(
 
 
 def _tell(progress: Progress) -> None:
-    typer.echo(
+    say(
         f"excalibr: pass {progress.number}: objective {progress.objective:.6g}, bound {progress.bound:.6g}, "
-        f"gap {100 * progress.relative_gap:.3g} %",
-        err=True,
+        f"gap {100 * progress.relative_gap:.3g} %"
     )
 
 

@@ -13,6 +13,7 @@ import typer
 
 from excalibr._cli.rerank.options import CandidatesFile, Resume, with_options
 from excalibr._cli.signals import Stop, stoppable
+from excalibr._cli.speech import say, say_error
 from excalibr.errors import ExcalibrError, needs_extra
 from excalibr.tables import Reranker, Tables
 
@@ -50,7 +51,7 @@ def rerank(
     outputs = {name: path for name, path in named.items() if path is not None}
     with stoppable() as stop, stopped_or_failed(stop):
         told = run_job(read_job(candidates, items, outputs, day, options, stop), resume=resume)
-    typer.echo(told, err=True)
+    say(told)
 
 
 @contextmanager
@@ -61,10 +62,10 @@ def stopped_or_failed(stop: Stop) -> Iterator[None]:
     except (Exception, KeyboardInterrupt) as error:
         if stop.signal is not None or isinstance(error, KeyboardInterrupt):
             # Whatever was going on when the signal came may have failed because of it.
-            typer.echo(f"excalibr: {_stopped(stop)}. Go on with --resume.", err=True)
+            say_error(f"{_stopped(stop)}. Go on with --resume.")
             raise typer.Exit(stop.code) from None
         if isinstance(error, OSError) and not isinstance(error, ExcalibrError):
-            typer.echo(f"excalibr: {_told(error)}", err=True)
+            say_error(_told(error))
             raise typer.Exit(UNREADABLE) from None
         raise
 

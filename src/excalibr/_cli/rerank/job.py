@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import typer
 
 from excalibr import __version__
 from excalibr._cli.rerank.feed import Feed, Pace, UserBlock
@@ -24,6 +23,7 @@ from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
 from excalibr._cli.rerank.sources import TableSource, format_of
 from excalibr._cli.rerank.streams import Scan, in_user_order, scan
 from excalibr._cli.signals import Stop
+from excalibr._cli.speech import say
 from excalibr._options import read_options
 from excalibr._parallel import Advance, progress_bar
 from excalibr.errors import InputError, explain
@@ -300,10 +300,7 @@ def feed_of(job: Job, run: Run, scanned: Scan) -> Feed:
 def _scan(source: TableSource, user_id: str) -> Scan:
     scanned = scan(source, user_id)
     if not scanned.is_sorted:
-        typer.echo(
-            f"excalibr: {source.name} are not in the order of {user_id!r}: sorting {scanned.rows:,} rows on disk.",
-            err=True,
-        )
+        say(f"excalibr: {source.name} are not in the order of {user_id!r}: sorting {scanned.rows:,} rows on disk.")
     return scanned
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import typer
-
 from excalibr._cli.rerank.sources import TableSource
 from excalibr._cli.rerank.streams import Scan
+from excalibr._cli.speech import say, say_warning
 from excalibr._messages import CommandWords, message_of
 from excalibr.tables import NO_ROOM, ItemArrays, Note, Tables, items_text, review_items
 from excalibr.tables._reranker import Reranker
@@ -32,7 +31,7 @@ def tell_understood(items: ItemArrays, users: str, sources: Iterable[TableSource
         dialects += source.dialects
         _find_columns(source, items, options)
     said = "; ".join([items_text(items.columns), users, *options.recognised_text(), *dialects])
-    typer.echo(f"excalibr: {said}.", err=True)
+    say(f"excalibr: {said}.")
 
 
 def _find_columns(source: TableSource, items: ItemArrays, options: Tables) -> None:
@@ -52,7 +51,7 @@ def tell_warnings(items: ItemArrays, reranker: Reranker, own_slots: bool, words:
     named = reranker.k is not None or own_slots or not isinstance(reranker.position_weights, str)
     notes: list[Note] = [*review_items(items), *([] if named else [NO_ROOM])]
     for note in notes:
-        typer.echo(f"excalibr: warning: {message_of(note.message, words)}", err=True)
+        say_warning(message_of(note.message, words))
 
 
 def said_of_users(scanned: Scan, k: int | None) -> str:

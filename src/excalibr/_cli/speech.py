@@ -1,0 +1,33 @@
+"""What the command says to people, a line each on standard error: errors in red and warnings in yellow on a terminal.
+
+Elsewhere, with NO_COLOR, or on a terminal that has no colours, the same lines are plain.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+__all__ = ["say", "say_error", "say_warning"]
+
+RED, YELLOW = "31", "33"
+
+
+def say(text: str) -> None:
+    """What is going on."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def say_error(text: str) -> None:
+    """Why the command ends."""
+    say(_coloured(f"excalibr: {text}", RED))
+
+
+def say_warning(text: str) -> None:
+    """What looks wrong, or was not used as it came."""
+    say(_coloured(f"excalibr: warning: {text}", YELLOW))
+
+
+def _coloured(text: str, colour: str) -> str:
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stderr.isatty()
+    return text if plain else f"\033[{colour}m{text}\033[0m"
