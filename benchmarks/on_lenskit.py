@@ -64,10 +64,8 @@ def compared(films: Films, split: Any, plain: Pipeline, calibrated: dict[float, 
     """NDCG and calibration error by LensKit's run analysis, and how far our metrics are from them."""
     reranker = calibrated[0.5].component("reranker")
     rows, furthest = [], 0.0
-    for name, pipeline in {
-        "EASE": plain,
-        **{f"EASE, calibrated, λ = {key}": own for key, own in calibrated.items()},
-    }.items():
+    pipelines = {"EASE": plain} | {f"EASE, calibrated, λ = {key}": own for key, own in calibrated.items()}
+    for name, pipeline in pipelines.items():
         lists = recommend(pipeline, split.test, K, n_jobs=1)
         theirs = measured(reranker, lists, split.test)
         slates = pd.concat([_slate(key[0], each) for key, each in lists])
@@ -80,9 +78,10 @@ def compared(films: Films, split: Any, plain: Pipeline, calibrated: dict[float, 
     head = ("pipeline", f"NDCG@{K}", f"KL@{K}", f"L1@{K}")
     return [
         "## On MovieLens 1M",
-        f"LensKit {lenskit.__version__}, what users rated {4} or better, {USERS:,} test users with a fifth of theirs held out, EASE (λ = 500), "
-        f"{CANDIDATES} candidates, {K} slots, targets from the genres of the training data. Every figure is from LensKit's `RunAnalysis`; "
-        f"the metrics of this library, on the same slates, differ from them by at most {furthest:.0e}.",
+        f"LensKit {lenskit.__version__}, what users rated 4 or better, {USERS:,} test users with a fifth of theirs "
+        f"held out, EASE (λ = 500), {CANDIDATES} candidates, {K} slots, targets from the genres of the training data. "
+        "Every figure is from LensKit's `RunAnalysis`; the metrics of this library, on the same slates, differ from "
+        f"them by at most {furthest:.0e}.",
         table(head, rows),
     ]
 
@@ -120,8 +119,8 @@ def timed(films: Films, split: Any, pipeline: Pipeline) -> list[str]:
         rows.append((f"{CANDIDATES}, {k}", *each, ratio_text(component_times, table_times)))
     head = ("candidates, slots", "`Reranker.rerank`, a user", "component, a user", "ratio: median (least to most)")
     return [
-        f"Run time of the component, {len(users):,} users one by one, against `Reranker.rerank` on the same candidates in one table "
-        f"({os.cpu_count()} processors, one thread, seven turns each; both give the same slates):",
+        f"Run time of the component, {len(users):,} users one by one, against `Reranker.rerank` on the same candidates "
+        f"in one table ({os.cpu_count()} processors, one thread, seven turns each; both give the same slates):",
         table(head, rows),
     ]
 

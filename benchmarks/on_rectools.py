@@ -83,9 +83,10 @@ def compared(films: Films, data: Dataset, train: pd.DataFrame, held_out: pd.Data
         raise SystemExit(f"RecTools' figures and ours differ by {furthest:.3g}")
     return [
         "## On MovieLens 1M",
-        f"RecTools {VERSION}, what users rated 4 or better, {USERS:,} test users with a fifth of theirs held out, a two-stage model with "
-        f"EASE (λ = 500) and {CANDIDATES} candidates, {K} slots, targets from the genres of the training data. Every figure is from "
-        f"RecTools' `calc_metrics`; the metrics of this library, on the same slates, differ from them by at most {furthest:.0e}.",
+        f"RecTools {VERSION}, what users rated 4 or better, {USERS:,} test users with a fifth of theirs held out, a "
+        f"two-stage model with EASE (λ = 500) and {CANDIDATES} candidates, {K} slots, targets from the genres of the "
+        "training data. Every figure is from RecTools' `calc_metrics`; the metrics of this library, on the same "
+        f"slates, differ from them by at most {furthest:.0e}.",
         table(("model", f"NDCG@{K}", f"KL@{K}", f"L1@{K}"), rows),
     ]
 
@@ -115,8 +116,8 @@ def timed(films: Films, data: Dataset, train: pd.DataFrame, held_out: pd.DataFra
         rows.append((f"{CANDIDATES}, {k}", *each, ratio_text(stage_times, table_times)))
     head = ("candidates, slots", "`Reranker.rerank`, a user", "second stage, a user", "ratio: median (least to most)")
     return [
-        f"Run time of the second stage, {len(users):,} users, against `Reranker.rerank` on the same candidates ({os.cpu_count()} processors, "
-        "all threads, seven turns each; both give the same slates):",
+        f"Run time of the second stage, {len(users):,} users, against `Reranker.rerank` on the same candidates "
+        f"({os.cpu_count()} processors, all threads, seven turns each; both give the same slates):",
         table(head, rows),
     ]
 
