@@ -19,6 +19,8 @@
 #   make bench-against        an older commit (COMMIT=x) beside this tree, in environments of their own, on the same
 #                             streams of problems: what the targets ask, into docs/benchmarks.md (QUICK=1, DATA=)
 #   make profile              where compiled code spends its time, function by function (needs Linux's perf)
+#   make release-check        build the distributions, and install and try each in empty environments
+#                             (PYTHONS="python3.11 python3.13" for several interpreters)
 #   make format               rewrite the sources in the house format
 #   make clean                remove caches, builds and the demo's picture; .venv stays
 #
@@ -38,6 +40,7 @@ OLD ?=
 COMMIT ?=
 QUICK ?=
 SOAK ?=
+PYTHONS ?= $(PYTHON)
 TORCH ?= torch==2.13.0
 
 VENV ?= .venv
@@ -63,7 +66,7 @@ CHECKED_PROBLEMS ?= 20000
 installed = $(KERNEL) $(VENV)/.installed-$(1)
 
 .PHONY: help kernel demo test test-frameworks test-lenskit test-rectools check sanitize fuzz kills bench bench-repeat bench-compare bench-against bench-batch bench-service profile \
-	format clean
+	release-check format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -123,6 +126,9 @@ bench-service: $(call installed,serve)
 
 profile: $(call installed,$(FOR_BENCH))
 	@$(BIN)/python -m benchmarks profile
+
+release-check:
+	@PYTHONS="$(PYTHONS)" .ci/release-check
 
 format: $(call installed,$(FOR_CHECK))
 	@$(BIN)/ruff format --quiet .

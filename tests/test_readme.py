@@ -40,6 +40,12 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
 
 
+def test_the_citation_is_of_this_version() -> None:
+    version = re.search(r"__version__ = \"(.+)\"", (ROOT / "src/excalibr/__init__.py").read_text(encoding="utf-8"))
+    assert version is not None
+    assert f"version: {version[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
 def test_the_changelog_opens_with_this_version() -> None:
     version = re.search(r"__version__ = \"(.+)\"", (ROOT / "src/excalibr/__init__.py").read_text(encoding="utf-8"))
     assert version is not None

@@ -13,7 +13,7 @@ if typing.TYPE_CHECKING:
     from excalibr._many_users import calibrate_batch
     from excalibr.tables import Reranker
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Band",
