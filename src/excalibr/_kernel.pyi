@@ -48,6 +48,44 @@ def visit_rankings(
 ) -> Integers:
     """(users,) the ranking that each user's visit sees, counted from the user's first; −1 for users without any."""
 
+class IdTable:
+    """The place of each of these whole numbers, which are distinct."""
+
+    def __init__(self, ids: Integers) -> None: ...
+
+def known_candidates(
+    table: IdTable | dict[Any, int], labels: list[Any], scores: list[Any], widest: float
+) -> tuple[Integers, Integers, Floats, list[int]] | None:
+    """The labels whose ids a table has, in its order: which they are, places, scores; and which labels it has not.
+
+    None where it takes more than a look: ids to convert, ids that come twice, scores beyond ``widest``.
+    """
+
+def gather_rows(
+    indptr: Integers, indices: Integers, values: Floats, rows: Integers
+) -> tuple[Integers, Integers, Floats]:
+    """Some rows of a sparse matrix: indptr, indices, values."""
+
+def slate_of(
+    checked: Checked,
+    rankings: Integers,
+    weights: Floats,
+    position_weights: Floats,
+    shown: int,
+    labels: Integers,
+    scores: Floats,
+    lows: Floats | None,
+    highs: Floats | None,
+) -> tuple[list[int], list[float], list[float], float, list[float], list[float], list[float], list[float]]:
+    """Of the only user's ranking that is shown: labels, scores, propensities; of the lottery: relevance, shares.
+
+    Then the target's lower edges, and the deviations by attribute, of the lottery and of the ranking. Edges that are
+    None are those that were checked.
+    """
+
+def first_of_stream(seed: bytes) -> int:
+    """``PCG64(seed).random_raw()`` for 16 bytes, the lowest first."""
+
 class Checked:
     """Scores, category rows and targets of any number of users, checked and packed; faults by user."""
 

@@ -6,6 +6,7 @@
 #include "bindings.hpp"
 
 #include "bindings_checking.hpp"
+#include "bindings_requests.hpp"
 #include "bindings_solver.hpp"
 #include "digest.hpp"
 #include "greedy.hpp"
@@ -100,6 +101,7 @@ nb::object visit_rankings(const IntegerArray& places, const RealArray& weights, 
 NB_MODULE(_kernel, module) {
     using namespace excalibr::bindings;
     numpy.load();
+    nb::set_leak_warnings(false);  // what a server holds when the interpreter ends is no leak
     module.attr("SOURCE_DIGEST") = excalibr::source_digest();
     module.def("pack_rows", &pack_rows);
     module.def("exposure_of", &exposure_of);
@@ -108,5 +110,6 @@ NB_MODULE(_kernel, module) {
     module.def("marginal_order", &marginal_order);
     module.def("visit_rankings", &visit_rankings);
     bind_checking(module);
+    bind_requests(module);
     bind_solver(module);
 }

@@ -58,11 +58,8 @@ class Memberships:
 
     def of(self, candidates: Integers) -> Memberships:
         """The rows of some candidates."""
-        starts = self.indptr[candidates]
-        counts = self.indptr[candidates + 1] - starts
-        indptr = np.concatenate(([0], np.cumsum(counts)))
-        places = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
-        return Memberships(indptr, self.indices[places], self.values[places], self.n_categories)
+        rows = kernel.gather_rows(self.indptr, self.indices, self.values, np.asarray(candidates, dtype=np.int64))
+        return Memberships(*rows, self.n_categories)
 
     @staticmethod
     def side_by_side(parts: Sequence[Memberships]) -> Memberships:

@@ -244,10 +244,11 @@ def read_problem(
     """One user's arrays checked and packed by the kernel, as a batch of one."""
     attributes: tuple[AttributeSpan, ...] = ()
     checked, banded, unit_range = None, False, options.normalise is not None
-    if type(categories) is np.ndarray:
+    if type(categories) in (np.ndarray, Memberships):
+        rows = categories if type(categories) is np.ndarray else read_rows("", categories)[0]
         try:  # noqa: SIM105 — a context manager would take as long as a third of the check
             # Float64 arrays without gaps, as a service has them, need no conversion.
-            checked = kernel.Checked(scores, None, None, categories, target, None, None, None, unit_range)
+            checked = kernel.Checked(scores, None, None, rows, target, None, None, None, unit_range)
         except (TypeError, ValueError):
             pass
     if checked is None:  # all else is converted, or refused with a reason

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from excalibr import _seeds as seeds
+from excalibr._native import kernel
 from excalibr._policy import Policy
 from excalibr._problem import Status
-from excalibr._types import Integers
 from excalibr._visits import choose_visits
 from excalibr.service._candidates import GivenItems
 from excalibr.service._failures import RequestFailure
@@ -89,24 +89,13 @@ def answer_of(
         nothing = PolicySummary(status=ranked.status.text, left_out=left_out, reason=ranked.reason)
         return Answer(request.id, took, appended, nothing)
     policy, chosen = ranked.policy, _drawn(profile, request, ranked.policy, user)
-    ranking = policy.rankings[chosen]
-    labels, places = given.labels, ranked.picked
-    shown = [
-        SlateItem(labels[at], score, rank, propensity)
-        for rank, (at, score, propensity) in enumerate(
-            zip(
-                places[ranking].tolist(),
-                ranked.scores[ranking].tolist(),
-                _propensities(policy, ranking),
-                strict=True,
-            ),
-            1,
-        )
-    ]
-    answer = Answer(request.id, took, shown + appended, _summary(profile, ranked, chosen, left_out))
+    labels, slate = given.labels, _slate(ranked, policy, chosen)
+    columns = zip(slate.picked, slate.scores, slate.propensities, strict=True)
+    shown = [SlateItem(labels[at], score, rank, chance) for rank, (at, score, chance) in enumerate(columns, 1)]
+    answer = Answer(request.id, took, shown + appended, _summary(profile, ranked, slate, chosen, left_out))
     if request.lottery:
         answer.lottery = [
-            LotteryRanking(weight, [labels[at] for at in places[each].tolist()])
+            LotteryRanking(weight, [labels[at] for at in ranked.picked[each].tolist()])
             for weight, each in zip(policy.weights.tolist(), policy.rankings, strict=True)
         ]
     if request.explain:
@@ -121,21 +110,45 @@ def _drawn(profile: Profile, request: RankRequest, policy: Policy, user: Hashabl
     if named is None:  # nobody in particular: every request draws anew
         if request.visit is not None:
             raise RequestFailure(422, "A visit must be one of a `user` or a `session`.", "$.visit")
-        return int(seeds.choose(policy.weights, seeds.uniforms(None, None, 1))[0])
+        return seeds.choose_one(policy.weights.tolist(), seeds.uniform(None, None))
     key = named if request.day is None else (named, request.day.isoformat())
     if request.visit is None:
-        return int(seeds.choose(policy.weights, seeds.uniforms(seed, key, 1))[0])
+        return seeds.choose_one(policy.weights.tolist(), seeds.uniform(seed, key))
     counts, slots = np.array([len(policy.weights)]), np.array([policy.problem.k])
     visits = np.array([request.visit])
     return int(choose_visits(policy.rankings.ravel(), policy.weights, counts, slots, [key], seed, visits)[0])
 
 
-def _propensities(policy: Policy, ranking: Integers) -> list[float]:
-    if len(policy.weights) == 1:
-        return [1.0] * len(ranking)
-    in_slot = np.add.reduce((policy.rankings == ranking) * policy.weights[:, None], axis=0)
-    found: list[float] = np.minimum(in_slot, 1.0).tolist()
-    return found
+class Slate(NamedTuple):
+    """The ranking that was drawn, slot by slot, and what it and its lottery show.
+
+    Attributes
+    ----------
+    picked, scores, propensities
+        (k,) the items as places in the request, their scores, and how probable each was in its slot.
+    relevance, shares
+        Of the lottery.
+    target
+        What the shares should be.
+    deviations, drawn_deviations
+        By attribute, of the lottery and of the ranking.
+    """
+
+    picked: list[int]
+    scores: list[float]
+    propensities: list[float]
+    relevance: float
+    shares: list[float]
+    target: list[float]
+    deviations: list[float]
+    drawn_deviations: list[float]
+
+
+def _slate(ranked: Ranked, policy: Policy, chosen: int) -> Slate:
+    problem, batch = policy.problem, policy.problem.batch
+    lottery = (policy.rankings, policy.weights, batch.position_weights, chosen)
+    edges = (None, None) if batch.terms is None else (problem.target, problem.high)
+    return Slate(*kernel.slate_of(batch.checked, *lottery, ranked.picked, ranked.scores, *edges))
 
 
 def _appended(request: RankRequest, given: GivenItems, ranked: Ranked) -> list[SlateItem]:
@@ -154,24 +167,17 @@ def _score(item: Any) -> float:
     return float(item.score) if item.score is not None else next(fields)
 
 
-def _summary(profile: Profile, ranked: Ranked, chosen: int, left_out: LeftOut) -> PolicySummary:
+def _summary(profile: Profile, ranked: Ranked, slate: Slate, chosen: int, left_out: LeftOut) -> PolicySummary:
     policy = ranked.policy
     assert policy is not None
-    problem = policy.problem
     calibrated = ranked.status < Status.NO_CANDIDATES
-    deviation = policy.deviation if calibrated else None
-    drawn = None
-    if calibrated:
-        exposure = np.zeros(problem.n)
-        exposure[policy.rankings[chosen]] = problem.position_weights
-        drawn = _by_attribute(profile, problem.distances(problem.memberships.shares(exposure)))
     return PolicySummary(
-        relevance=policy.relevance,
-        deviation=deviation,
-        draw_deviation=drawn,
+        relevance=slate.relevance,
+        deviation=_by_attribute(profile, slate.deviations) if calibrated else None,
+        draw_deviation=_by_attribute(profile, slate.drawn_deviations) if calibrated else None,
         gap=None if math.isnan(policy.gap) else policy.gap,
-        shares=_named(profile, policy.shares),
-        target=_named(profile, problem.target) if calibrated else None,
+        shares=_named(profile, slate.shares),
+        target=_named(profile, slate.target) if calibrated else None,
         probability=float(policy.weights[chosen]),
         status=ranked.status.text,
         left_out=left_out,
@@ -179,18 +185,18 @@ def _summary(profile: Profile, ranked: Ranked, chosen: int, left_out: LeftOut) -
     )
 
 
-def _by_attribute(profile: Profile, distances: Any) -> float | dict[str, float]:
+def _by_attribute(profile: Profile, deviations: list[float]) -> float | dict[str, float]:
     if not profile.attributes:
-        return float(distances.sum())
-    return {each.name: float(distances[each.columns].sum()) for each in profile.attributes}
+        return deviations[0]
+    return {each.name: deviation for each, deviation in zip(profile.attributes, deviations, strict=True)}
 
 
-def _named(profile: Profile, values: Any) -> Any:
+def _named(profile: Profile, values: list[float]) -> Any:
     """Numbers by category, or by attribute and category."""
     if not profile.attributes:
-        return dict(zip(profile.numbers[""], values.tolist(), strict=True))
+        return dict(zip(profile.numbers[""], values, strict=True))
     return {
-        each.name: dict(zip(profile.numbers[each.name], values[each.columns].tolist(), strict=True))
+        each.name: dict(zip(profile.numbers[each.name], values[each.columns], strict=True))
         for each in profile.attributes
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
@@ -48,6 +49,29 @@ class GivenItems:
 
 def read_given(request: RankRequest, profile: Profile) -> GivenItems:
     """The candidates of a request; of ids that come twice, the better score counts."""
+    return _read_known(request, profile) or _read_any(request, profile)
+
+
+def _read_known(request: RankRequest, profile: Profile) -> GivenItems | None:
+    """The same for most requests, in one pass of the kernel; None where something is out of the ordinary."""
+    labels: list[Any] = request.items
+    scores: list[Any] | None = request.scores
+    if request.categories:
+        return None
+    if scores is None:
+        try:
+            labels, scores = [each.id for each in labels], [each.score for each in labels]
+        except AttributeError:  # an item that is no candidate with a score
+            return None
+    found = kernel.known_candidates(profile.item_ids.table, labels, scores, WIDEST)
+    if found is None:
+        return None
+    picked, places, values, unknown = found
+    return GivenItems(labels, picked, places, values, unknown, 0)
+
+
+def _read_any(request: RankRequest, profile: Profile) -> GivenItems:
+    """The same for any request, or the reason why it cannot be."""
     labels, scores = _columns(request)
     places = np.array(profile.item_ids.find(labels, "$.items"), dtype=np.int64)
     ranks, own = places, _own(request, profile)

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from excalibr._native import kernel
 from excalibr.errors import InputTypeError, explain
 from excalibr.service._failures import RequestFailure
 from excalibr.tables._ids import keys_of
@@ -15,10 +18,11 @@ __all__ = ["Ids"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ids:
-    """The place of each id; ``whole`` where they are whole numbers, and not text."""
+    """The place of each id; ``whole`` where they are whole numbers, and not text; ``table`` to look up many at once."""
 
     places: dict[Any, int]
     whole: bool
+    table: kernel.IdTable | dict[Any, int]
 
     @classmethod
     def of(cls, ids: Any, what: str) -> Ids:
@@ -27,7 +31,8 @@ class Ids:
         whole = bool(keys) and isinstance(keys[0], int)
         if not all(isinstance(key, int if whole else str) for key in keys):
             raise InputTypeError(explain(what, f"has the type {ids.type}", "have text or whole numbers"))
-        return cls({key: place for place, key in enumerate(keys)}, whole)
+        places = {key: place for place, key in enumerate(keys)}
+        return cls(places, whole, kernel.IdTable(np.array(keys, dtype=np.int64)) if whole else places)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -35,7 +40,9 @@ class Ids:
     def read(self, given: int | str, path: str) -> int | str:
         """An id of a request in the column's type.
 
-        >>> Ids({42: 0}, True).read("42", "$.user"), Ids({"42": 0}, False).read(42, "$.user")
+        >>> import pyarrow as pa
+        >>> numbers, texts = Ids.of(pa.array([42]), "item_id"), Ids.of(pa.array(["42"]), "item_id")
+        >>> numbers.read("42", "$.user"), texts.read(42, "$.user")
         (42, '42')
         """
         if isinstance(given, int):

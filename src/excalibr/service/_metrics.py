@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 __all__ = ["Metrics"]
 
 SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+NOTED = 256
+"""So many requests are noted before they are counted."""
+
 GAPS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 
 
@@ -34,14 +39,32 @@ class Metrics:
         self._in_flight = Gauge("excalibr_in_flight", "Requests in flight.", multiprocess_mode="livesum", **kind)
         self._count_in_flight = in_flight
         self._kept: dict[Any, Any] = {}
+        self._noted: deque[Callable[[], None]] = deque()
 
     def counted(self, profile: str, code: int, seconds: float) -> None:
         """A request was answered."""
-        self._child(self._requests, profile, str(code)).inc()
-        self._child(self._latency, profile).observe(seconds)
+        self._note(lambda: self._count(profile, code, seconds))
 
     def solved(self, profile: str, seconds: float | None, gap: float | None, *, has_target: bool) -> None:
         """A slate was made."""
+        self._note(lambda: self._observe(profile, seconds, gap, has_target))
+
+    def _note(self, what: Callable[[], None]) -> None:
+        """Keep it for later: counting many at once takes a third of the time of counting one in each request."""
+        self._noted.append(what)
+        if len(self._noted) >= NOTED:
+            self._count_noted()
+
+    def _count_noted(self) -> None:
+        with suppress(IndexError):  # of an empty deque, which several threads may take from
+            while True:
+                self._noted.popleft()()
+
+    def _count(self, profile: str, code: int, seconds: float) -> None:
+        self._child(self._requests, profile, str(code)).inc()
+        self._child(self._latency, profile).observe(seconds)
+
+    def _observe(self, profile: str, seconds: float | None, gap: float | None, has_target: bool) -> None:
         if seconds is not None:
             self._child(self._solve, profile).observe(seconds)
         if gap is not None:
@@ -50,7 +73,8 @@ class Metrics:
             self._child(self._without, profile).inc()
 
     def look(self) -> None:
-        """Note how many are in flight; where processes share a folder, each does so by itself now and then."""
+        """Count what was noted; where processes share a folder, each does so by itself now and then."""
+        self._count_noted()
         self._in_flight.set(self._count_in_flight())
 
     def page(self) -> bytes:

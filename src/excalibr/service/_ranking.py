@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ __all__ = ["Ranked", "RequestOptions", "asked_of", "rank"]
 
 OVERRIDES = ("k", "trade_off", "relevance_loss", "max_deviation", "divergence", "draws", "max_sorts")
 """Options of a profile that a request may have of its own."""
+
+_own_options = attrgetter(*OVERRIDES)
 
 KEPT = 256
 """So many combinations of overrides, and so many numbers of slots of each, are remembered."""
@@ -71,7 +74,7 @@ class Ranked:
 
 def asked_of(profile: Profile, request: RankRequest) -> RequestOptions:
     """The profile's options with the request's own; a combination is checked once."""
-    key = tuple(getattr(request, name) for name in OVERRIDES)
+    key = _own_options(request)
     found: RequestOptions | None = profile.asked.get(key)
     if found is None:
         if len(profile.asked) >= KEPT:

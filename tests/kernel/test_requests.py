@@ -1,0 +1,107 @@
+"""What the kernel does around a request, against the same in numpy and Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import excalibr
+from excalibr._native import kernel
+from excalibr._problem import Memberships
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("zeros", [0, 4, 9, 16])
+def test_the_first_number_of_a_seed_is_that_of_numpys_generator(zeros: int) -> None:
+    for _ in range(200):
+        seed = RNG.bytes(16 - zeros) + bytes(zeros)  # small seeds have fewer words in numpy's seeding
+        expected = np.random.PCG64(int.from_bytes(seed, "little")).random_raw()
+        assert kernel.first_of_stream(seed) == expected
+
+
+IDS = {
+    "dense": np.arange(500)[::-1] - 20,
+    "sparse": np.unique(RNG.integers(-(2**63), 2**63 - 1, 500)),
+    "at the ends": np.array([2**63 - 1, -(2**63), 0, 7]),
+    "one": np.array([5]),
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_candidates_are_found_by_id_in_the_order_of_the_table(name: str) -> None:
+    ids = IDS[name]
+    table, places = kernel.IdTable(ids), {each: place for place, each in enumerate(ids.tolist())}
+    asked = [*RNG.permutation(ids)[:100].tolist(), 10**6 + 1, 2**70]
+    labels = [str(each) if at % 3 == 0 and abs(each) < 10**18 else each for at, each in enumerate(asked)]
+    scores = RNG.random(len(labels)).tolist()
+    found = kernel.known_candidates(table, labels, scores, 1e150)
+    assert found is not None
+    picked, rows, values, unknown = found
+    known = sorted((places[each], at) for at, each in enumerate(asked) if each in places)
+    assert [*zip(rows.tolist(), picked.tolist(), strict=True)] == known
+    assert values.tolist() == [scores[at] for _, at in known]
+    assert unknown == [at for at, each in enumerate(asked) if each not in places]
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores"),
+    [
+        ([1, 1], [1.0, 2.0]),
+        ([1, "01"], [1.0, 2.0]),
+        ([1, "x"], [1.0, 2.0]),
+        ([1, "-"], [1.0, 2.0]),
+        ([1, ""], [1.0, 2.0]),
+        ([1, "9" * 19], [1.0, 2.0]),
+        ([1, "\ud800"], [1.0, 2.0]),
+        ([1, None], [1.0, 2.0]),
+        ([1, 2], [1.0, float("nan")]),
+        ([1, 2], [1.0, 1e151]),
+        ([1, 2], [1.0, None]),
+        ([1, 2], [1.0]),
+    ],
+)
+def test_what_takes_more_than_a_look_is_left_to_python(labels: list[object], scores: list[object]) -> None:
+    assert kernel.known_candidates(kernel.IdTable(np.array([1, 2])), labels, scores, 1e150) is None
+
+
+def test_text_is_found_in_a_dict_and_numbers_are_left_to_python() -> None:
+    table = {"a": 1, "b": 0}
+    found = kernel.known_candidates(table, ["a", "c", "b"], [0.1, 0.2, 0.3], 1e150)
+    assert found is not None
+    picked, rows, values, unknown = found
+    assert (picked.tolist(), rows.tolist(), values.tolist(), unknown) == ([2, 0], [0, 1], [0.3, 0.1], [1])
+    assert kernel.known_candidates(table, ["a", 7], [0.1, 0.2], 1e150) is None
+
+
+def test_rows_are_gathered() -> None:
+    dense = RNG.random((30, 4)) * (RNG.random((30, 4)) < 0.5)
+    rows = Memberships(*kernel.pack_rows(dense), 4)
+    wanted = RNG.integers(0, 30, 50)
+    assert (rows.of(wanted).dense() == dense[wanted]).all()
+    for outside in (-1, 30):
+        with pytest.raises(ValueError, match="out of range"):
+            rows.of(np.array([outside]))
+
+
+def test_a_slate_has_the_sums_of_its_policy() -> None:
+    scores, rows = RNG.random(40), RNG.dirichlet(np.ones(5), 40)
+    policy = excalibr.calibrate(scores, rows, RNG.dirichlet(np.ones(5)), k=7)
+    assert len(policy.weights) > 1
+    labels = RNG.permutation(40)
+    for shown, ranking in enumerate(policy.rankings):
+        problem = policy.problem
+        lottery = (policy.rankings, policy.weights, problem.position_weights, shown)
+        told = kernel.slate_of(problem.batch.checked, *lottery, labels, scores, None, None)
+        assert told[0] == labels[ranking].tolist()
+        assert told[1] == scores[ranking].tolist()
+        assert told[2] == policy.propensities(ranking).in_slot.tolist()
+        assert told[3] == pytest.approx(policy.relevance, rel=1e-14)
+        np.testing.assert_allclose(told[4], policy.distribution, rtol=1e-14)
+        assert told[5] == problem.target.tolist()
+        assert told[6] == pytest.approx([policy.deviation], abs=1e-14)
+        assert told[7] == pytest.approx([policy.draw_deviations[shown]], abs=1e-14)
+        band = (np.full(5, 0.1), np.full(5, 0.3))
+        within = kernel.slate_of(problem.batch.checked, *lottery, labels, scores, *band)
+        below, above = np.maximum(0.1 - policy.distribution, 0), np.maximum(policy.distribution - 0.3, 0)
+        assert within[6] == pytest.approx([(below + above).sum()], abs=1e-14)
