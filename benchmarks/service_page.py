@@ -1,0 +1,166 @@
+"""docs/service.md, from the numbers that `benchmarks.service` has found."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.service_load import BODIES, CANDIDATES, CATEGORIES, ITEMS
+
+__all__ = ["page"]
+
+ASKED_AROUND, ASKED_P99, ASKED_START = 0.15, 5.0, 1.0
+
+
+def page(found: dict[str, Any]) -> str:
+    """The page of the measurements."""
+    parts = [
+        "# The service, measured",
+        _filled(f"""
+        Made by `make bench-service`: the real server (granian) on loopback, pinned to one processor with one thread,
+        those who ask pinned to another; {CANDIDATES} candidates of {ITEMS:,} items, {CATEGORIES} categories, λ = 0.5,
+        {BODIES} different requests in turn, log off, {found["seconds"]:g} s a measurement. {found["processors"]}
+        processors; the load was {found["load"]:.1f} when it began (far above 1, others were at work).
+        """),
+        "## Processor time a request",
+        _filled("""
+        In milliseconds. *Kernel* is the solve alone, again and again; *within* is the same solve between the other work
+        of a request, whose memory it shares; *in process* is the application without a server; *server* is all
+        that the server's processes spend, by wrk over four connections. *Around the kernel* is server − kernel:
+        HTTP, decoding, looking up, drawing, answering, counting.
+        """)
+        + f" Asked of the columnar body: at most {ASKED_AROUND}.",
+        _costs(found["rows"]),
+        "The same application under uvicorn (its adapter for WSGI), columnar:",
+        _uvicorn(found["uvicorn"], found["rows"]),
+        "## Latency at half of the ceiling",
+        _filled(f"""
+        In milliseconds, for arrivals at a constant rate ({_generator(found["generator"])}). Asked: p99 at most
+        {ASKED_P99:g}.
+        """),
+        _latencies(found["rows"]),
+        "## More than it can do",
+        _filled("""
+        All that wrk can send over 256 connections: answers and refusals a second and how many times the ceiling
+        that is, which part was refused (503 with `Retry-After`), connections that broke, and the 99th percentile of
+        answers and refusals together. Half a second later, half of the ceiling again.
+        """),
+        _floods(found["rows"]),
+        "## Workers and threads",
+        _filled(f"""
+        k = 100, columnar, on all {found["processors"]} processors, of which wrk takes its part: requests a second,
+        processor time a request, memory of all processes.
+        """),
+        _table(
+            ("`--workers`", "`--threads`", "requests/s", "ms", "MB"),
+            [
+                (
+                    each["workers"],
+                    each["threads"],
+                    f"{each['rate']:.0f}",
+                    f"{each['server']:.3f}",
+                    f"{each['memory']:.0f}",
+                )
+                for each in found["sizes"]
+            ],
+        ),
+        "## Start",
+        _starts(found["starts"]),
+        "## A longer time",
+        _soak(found.get("soak")),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _generator(name: str) -> str:
+    return (
+        "k6, `constant-arrival-rate`" if name == "k6" else "`Arrivals` in `benchmarks/service_load.py`, from when due"
+    )
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), 120)
+
+
+def _table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def _costs(rows: list[dict[str, Any]]) -> str:
+    head = ("k", "body", "kernel", "within", "in process", "server", "around the kernel", "ceiling, requests/s")
+    names = ("kernel", "kernel_within", "in_process", "server")
+    return _table(
+        head,
+        [
+            (
+                *(row["k"], row["form"], *(f"{row[name]:.3f}" for name in names)),
+                *(f"**{row['server'] - row['kernel']:.3f}**", f"{row['ceiling']:.0f}"),
+            )
+            for row in rows
+        ],
+    )
+
+
+def _uvicorn(found: list[dict[str, Any]], rows: list[dict[str, Any]]) -> str:
+    own = {row["k"]: row for row in rows if row["form"] == "columnar"}
+    return _table(
+        ("k", "server, ms", "ceiling", "granian's ceiling"),
+        [
+            (each["k"], f"{each['server']:.3f}", f"{each['ceiling']:.0f}", f"{own[each['k']]['ceiling']:.0f}")
+            for each in found
+        ],
+    )
+
+
+def _latencies(rows: list[dict[str, Any]]) -> str:
+    return _table(
+        ("k", "body", "requests/s", "p50", "p99", "p99.9", "largest", "errors"),
+        [
+            (
+                *(row["k"], row["form"], f"{row['latency']['rate']:.0f}"),
+                *(f"{row['latency'][name]:.2f}" for name in ("p50", "p99", "p999", "max")),
+                f"{row['latency']['errors']:.0f}",
+            )
+            for row in rows
+        ],
+    )
+
+
+def _floods(rows: list[dict[str, Any]]) -> str:
+    lines = []
+    for row in rows:
+        flood, after = row["flood"], row["after"]
+        lines.append(
+            (
+                *(row["k"], row["form"], f"{flood['rate']:.0f}", f"{flood['rate'] / row['ceiling']:.1f} ×"),
+                *(
+                    f"{flood['refused'] / max(flood['requests'], 1):.0%}",
+                    f"{flood['broken']:.0f}",
+                    f"{flood['p99']:.0f} ms",
+                ),
+                *(f"{after['p99']:.2f} ms", f"{after['errors']:.0f}"),
+            )
+        )
+    head = ("k", "body", "requests/s", "of the ceiling", "refused", "broken", "p99", "p99 after", "errors after")
+    return _table(head, lines)
+
+
+def _starts(starts: list[dict[str, float]]) -> str:
+    ports, ready = (sorted(each[name] for each in starts) for name in ("port", "ready"))
+    return _filled(f"""
+    `excalibr serve`, {len(starts)} times: the port was open after {ports[0]:.2f} to {ports[-1]:.2f} s (asked:
+    {ASKED_START:g}), and the invented catalogue was loaded after {ready[0]:.2f} to {ready[-1]:.2f} s.
+    """)
+
+
+def _soak(soak: dict[str, float] | None) -> str:
+    if soak is None:
+        return "Not measured yet: `make bench-service SOAK=600` adds it."
+    return _filled(f"""
+    Half of the ceiling for {soak["seconds"]:.0f} s (k = 10, columnar, {soak["rate"]:.0f} requests/s):
+    {soak["requests"]:,.0f} requests, {soak["errors"]:.0f} errors, p99 {soak["p99"]:.2f} ms, the slowest
+    {soak["max"]:.1f} ms; memory
+    {soak["memory_before"]:.1f} MB after the first minute, {soak["memory_after"]:.1f} MB at the end.
+    """)
