@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.service_load import Bench, cpu_seconds, k6, memory_megabytes
+from benchmarks.service_load import Bench, cpu_seconds, memory_megabytes
 from benchmarks.service_page import page
 
 FOLDER = Path(__file__).parent
@@ -62,7 +62,6 @@ def measured(bench: Bench, seconds: float) -> dict[str, Any]:
         "seconds": seconds,
         "processors": os.cpu_count(),
         "load": load,
-        "generator": "k6" if k6() else "Arrivals",
         "starts": [start_seconds(bench) for _ in range(STARTS)],
         "rows": rows,
         "uvicorn": [under_uvicorn(bench, k, seconds) for k in (10, 100)],
@@ -79,6 +78,7 @@ def measure(bench: Bench, k: int, form: str, seconds: float) -> dict[str, Any]:
     with bench.server() as process:
         row |= _ceiling(bench, process, seconds)
         row["latency"] = bench.arrive(f"/rank/k{k}", row["ceiling"] / 2, seconds)
+        row["k6"] = bench.arrive_by_k6(f"/rank/k{k}", row["ceiling"] / 2, seconds)
         row["flood"] = bench.wrk(FLOOD, seconds)
         time.sleep(0.5)
         row["after"] = bench.arrive(f"/rank/k{k}", row["ceiling"] / 2, 3.0)

@@ -137,10 +137,7 @@ class Bench:
         return {"requests": requests, "refused": refused, "broken": broken, "rate": requests / lasted, "p99": p99}
 
     def arrive(self, path: str, rate: float, seconds: float) -> dict[str, float]:
-        """Requests at a constant rate, whatever becomes of them: by k6 where it is there, else by :class:`Arrivals`."""
-        program = k6()
-        if program is not None:
-            return self._k6(program, path, rate, seconds)
+        """Requests at a constant rate, whatever becomes of them, by :class:`Arrivals`."""
         bodies = [each.encode() for each in json.loads((self.folder / "bodies.json").read_text())]
         os.sched_setaffinity(0, {int(CLIENT_CORE)})
         try:
@@ -148,7 +145,11 @@ class Bench:
         finally:
             os.sched_setaffinity(0, range(os.cpu_count() or 1))
 
-    def _k6(self, program: str, path: str, rate: float, seconds: float) -> dict[str, float]:
+    def arrive_by_k6(self, path: str, rate: float, seconds: float) -> dict[str, float] | None:
+        """The same by k6, where it is there; requests that it could not send in time are errors."""
+        program = k6()
+        if program is None:
+            return None
         script = K6_SCRIPT.replace("ADDRESS", f"http://127.0.0.1:{self.port}{path}")
         script = script.replace("SECONDS", str(int(seconds))).replace("RATE", str(int(rate)))
         (self.folder / "k6.js").write_text(script)

@@ -36,8 +36,9 @@ def page(found: dict[str, Any]) -> str:
         _uvicorn(found["uvicorn"], found["rows"]),
         "## Latency at half of the ceiling",
         _filled(f"""
-        In milliseconds, for arrivals at a constant rate ({_generator(found["generator"])}). Asked: p99 at most
-        {ASKED_P99:g}.
+        In milliseconds, for arrivals at a constant rate: `Arrivals` of `benchmarks/service_load.py` counts from when
+        each request was due, k6 (`constant-arrival-rate`) from when it was sent, and counts as an error what it could
+        not send in time. Asked: p99 at most {ASKED_P99:g}.
         """),
         _latencies(found["rows"]),
         "## More than it can do",
@@ -71,12 +72,6 @@ def page(found: dict[str, Any]) -> str:
         _soak(found.get("soak")),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _generator(name: str) -> str:
-    return (
-        "k6, `constant-arrival-rate`" if name == "k6" else "`Arrivals` in `benchmarks/service_load.py`, from when due"
-    )
 
 
 def _filled(text: str) -> str:
@@ -115,17 +110,17 @@ def _uvicorn(found: list[dict[str, Any]], rows: list[dict[str, Any]]) -> str:
 
 
 def _latencies(rows: list[dict[str, Any]]) -> str:
-    return _table(
-        ("k", "body", "requests/s", "p50", "p99", "p99.9", "largest", "errors"),
-        [
-            (
-                *(row["k"], row["form"], f"{row['latency']['rate']:.0f}"),
-                *(f"{row['latency'][name]:.2f}" for name in ("p50", "p99", "p999", "max")),
-                f"{row['latency']['errors']:.0f}",
-            )
-            for row in rows
-        ],
-    )
+    lines = [
+        (
+            *(row["k"], row["form"], name, f"{told['rate']:.0f}"),
+            *(f"{told[part]:.2f}" for part in ("p50", "p99", "p999", "max")),
+            f"{told['errors']:.0f}",
+        )
+        for row in rows
+        for name, told in (("when due", row["latency"]), ("k6", row["k6"]))
+        if told is not None
+    ]
+    return _table(("k", "body", "by", "requests/s", "p50", "p99", "p99.9", "largest", "errors"), lines)
 
 
 def _floods(rows: list[dict[str, Any]]) -> str:

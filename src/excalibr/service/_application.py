@@ -174,8 +174,9 @@ class Application:
         if environ["REQUEST_METHOD"] != "POST":
             raise RequestFailure(405, f"{environ['REQUEST_METHOD']} is not how to ask for a slate: POST is.")
         profile = self._profile(name)
+        self._gate.refuse_if_full()
         body = self.bodies.read(environ)
-        with self._gate, self._gate.working:
+        with self._gate:
             if batch:
                 return self._batch(profile, body, start)
             answer = self._one(profile, body, start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from queue import SimpleQueue
 
 from excalibr.service._failures import RequestFailure
 
@@ -48,23 +49,30 @@ class Gate:
         self._limits = limits
         self._inside = 0
         self._lock = threading.Lock()
-        self.working = threading.BoundedSemaphore(limits.threads)
-        """To be held while a request is worked on."""
+        self._turns: SimpleQueue[None] = SimpleQueue()  # waiting for one costs less than for a semaphore
+        for _ in range(limits.threads):
+            self._turns.put(None)
 
     @property
     def inside(self) -> int:
         """How many are in."""
         return self._inside
 
+    def refuse_if_full(self) -> None:
+        """Refuse where nobody could come in, before a body is read for nothing."""
+        if self._inside >= self._limits.backpressure:
+            found = f"{self._inside} requests are in flight"
+            raise RequestFailure(503, f"{found}, which is what --backpressure allows: try again.", retry_after=1)
+
     def __enter__(self) -> None:
-        """In, once the body is there; refused at once where too many are."""
+        """In, once the body is there, and then on to work in turn; refused at once where too many are in."""
         with self._lock:
-            if self._inside >= self._limits.backpressure:
-                found = f"{self._inside} requests are in flight"
-                raise RequestFailure(503, f"{found}, which is what --backpressure allows: try again.", retry_after=1)
+            self.refuse_if_full()
             self._inside += 1
+        self._turns.get()
 
     def __exit__(self, *failed: object) -> None:
         """Out again."""
+        self._turns.put(None)
         with self._lock:
             self._inside -= 1
