@@ -44,7 +44,7 @@ def test_the_question_is_packed_as_the_page_says(policy: excalibr.Policy) -> Non
     for name, values in packed.items():
         assert f"`{name}` {listed(values, between=' ')}" in step("`kernel.Checked`")
     assert f"`starts` {listed(batch.starts, between=' ')} and `slots` {listed(batch.slots)}" in step("`Problem`")
-    assert f"c = (1 − λ)·s = {listed(problem.gains, 2)}" in step("`solve_user`: gains")
+    assert f"c = (1 − λ)·s = {listed(problem.gains, 2)}" in step("`solve_alone`: gains")
 
 
 def test_the_solve_takes_the_steps_that_the_page_tells(policy: excalibr.Policy) -> None:

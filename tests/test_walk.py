@@ -16,7 +16,7 @@ from excalibr._native import kernel
 
 ROOT = Path(excalibr.__file__).parent
 
-ENTRIES = ("Checked", "Questions", "solve_user", "solve_range")
+ENTRIES = ("Checked", "Setting", "Questions", "solve_alone", "solve_user", "solve_range")
 """Where arrays are checked and packed, where the question is put together, and where it is solved."""
 
 SCORES, CATEGORIES, TARGET = (
