@@ -57,6 +57,8 @@ def test_the_tree_of_the_architecture_is_the_tree_on_disk() -> None:
     mapped = {name for name in folders if any(each.startswith(f"{name}/") and each != f"{name}/" for each in drawn)}
     there = {f"{name}/" for name in folders} | {path.name for path in package.glob("*.py")}
     there |= {f"{name}/{path.name}" for name in mapped for path in (package / name).glob("*.py")}
+    within = {path for name in mapped for path in (package / name).iterdir() if path.is_dir()}
+    there |= {f"{path.parent.name}/{path.name}/" for path in within if path.name != "__pycache__"}
     assert {each for each in drawn if not each.endswith("__init__.py")} == {
         each for each in there if not each.endswith("__init__.py")
     }

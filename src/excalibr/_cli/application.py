@@ -17,6 +17,7 @@ COMMANDS = {
     "demo": "excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png",
     "rerank": "excalibr rerank candidates.parquet --items items.parquet --history history.parquet "
     "-k 10 --trade-off 0.5 -o slates.parquet",
+    "explore": "excalibr explore candidates.parquet --items items.parquet --history history.parquet -k 10",
     "serve": "excalibr serve profiles.toml --port 8000 --threads 4",
     "balance": "excalibr balance candidates.parquet --items items.parquet --history history.parquet "
     "--everyone seller=targets.csv -k 10 -o prices.parquet",
@@ -70,6 +71,10 @@ def _import(name: str) -> Any:
             from excalibr._cli.rerank import rerank
 
             return rerank
+        case "explore":
+            from excalibr._cli.explore import explore
+
+            return explore
         case "serve":
             from excalibr._cli.serve import serve
 

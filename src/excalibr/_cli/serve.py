@@ -14,6 +14,7 @@ __all__ = ["serve"]
 
 DEFAULT_THREADS = 1
 LOGS = ("off", "text", "json")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
@@ -41,6 +42,12 @@ def serve(
     ] = None,
     cors: Annotated[str | None, typer.Option(help="Origin that browsers may ask from.")] = None,
     admin: Annotated[bool, typer.Option("--admin", help="Let POST /reload read the profiles anew.")] = False,
+    page: Annotated[
+        bool,
+        typer.Option(
+            "--page", help="Show the page of `excalibr explore` at /, of the first profile that names its candidates."
+        ),
+    ] = False,
 ) -> None:
     """Serve calibrated slates over HTTP.
 
@@ -57,9 +64,16 @@ def serve(
         raise unknown_name("log", log, LOGS)
     if profiles is not None:
         _require_file("profiles", profiles)
+    if page and (host not in LOOPBACK or token_file is not None):
+        found = f"is asked for with {'a token' if host in LOOPBACK else f'--host {host}'}"
+        raise InputError(explain("page", found, "be for this machine alone, and without a token"))
     working = threads or os.cpu_count() or DEFAULT_THREADS
     limits = Limits(max_items, max_batch, max_body, backpressure, working, body_seconds)
     asked: dict[str, Any] = {"host": host, "port": port, "workers": workers, "log": log, "cors": cors, "admin": admin}
+    if page:
+        from excalibr.service._page.profile import source_of
+
+        asked["page"] = source_of(profiles)
     run(Server(profiles=profiles, limits=limits, token=_token(token_file), **asked))
 
 

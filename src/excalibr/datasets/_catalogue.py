@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from excalibr import _seeds as seeds
 from excalibr._types import Floats, Integers
 from excalibr.datasets._titles import GENRES, PEOPLE, Genre, titles_of
-from excalibr.errors import InputError, explain, unknown_name
+from excalibr.errors import InputError, explain, missing_extra, unknown_name
 
 __all__ = ["Candidates", "Catalogue", "Film", "User", "make_catalogue"]
 
@@ -120,6 +121,41 @@ class Catalogue:
             raise InputError(explain("n", f"is {n}", f"be at least 1 and at most the {unseen} films not watched"))
         films = np.argsort(-scores, kind="stable")[:n].astype(np.int64)
         return Candidates(films, scores[films], self.categories[films], self.target(name))
+
+    def tables(self, n: int = 150) -> dict[str, Any]:
+        """The same as Arrow tables: ``candidates`` of all users, ``items`` and ``history``, for :class:`Reranker`.
+
+        >>> {name: table.num_rows for name, table in make_catalogue(seed=7).tables(n=100).items()}
+        {'candidates': 2400, 'items': 600, 'history': 1264}
+        """
+        try:
+            import pyarrow as pa
+        except ModuleNotFoundError:
+            raise missing_extra("pyarrow", "data") from None
+        offered = {user.name: self.candidates(user.name, n) for user in self.users}
+        watched = {user.name: self.history(user.name) for user in self.users}
+        return {
+            "candidates": pa.table(
+                {
+                    "user_id": [name for name in offered for _ in range(n)],
+                    "item_id": np.concatenate([each.films for each in offered.values()]),
+                    "score": np.concatenate([each.scores for each in offered.values()]),
+                }
+            ),
+            "items": pa.table(
+                {
+                    "item_id": np.arange(len(self.films)),
+                    "title": [film.title for film in self.films],
+                    "category": [list(film.genres) for film in self.films],
+                }
+            ),
+            "history": pa.table(
+                {
+                    "user_id": [name for name, films in watched.items() for _ in films],
+                    "item_id": np.concatenate(list(watched.values())),
+                }
+            ),
+        }
 
     @property
     def _popularity(self) -> Floats:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,8 +23,12 @@ from excalibr.service._metrics import Metrics
 from excalibr.service._openapi import openapi
 from excalibr.service._profiles import Profile, read_profiles
 from excalibr.service._ranking import asked_of, rank
+from excalibr.service._reply import Reply
 from excalibr.service._requests import RankRequest, decode_batch, decode_rank
 from excalibr.service._targets import read_target_of
+
+if TYPE_CHECKING:
+    from excalibr.service._page import Page
 
 __all__ = ["Application", "application"]
 
@@ -33,6 +37,7 @@ REASONS = {
     204: "204 No Content",
     400: "400 Bad Request",
     401: "401 Unauthorized",
+    403: "403 Forbidden",
     404: "404 Not Found",
     405: "405 Method Not Allowed",
     413: "413 Content Too Large",
@@ -42,18 +47,6 @@ REASONS = {
 }
 
 _encode = msgspec.json.Encoder().encode
-
-
-class Reply:
-    """What goes back: a code, a body and its kind."""
-
-    __slots__ = ("body", "code", "headers")
-
-    def __init__(self, code: int, body: bytes, kind: str = "application/json", **headers: str) -> None:
-        self.code = code
-        self.body = body
-        named = [(name.replace("_", "-"), value) for name, value in headers.items()]
-        self.headers = [("Content-Type", kind), ("Content-Length", str(len(body))), *named]
 
 
 def application(
@@ -104,6 +97,7 @@ class Application:
         cors: str | None = None,
         reload: Callable[[], None] | None = None,
         all_ready: Callable[[], bool] | None = None,
+        page: Page | None = None,
     ) -> None:
         self.source = source
         self.limits = limits or Limits()
@@ -116,13 +110,17 @@ class Application:
         self._cors = cors
         self._reload = reload
         self._all_ready = all_ready
+        self.page = page
         self._loading = threading.Lock()
         self._document = _encode(openapi())
 
     def load(self) -> None:
         """Read the profiles, all of them or none, and swap them in; what is under way goes on with the old ones."""
         with self._loading:
-            self.profiles = read_profiles(self.source)
+            profiles = read_profiles(self.source)
+            if self.page is not None:
+                self.page.load()
+            self.profiles = profiles
 
     def reload(self) -> bool:
         """The same where bad files leave the profiles as they are; whether the new ones are in."""
@@ -258,6 +256,9 @@ class Application:
             _only(method, "POST")
             self._reload()
             return Reply(200, b'{"reload":"asked for"}')
+        found = None if self.page is None else self.page.answer(environ, path)
+        if found is not None:
+            return found
         if path not in ("/readyz", "/health", "/profiles", "/openapi.json", "/metrics"):
             raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
         _only(method, "GET", "HEAD")

@@ -27,7 +27,7 @@ from excalibr.tables._ids import sorted_unique
 from excalibr.tables._prices import read_priced_items, read_prices
 from excalibr.tables._user_targets import read_priors
 
-__all__ = ["DEMO", "FILES", "Profile", "read_profiles"]
+__all__ = ["DEMO", "FILES", "FOR_THE_PAGE", "Profile", "read_profiles", "read_toml"]
 
 DEMO = "demo"
 FILES = ("items", "history", "targets", "prior", "prices")
@@ -35,6 +35,9 @@ FILES = ("items", "history", "targets", "prior", "prices")
 
 WRITTEN = ("targets", "prior", "prices")
 """Those that may also be written down."""
+
+FOR_THE_PAGE = ("candidates", "truth")
+"""Keys that only the page reads: files with candidates of users, and with what users went on to like."""
 
 UNKNOWN = ("leave out", "append")
 _NOT_HERE = ("users", "pinned", "shown", "visit", "propensities", "threads")
@@ -134,7 +137,7 @@ def read_profiles(source: str | Path | Mapping[str, Any] | None = None) -> dict[
         return {DEMO: _demo()}
     where, folder = ("profiles", Path()) if isinstance(source, Mapping) else (str(source), Path(source).parent)
     with _told(where):
-        given = source if isinstance(source, Mapping) else _read_toml(Path(source))
+        given = source if isinstance(source, Mapping) else read_toml(Path(source))
         for key in given:
             if key != "profiles":
                 raise unknown_name("key", key, ("profiles",))
@@ -144,7 +147,7 @@ def read_profiles(source: str | Path | Mapping[str, Any] | None = None) -> dict[
     return {name: _read_profile(name, options, where, folder) for name, options in profiles.items()}
 
 
-def _read_toml(path: Path) -> Mapping[str, Any]:
+def read_toml(path: Path) -> Mapping[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -162,6 +165,8 @@ def _read_profile(name: str, options: Any, where: str, folder: Path) -> Profile:
             raise InputError(explain("items", "is missing", "name a file"))
         given = dict(options)
         files = {key: _read_file(key, given.pop(key), folder) for key in FILES if key in given}
+        for key in FOR_THE_PAGE:
+            given.pop(key, None)
         unknown = given.pop("unknown", UNKNOWN[0])
         if unknown not in UNKNOWN:
             raise unknown_name("unknown", unknown, UNKNOWN)
@@ -170,7 +175,12 @@ def _read_profile(name: str, options: Any, where: str, folder: Path) -> Profile:
 
 
 def _check_keys(options: Mapping[str, Any]) -> None:
-    known = [*FILES, "unknown", *(each for each in (*_names(Reranker), *_names(Tables)) if each not in _NOT_HERE)]
+    known = [
+        *FILES,
+        *FOR_THE_PAGE,
+        "unknown",
+        *(each for each in (*_names(Reranker), *_names(Tables)) if each not in _NOT_HERE),
+    ]
     for key in options:
         if key not in known:
             raise unknown_name("key", key, list(dict.fromkeys(known)))
@@ -238,20 +248,10 @@ def _wanted(items: ItemArrays, options: Tables, *, known: bool) -> tuple[Ids | N
 
 def _demo() -> Profile:
     """The invented catalogue: films by number, and the histories of its people by name."""
-    import pyarrow as pa
-
     from excalibr.datasets import make_catalogue
 
-    catalogue = make_catalogue()
-    films = pa.table(
-        {
-            "item_id": list(range(len(catalogue.films))),
-            "category": [list(film.genres) for film in catalogue.films],
-        }
-    )
-    watched = [(user.name, film) for user in catalogue.users for film in catalogue.history(user.name).tolist()]
-    history = pa.table({"user_id": [user for user, _ in watched], "item_id": [film for _, film in watched]})
-    files = {"items": films, "history": history}
+    tables = make_catalogue().tables()
+    files = {name: tables[name] for name in ("items", "history")}
     return load_profile(DEMO, Reranker(k=10, trade_off=0.5), {}, files, append_unknown=False)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from excalibr._messages import CommandWords, message_of
 from excalibr.errors import ExcalibrError, InputError
 from excalibr.service._limits import Limits
 from excalibr.service._logging import Log
@@ -22,6 +23,7 @@ from excalibr.service._slow import shut_silent
 
 if TYPE_CHECKING:
     from excalibr.service._application import Application
+    from excalibr.service._page import Page, PageSource
 
 __all__ = ["Server", "serve"]
 
@@ -48,7 +50,9 @@ STOP_SECONDS = 30
 class Server:
     """What the command ``excalibr serve`` is asked.
 
-    ``threads`` is how many requests a worker works on at the same time, ``limits.backpressure`` how many more may wait.
+    ``page`` is what the page explores, where there is one; ``words`` are those in which the command says its options;
+    ``ready`` is called with the address once everything is loaded. ``limits.threads`` is how many requests a worker
+    works on at the same time, ``limits.backpressure`` how many more may wait.
     """
 
     profiles: Path | None = None
@@ -60,6 +64,9 @@ class Server:
     token: str | None = None
     cors: str | None = None
     admin: bool = False
+    page: PageSource | None = None
+    words: CommandWords | None = None
+    ready: Callable[[str], None] | None = None
 
 
 class Bell:
@@ -111,6 +118,8 @@ def serve(server: Server) -> None:
         )
         setattr(granian, "signal_handler_reload", lambda *_: bell.ring())  # noqa: B010  (granian would start new workers)
         granian.on_startup(lambda: _say_listening(server))
+        if server.ready is not None:
+            threading.Thread(target=_tell_ready, args=(server, folder), daemon=True, name="excalibr-ready").start()
         granian.serve(target_loader=_Loader(server, folder), wrap_loader=False)
         failed = folder / FAILED
         if failed.exists():
@@ -167,11 +176,12 @@ def _keep_loaded(starting: Starting, server: Server, folder: Path) -> None:
         cors=server.cors,
         reload=bell.ring if server.admin else None,
         all_ready=lambda: len(list(folder.glob(f"{READY}*"))) >= server.workers,
+        page=_page(server),
     )
     try:
         application.load()
     except (ExcalibrError, OSError, MemoryError) as error:
-        (folder / FAILED).write_text(str(error), encoding="utf-8")
+        (folder / FAILED).write_text(message_of(error, server.words), encoding="utf-8")
         os.kill(os.getppid(), signal.SIGTERM)
         return
     application.log.event("loaded", profiles=",".join(application.profiles or ()))
@@ -185,6 +195,22 @@ def _keep_loaded(starting: Starting, server: Server, folder: Path) -> None:
         if bell.rung != seen:
             seen = bell.rung
             application.reload()
+
+
+def _page(server: Server) -> Page | None:
+    if server.page is None:
+        return None
+    from excalibr.service._page import Page
+
+    return Page(server.page)
+
+
+def _tell_ready(server: Server, folder: Path) -> None:
+    """Once every worker has loaded."""
+    while folder.exists() and len(list(folder.glob(f"{READY}*"))) < server.workers:
+        time.sleep(LOOKED)
+    if folder.exists() and server.ready is not None:
+        server.ready(f"http://{server.host}:{server.port}/")
 
 
 def _say_listening(server: Server) -> None:

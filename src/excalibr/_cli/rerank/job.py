@@ -33,7 +33,7 @@ from excalibr.tables._reranker import Reranker, read_items_and_prices
 from excalibr.tables._results import Tally
 from excalibr.tables._users import UserStream
 
-__all__ = ["CHUNK_ROWS", "Job", "feed_of", "nested", "read_job", "run_job"]
+__all__ = ["CHUNK_ROWS", "Job", "columns_of", "feed_of", "nested", "read_job", "read_numbers", "run_job"]
 
 CHUNK_ROWS = 250_000
 """Rows of candidates that are read before they are re-ranked; memory grows with it, and not with the tables."""
@@ -125,12 +125,12 @@ def read_job(
     check_apart(outputs, [*needed, *beside.values()])
     names = {each.name for each in dataclasses.fields(Reranker)}
     others = {name: value for name, value in options.items() if name not in names and name not in PATHS}
-    others["category"] = _columns(others["category"])
+    others["category"] = columns_of(others["category"])
     by_attribute = not isinstance(others["category"], str)
     names_of_columns = read_options(Tables, {**others, **beside})
     by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, names_of_columns)}
     return Job(
-        read_options(Reranker, {name: _numbers(name, options[name], by_attribute) for name in names}),
+        read_options(Reranker, {name: read_numbers(name, options[name], by_attribute) for name in names}),
         others,
         *needed,
         by_user,
@@ -141,7 +141,7 @@ def read_job(
     )
 
 
-def _columns(category: str) -> str | list[str] | dict[str, str]:
+def columns_of(category: str) -> str | list[str] | dict[str, str]:
     """``genre`` as it is, ``genre,decade`` as a list, ``topic=genre,age=decade`` by attribute."""
     pairs = [part.partition("=") for part in category.split(",")]
     if all(given for _, given, _ in pairs):
@@ -149,7 +149,7 @@ def _columns(category: str) -> str | list[str] | dict[str, str]:
     return [name.strip() for name, _, _ in pairs] if len(pairs) > 1 else category
 
 
-def _numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
+def read_numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
     """``1,2`` as a list, and for options by category also ``drama=1,epic=2`` by name and ``2`` for all.
 
     With several attributes, ``genre:drama=1`` for a category and ``genre=2`` for all of an attribute.

@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -47,13 +47,15 @@ _PANELS = {
 }
 
 
-def with_options(*owners: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The command with an option for each field of these dataclasses, in place of ``**options``."""
+def with_options(*owners: Any, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The command with an option for each field of these dataclasses but ``without``, in place of ``**options``."""
 
     def derive(command: Callable[..., None]) -> Callable[..., None]:
         given = inspect.signature(command, eval_str=True).parameters.values()
         parameters = [each for each in given if each.kind != each.VAR_KEYWORD]
-        parameters += [parameter for owner in owners for parameter in _parameters(owner)]
+        parameters += [
+            parameter for owner in owners for parameter in _parameters(owner) if parameter.name not in without
+        ]
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {each.name: each.annotation for each in parameters}
         return command

@@ -1,0 +1,108 @@
+"""``excalibr explore``: the page on which to choose the trade-off by eye."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from excalibr._cli.rerank.options import PATHS, WORDS, with_options
+from excalibr._options import read_options
+from excalibr.errors import InputError, explain, missing_extra
+from excalibr.tables import Tables
+from excalibr.tables._reranker import Reranker
+
+__all__ = ["explore"]
+
+DEFAULT_SLOTS = 10
+
+NOT_HERE = (
+    *("users", "pinned", "shown", "prices", "visit", "propensities", "method", "fallback", "max_sorts"),
+    *("rank", "ranking", "probability", "propensity", "propensity_anywhere", "users_user_id"),
+    *("pinned_user_id", "pinned_item_id", "pinned_rank"),
+    *("shown_user_id", "shown_item_id", "shown_weight", "shown_rank"),
+)
+"""Options of tables and re-rankers that the page has its own of, or no use for."""
+
+
+@with_options(Reranker, Tables, without=NOT_HERE)
+def explore(
+    candidates: Annotated[
+        Path | None, typer.Argument(help="Scored candidates (user_id, item_id, score); without, an invented catalogue.")
+    ] = None,
+    *,
+    items: Annotated[Path | None, typer.Option(help="Items (item_id, category, optional weight and title).")] = None,
+    truth: Annotated[
+        Path | None, typer.Option(help="What users went on to like (user_id, item_id), for NDCG and recall.")
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="Column of items to show; title or name where there is one.")
+    ] = None,
+    sample: Annotated[int, typer.Option(min=2, max=100_000, help="Users whose slates are averaged.")] = 500,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of this machine to show the page on.")] = 8000,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the page to one HTML file, and stop: nothing is served.")
+    ] = None,
+    **options: Any,
+) -> None:
+    """Choose the trade-off by eye, on a page of this machine.
+
+    The page shows what calibration does to a sample of users and to each of them, for every trade-off, and gives the
+    settings to take along. Options of how to rank are what it begins with. Ctrl-C ends it.
+    """
+    try:
+        from excalibr.service._limits import Limits
+        from excalibr.service._page import Page, PageSource, save_page
+        from excalibr.service._server import Server
+        from excalibr.service._server import serve as run
+    except ModuleNotFoundError as error:
+        raise missing_extra(str(error.name).partition(".")[0], "serve") from None
+    source = PageSource(*_read(candidates, items, truth, options), sample=sample, title=title)
+    if save is not None:
+        page = Page(source)
+        page.load()
+        save_page(page, save)
+        typer.echo(f"The page is in {save}.", err=True)
+        return
+    ready = _say_ready if no_browser else _open_browser
+    typer.echo("Reading the tables …", err=True)
+    run(Server(port=port, log="off", limits=Limits(threads=2), page=source, words=WORDS, ready=ready))
+
+
+def _read(
+    candidates: Path | None, items: Path | None, truth: Path | None, options: dict[str, Any]
+) -> tuple[Reranker, dict[str, Any], dict[str, Path]]:
+    """How to rank, how columns are called, and the tables."""
+    from excalibr._cli.rerank.job import columns_of, read_numbers
+
+    given = {"candidates": candidates, "items": items, "truth": truth} | {
+        name: options.pop(name) for name in PATHS if name in options
+    }
+    tables = {name: path for name, path in given.items() if path is not None}
+    if tables and not {"candidates", "items"} <= tables.keys():
+        missing = "candidates" if candidates is None else "items"
+        raise InputError(explain(missing, "are missing", "be given with the other tables"))
+    columns = {name: value for name, value in options.items() if name not in _names()}
+    columns["category"] = columns_of(columns["category"])
+    several = not isinstance(columns["category"], str)
+    ranking = {name: read_numbers(name, value, several) for name, value in options.items() if name in _names()}
+    ranking["k"] = DEFAULT_SLOTS if ranking["k"] is None else ranking["k"]
+    return read_options(Reranker, ranking), columns, tables
+
+
+def _names() -> set[str]:
+    return {each.name for each in dataclasses.fields(Reranker)}
+
+
+def _say_ready(address: str) -> None:
+    typer.echo(f"The page is at {address} until you press Ctrl-C.", err=True)
+
+
+def _open_browser(address: str) -> None:
+    import webbrowser
+
+    _say_ready(address)
+    webbrowser.open(address)

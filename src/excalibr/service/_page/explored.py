@@ -1,0 +1,190 @@
+"""What is explored: the tables as arrays of all users, a sample of them, titles, and what users went on to like."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from excalibr import _seeds as seeds
+from excalibr._arrays import spans
+from excalibr._options import read_options
+from excalibr._problem import Status
+from excalibr._types import Booleans, Floats, Integers
+from excalibr.errors import InputError, explain
+from excalibr.service._page.truth import Truth, read_truth
+from excalibr.tables import ItemArrays, Reranker, Tables, Wanted, read_candidates, read_items, read_wanted, review_items
+from excalibr.tables._files import ENDINGS, kind_of, read_table
+from excalibr.tables._frames import read_frame
+from excalibr.tables._ids import codes_in
+from excalibr.tables._summary import items_text
+
+__all__ = ["SAMPLE", "Explored", "PageSource", "read_explored"]
+
+SAMPLE = 500
+"""Users whose slates are averaged, unless told otherwise."""
+
+TITLES = ("title", "name", "label")
+"""Columns of items that are shown to a person without being asked for."""
+
+
+@dataclass(frozen=True)
+class PageSource:
+    """What the page is about, as the command line or a profile says it.
+
+    Attributes
+    ----------
+    reranker
+        How to rank at first; the page changes what it has choices for.
+    columns
+        How columns are called and read, as :class:`Tables` takes them.
+    tables
+        By name (``candidates``, ``items``, ``history``, ``targets``, ``prior``, ``truth``) a file, or what is written
+        down in its place; empty for the invented catalogue.
+    sample
+        How many users are averaged.
+    title
+        The column of items that is shown to a person.
+    """
+
+    reranker: Reranker = field(default_factory=lambda: Reranker(k=10))
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Path | Mapping[str, Any]] = field(default_factory=dict)
+    sample: int = SAMPLE
+    title: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """All that is known before the page asks.
+
+    Attributes
+    ----------
+    source
+        What was asked for.
+    items, titles
+        The items table, and what to call each item.
+    keys
+        The users, by which rankings are drawn.
+    starts, places, scores
+        Where each user's candidates begin; (N,) each candidate's item and score.
+    wanted
+        What each user's target is.
+    sample
+        (m,) the users that are averaged, in order.
+    tuning
+        (m,) which of them a trade-off is tuned on; the others show what it is worth.
+    truth
+        What users went on to like, or None.
+    understood, notes
+        What the tables were taken for, and what looks wrong about them.
+    """
+
+    source: PageSource
+    items: ItemArrays
+    titles: list[str]
+    keys: list[Hashable]
+    starts: Integers
+    places: Integers
+    scores: Floats
+    wanted: Wanted
+    sample: Integers
+    tuning: Booleans
+    truth: Truth | None
+    understood: str
+    notes: list[str]
+
+    def candidates_of(self, users: Integers) -> Integers:
+        """Where the candidates of some users are, one user after another."""
+        return spans(self.starts[users], self.starts[users + 1] - self.starts[users])
+
+    def labels(self, users: Integers) -> list[str]:
+        """What to call users."""
+        return [str(self.keys[user]) for user in users.tolist()]
+
+
+def read_explored(source: PageSource) -> Explored:
+    """Read the tables of a source, all of them into memory."""
+    tables = {name: _table(name, given) for name, given in source.tables.items()} or _invented()
+    truth = tables.pop("truth", None)
+    candidates, items_table = tables.pop("candidates"), tables.pop("items")
+    options = read_options(Tables, {**source.columns, **tables})
+    items = read_items(items_table, options)
+    given = read_candidates(candidates, items, options)
+    if not len(given.users):
+        raise InputError(explain("candidates", "have no users", "have at least one row with a user"))
+    wanted = read_wanted(given.users, items, options)
+    sample = _sample(wanted, np.diff(given.starts), source)
+    users, median = len(given.users), int(np.median(np.diff(given.starts)))
+    counted = f"{users:,} users, {median:,} candidates each (median)"
+    return Explored(
+        source,
+        items,
+        _titles(items_table, items, options, source.title),
+        given.keys(),
+        given.starts,
+        given.items,
+        given.scores,
+        wanted,
+        sample,
+        _first_half(sample, source.reranker.seed),
+        None if truth is None else read_truth(truth, given, items, options),
+        "; ".join([counted, items_text(items.columns), *options.recognised_text()]),
+        [str(note.message) for note in review_items(items)],
+    )
+
+
+def _table(name: str, given: Path | Mapping[str, Any]) -> Any:
+    if isinstance(given, Mapping):
+        return given
+    if not given.exists():
+        raise InputError(explain(name, f"{given} does not exist", "be a file or a folder"))
+    import pyarrow as pa
+
+    files = [given]
+    if given.is_dir():
+        files = sorted(path for path in given.rglob("*") if kind_of(path) is not None and path.is_file())
+        if not files:
+            raise InputError(explain(name, f"the folder {given} holds no table", f"hold files that end in {ENDINGS}"))
+    return pa.concat_tables([read_table(path) for path in files], promote_options="permissive")
+
+
+def _invented() -> dict[str, Any]:
+    from excalibr.datasets import make_catalogue
+
+    return dict(make_catalogue().tables())
+
+
+def _sample(wanted: Wanted, sizes: Integers, source: PageSource) -> Integers:
+    """Users who can be calibrated, chosen by the seed and put in order; anybody where nobody can."""
+    usable = np.flatnonzero((wanted.statuses == Status.OK) & (sizes > 0))
+    usable = usable if len(usable) else np.arange(len(sizes))
+    draws = seeds.uniforms(source.reranker.seed, "sample of the page", len(usable))
+    chosen: Integers = np.sort(usable[np.argsort(draws, kind="stable")[: source.sample]])
+    return chosen
+
+
+def _first_half(sample: Integers, seed: int) -> Booleans:
+    draws = seeds.uniforms(seed, "halves of the page", len(sample))
+    half = np.zeros(len(sample), dtype=bool)
+    half[np.argsort(draws, kind="stable")[: len(sample) // 2]] = True
+    return half
+
+
+def _titles(table: Any, items: ItemArrays, options: Tables, column: str | None) -> list[str]:
+    """The title of each item, of several rows of one the first; its id where there is none."""
+    frame = read_frame(table, "items")
+    known = {name.lower(): name for name in frame.columns}
+    named = column if column is not None else next((known[name] for name in TITLES if name in known), None)
+    titles = [str(key) for key in items.ids.to_pylist()]
+    if named is None:
+        return titles
+    rows = codes_in(options.read_ids(frame, "item_id"), items.ids)
+    texts = frame.column(named, "title").to_pylist()
+    for row in range(len(rows) - 1, -1, -1):
+        if rows[row] >= 0 and texts[row] is not None:
+            titles[rows[row]] = str(texts[row])
+    return titles

@@ -1,0 +1,38 @@
+"""What the page of a server explores: the tables of the first profile that names its candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from excalibr._options import read_options
+from excalibr.errors import InputError, explain
+from excalibr.service._page.explored import PageSource
+from excalibr.service._profiles import FILES, FOR_THE_PAGE, read_toml
+from excalibr.tables import Reranker
+
+__all__ = ["source_of"]
+
+
+def source_of(profiles: Path | None) -> PageSource:
+    """The source of a file of profiles; without one, the invented catalogue."""
+    if profiles is None:
+        return PageSource()
+    given: Any = read_toml(profiles).get("profiles", {})
+    found = given.values() if isinstance(given, Mapping) else ()
+    options = next((each for each in found if isinstance(each, Mapping) and "candidates" in each), None)
+    if options is None:
+        must = 'have a profile with candidates = "file"'
+        raise InputError(explain("page", f"{profiles} names no candidates", must, "the page shows their users."))
+    tables: dict[str, Path | Mapping[str, Any]] = {}
+    for key in (*FOR_THE_PAGE[:1], *FILES, *FOR_THE_PAGE[1:]):
+        if key in options:
+            value = options[key]
+            tables[key] = value if isinstance(value, Mapping) else profiles.parent / str(value)
+    names = {each.name for each in fields(Reranker)}
+    ranking = {"k": 10, **{key: value for key, value in options.items() if key in names}}
+    other = {*tables, *names, "unknown"}
+    columns = {key: value for key, value in options.items() if key not in other}
+    return PageSource(read_options(Reranker, ranking), columns, tables)

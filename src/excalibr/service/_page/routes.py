@@ -1,0 +1,178 @@
+"""The page as a part of the application: its files at ``/`` and ``/page/…``, its questions at ``/explore/…``."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from excalibr.errors import ExcalibrError
+from excalibr.service._body import BodyReader
+from excalibr.service._failures import RequestFailure, malformed
+from excalibr.service._page.about import about
+from excalibr.service._page.choices import (
+    Choices,
+    FindRequest,
+    PageRequest,
+    PersonRequest,
+    SampleRequest,
+    field_of,
+)
+from excalibr.service._page.explored import Explored, PageSource, read_explored
+from excalibr.service._page.files import file_reply, security_headers
+from excalibr.service._page.person import Person, person_of
+from excalibr.service._page.prepared import Prepared, prepare
+from excalibr.service._page.sample import SampleFigures, figures_of, named_categories
+from excalibr.service._page.settings import Settings, settings_of
+from excalibr.service._reply import Reply
+
+__all__ = ["Page"]
+
+MOST_BYTES = 100_000
+"""Bytes of a question of the page."""
+
+REMEMBERED = 4
+"""Choices whose checked questions of the sample are kept."""
+
+MOST_FOUND = 20
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+"""What a browser on this machine calls it; another name would be another site's that points here."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Page:
+    """Answers what the page asks; until :meth:`load` has run, it has nothing to show.
+
+    Parameters
+    ----------
+    source
+        What is explored.
+    """
+
+    def __init__(self, source: PageSource) -> None:
+        self.source = source
+        self.explored: Explored | None = None
+        self._prepared: OrderedDict[bytes, Prepared] = OrderedDict()
+        self._lock = threading.Lock()
+        self._bodies = BodyReader(MOST_BYTES, 64)
+
+    def load(self) -> None:
+        """Read the tables and swap them in."""
+        explored = read_explored(self.source)
+        with self._lock:
+            self.explored, self._prepared = explored, OrderedDict()
+
+    def answer(self, environ: Mapping[str, Any], path: str) -> Reply | None:
+        """The answer to a request for one of the page's paths; None for other paths."""
+        asked = self._questions.get(path)
+        reply = file_reply(path) if asked is None else None
+        if asked is None and reply is None:
+            return None
+        _check_host(environ)
+        method = environ["REQUEST_METHOD"]
+        if asked is None:
+            _require(method in ("GET", "HEAD"), f"{method:.20} is not how to ask for this: GET is.")
+            return reply
+        _require(method == "POST", f"{method:.20} is not how to ask for this: POST is.")
+        if not environ.get("CONTENT_TYPE", "").startswith("application/json"):
+            raise RequestFailure(400, "The body must be of the type application/json.")
+        kind, answer = asked
+        return self._answered(kind, answer, self._bodies.read(environ))
+
+    @cached_property
+    def _questions(self) -> dict[str, tuple[Any, Callable[[Explored, Any], Any]]]:
+        """By path, what a body must be and what answers it."""
+        return {
+            "/explore/about": (dict[str, int], lambda explored, _: about(explored)),
+            "/explore/sample": (SampleRequest, self._sample),
+            "/explore/person": (PersonRequest, _person),
+            "/explore/find": (FindRequest, _find),
+            "/explore/settings": (PageRequest, _settings),
+            "/explore/save": (PageRequest, self._save),
+        }
+
+    def _answered(self, kind: Any, answer: Callable[[Explored, Any], Any], body: bytes) -> Reply:
+        explored = self.explored
+        if explored is None:
+            raise RequestFailure(503, "The tables are being loaded: try again.", retry_after=1)
+        try:
+            found = answer(explored, msgspec.json.decode(body, type=kind))
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise malformed(error) from None
+        except ExcalibrError as error:
+            message = named_categories(explored, str(error))
+            raise RequestFailure(422, message, f"$.choices.{field_of(message)}") from None
+        if isinstance(found, bytes):
+            named = 'attachment; filename="excalibr.html"'
+            return Reply(200, found, "text/html; charset=utf-8", Content_Disposition=named, **security_headers())
+        return Reply(200, _encode(found), **security_headers())
+
+    def prepared(self, choices: Choices) -> Prepared:
+        """The sample's questions at these choices, checked once for all aims."""
+        explored, key = self.explored, _encode(choices)
+        assert explored is not None
+        with self._lock:
+            if key in self._prepared:
+                self._prepared.move_to_end(key)
+                return self._prepared[key]
+        made = prepare(explored, choices, explored.sample)
+        with self._lock:
+            self._prepared[key] = made
+            while len(self._prepared) > REMEMBERED:
+                self._prepared.popitem(last=False)
+        return made
+
+    def _sample(self, explored: Explored, asked: SampleRequest) -> SampleFigures:
+        users = len(explored.sample)
+        if not asked.first < asked.last <= users:
+            raise RequestFailure(422, f"first and last must be within the sample of {users}.", "$.first")
+        return figures_of(self.prepared(asked.choices), asked.aim, asked.first, asked.last)
+
+    def _save(self, explored: Explored, asked: PageRequest) -> bytes:
+        from excalibr.service._page.saving import saved_page
+
+        return saved_page(self, asked.choices, asked.aim)
+
+
+def _person(explored: Explored, asked: PersonRequest) -> Person:
+    if asked.user >= len(explored.keys):
+        raise RequestFailure(422, f"user must be below {len(explored.keys)}.", "$.user")
+    return person_of(explored, asked.choices, asked.aim, asked.user)
+
+
+def _settings(explored: Explored, asked: PageRequest) -> Settings:
+    return settings_of(explored, asked.choices, asked.aim)
+
+
+def _find(explored: Explored, asked: FindRequest) -> dict[str, Any]:
+    """Those whose name is the text, then those that begin with it, then those that have it in them."""
+    text = asked.text.strip().lower()
+    if asked.what == "users":
+        names: list[str] = [str(key) for key in explored.keys]
+    else:
+        names = explored.titles
+    ranks = [(name.lower() != text, not name.lower().startswith(text)) for name in names]
+    found = [number for number, name in enumerate(names) if text in name.lower()]
+    found.sort(key=lambda number: ranks[number])
+    return {"found": [{"number": number, "label": names[number]} for number in found[:MOST_FOUND]], "count": len(found)}
+
+
+def _check_host(environ: Mapping[str, Any]) -> None:
+    """Refuse other names: a page of another site could have its own name point to this machine."""
+    given = environ.get("HTTP_HOST")
+    if given is not None and given.rpartition(":")[0] not in LOOPBACK and given not in LOOPBACK:
+        raise RequestFailure(403, "The page is for this machine: ask for it as localhost or 127.0.0.1.")
+    origin = environ.get("HTTP_ORIGIN")
+    if origin is not None and origin != f"http://{given}":
+        raise RequestFailure(403, "The page answers only itself.")
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise RequestFailure(405, message)

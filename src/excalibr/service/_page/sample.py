@@ -1,0 +1,200 @@
+"""Figures of a range of the sample at one aim: a column for each, with an entry for each user."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from excalibr._arrays import sums_by
+from excalibr._many_users import Solver, measure
+from excalibr._parallel import checked_threads, over_ranges
+from excalibr._policy import Lotteries, join
+from excalibr._problem import Batch, Status
+from excalibr._solver import questions_of
+from excalibr._types import Floats, Integers
+from excalibr.metrics import kl
+from excalibr.service._page.choices import Aim, field_of
+from excalibr.service._page.explored import Explored
+from excalibr.service._page.prepared import Prepared, places_of
+
+__all__ = ["Refusal", "SampleFigures", "figures_of", "named_categories"]
+
+DIGITS = 9
+"""Decimals of the figures that are sent, which no picture shows."""
+
+MOST_REASONS = 3
+
+
+class Refusal(Struct, frozen=True):
+    """Why some users could not be calibrated, in the library's words, and which choice it is about."""
+
+    message: str
+    field: str
+    users: int
+
+
+class SampleFigures(Struct, frozen=True):
+    """What an aim does to some users; one who could not be calibrated has nan, which JSON has as null.
+
+    ``deviation`` is of the expectation, ``draw_deviation`` of a single draw, on average; ``kl`` is only there where KL
+    is asked for, ``ndcg`` and ``recall`` where there is truth. ``new_items`` is how many items of a slate were not in
+    the order by scores, in expectation. The shares are sums over the users who count.
+    """
+
+    first: int
+    counted: int
+    columns: dict[str, list[float]]
+    target: list[float]
+    before: list[float]
+    after: list[float]
+    refused: list[Refusal]
+
+
+def figures_of(prepared: Prepared, aim: Aim, first: int, last: int) -> SampleFigures:
+    """The figures of the users ``first`` to ``last`` of those that are prepared."""
+    batch = prepared.at(aim)
+    found, measures = _solved(batch, first, last, checked_threads(prepared.reranker.threads))
+    good = found.statuses < Status.NO_CANDIDATES
+    shares = shares_of(batch, found)
+    own = slice(first, last)
+    before = _range_of(prepared.before, batch.slots, own)
+    columns = dict(
+        zip(
+            ("relevance_before", "deviation_before", "relevance", "deviation", "draw_deviation"),
+            measures.T,
+            strict=False,
+        )
+    )
+    columns["kept"] = prepared.kept(*_padded(measures, (0, 2), own, len(prepared.users)))[own]
+    columns |= _changes(prepared, batch, found, own)
+    if batch.options.divergence == "kl":
+        columns["kl"] = _divergence(batch, shares, own)
+    columns |= _found_again(prepared, found, "") | _found_again(prepared, before, "_before")
+    was = shares_of(batch, before)
+    return SampleFigures(
+        first,
+        int(good.sum()),
+        {name: np.where(good, values, np.nan).round(DIGITS).tolist() for name, values in columns.items()},
+        batch.lows[own][good].sum(axis=0).tolist(),
+        was[good].sum(axis=0).tolist(),
+        shares[good].sum(axis=0).tolist(),
+        _refusals(prepared.explored, batch, found),
+    )
+
+
+def shares_of(batch: Batch, lotteries: Lotteries) -> Floats:
+    """(users, r) the expected category shares of a range's lotteries."""
+    first, users = lotteries.first, len(lotteries.counts)
+    slots = batch.slots[first : first + users]
+    owners, rankings, ranks = places_of(slots, lotteries.counts)
+    weights = batch.position_weights[batch.weight_starts[first + owners] + ranks] * lotteries.weights[rankings]
+    rows = batch.memberships.of(batch.starts[first + owners] + lotteries.places)
+    labels = owners[rows.owners] * batch.r + rows.indices
+    return sums_by(labels, rows.values * weights[rows.owners], users * batch.r).reshape(users, batch.r)
+
+
+def named_categories(explored: Explored, message: str) -> str:
+    """A message of the library with the names of categories in place of their numbers."""
+    labels = explored.items.categories.to_pylist()
+    starts = {each.name: each.start for each in explored.items.attributes}
+
+    def name(found: re.Match[str]) -> str:
+        place = int(found[1]) + starts.get(found[2] or "", 0)
+        return f"category {labels[place]!r}" if place < len(labels) else found[0]
+
+    return re.sub(r"category (\d+)(?: of '([^']*)')?", name, message)
+
+
+def _solved(batch: Batch, first: int, last: int, threads: int) -> tuple[Lotteries, Floats]:
+    """The lotteries of a range, and what they do."""
+    solver, questions = Solver.of(batch), questions_of(batch)
+
+    def solve(begin: int, end: int) -> tuple[Lotteries, Floats]:
+        lotteries = solver.solve(first + begin, first + end)
+        return lotteries, measure(questions, lotteries)
+
+    parts = list(over_ranges(solve, last - first, threads, cancel=solver.cancel))
+    return join([each for each, _ in parts], batch.r), np.concatenate([each for _, each in parts])
+
+
+def _range_of(lotteries: Lotteries, slots: Integers, own: slice) -> Lotteries:
+    """Of lotteries with one ranking a user at most, those of a range."""
+    ends = np.concatenate(([0], np.cumsum(np.where(lotteries.counts > 0, slots, 0))))
+    some = np.concatenate(([0], np.cumsum(lotteries.counts)))
+    return replace(
+        lotteries,
+        first=own.start,
+        places=lotteries.places[ends[own.start] : ends[own.stop]],
+        weights=lotteries.weights[some[own.start] : some[own.stop]],
+        counts=lotteries.counts[own],
+        statuses=lotteries.statuses[own],
+    )
+
+
+def _padded(measures: Floats, columns: tuple[int, int], own: slice, users: int) -> list[Floats]:
+    """Columns of a range as columns of all users."""
+    found = []
+    for column in columns:
+        values = np.full(users, np.nan)
+        values[own] = measures[:, column]
+        found.append(values)
+    return found
+
+
+def _changes(prepared: Prepared, batch: Batch, found: Lotteries, own: slice) -> dict[str, Floats]:
+    """Whether a slate is another than before, and how many of its items are new, in expectation."""
+    users, slots = len(found.counts), batch.slots[own]
+    owners, rankings, ranks = places_of(slots, found.counts)
+    weights = found.weights[rankings]
+    new = ~prepared.was_shown[batch.starts[own.start + owners] + found.places]
+    before = _range_of(prepared.before, batch.slots, own)
+    begins = np.cumsum(np.where(before.counts > 0, slots, 0)) - np.where(before.counts > 0, slots, 0)
+    moved = found.places != before.places[begins[owners] + ranks]
+    return {
+        "changed": np.asarray(sums_by(owners, moved * weights, users) > 0, dtype=np.float64),
+        "new_items": sums_by(owners, new * weights, users),
+    }
+
+
+def _divergence(batch: Batch, shares: Floats, own: slice) -> Floats:
+    """(users,) KL of the expectation, of all attributes together."""
+    spans = [each.columns for each in batch.attributes] or [slice(0, batch.r)]
+    lows = np.maximum(batch.lows[own], 0.0)
+    return np.asarray(sum(kl(shares[:, each], lows[:, each]) for each in spans))
+
+
+def _found_again(prepared: Prepared, lotteries: Lotteries, suffix: str) -> dict[str, Floats]:
+    """NDCG and recall, where there is truth."""
+    truth, batch = prepared.explored.truth, prepared.batch
+    if truth is None:
+        return {}
+    own = slice(lotteries.first, lotteries.first + len(lotteries.counts))
+    owners, rankings, ranks = places_of(batch.slots[own], lotteries.counts)
+    candidates = prepared.candidates[batch.starts[own.start + owners] + lotteries.places]
+    weights = lotteries.weights[rankings]
+    ndcg, recall = truth.ndcg_and_recall(
+        prepared.users[own], owners, batch.slots[own], ranks, truth.relevant[candidates], weights
+    )
+    return {f"ndcg{suffix}": ndcg, f"recall{suffix}": recall}
+
+
+def _refusals(explored: Explored, batch: Batch, found: Lotteries) -> list[Refusal]:
+    """The commonest reasons, with one user's words for each choice that they are about."""
+    counts: Counter[tuple[str, str]] = Counter()
+    words: dict[tuple[str, str], str] = {}
+    for number in np.flatnonzero(found.statuses >= Status.NO_CANDIDATES).tolist():
+        user = found.first + number
+        error: Any = found.errors.get(user)
+        message = str(batch.error(user) if error is None else error)
+        kind = (field_of(message), type(error).__name__)
+        words.setdefault(kind, message)
+        counts[kind] += 1
+    return [
+        Refusal(named_categories(explored, words[kind]), kind[0], count)
+        for kind, count in counts.most_common(MOST_REASONS)
+    ]

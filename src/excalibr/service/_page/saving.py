@@ -1,0 +1,101 @@
+"""The page as one file that works without a server: its scripts and styles within it, and the answers it would get.
+
+The modules are put one after another with their imports and exports taken off, so no two may declare the same name.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from excalibr._writing import beside
+from excalibr.errors import ExcalibrError
+from excalibr.service._page.about import about, grids_of
+from excalibr.service._page.choices import Aim, Choices, first_choices
+from excalibr.service._page.files import STYLE, module_names, read_file
+from excalibr.service._page.person import person_of
+from excalibr.service._page.routes import Page
+from excalibr.service._page.sample import figures_of
+from excalibr.service._page.settings import settings_of
+
+__all__ = ["bundle", "save_page", "saved_page"]
+
+STORED_PEOPLE = 12
+"""Users that a saved page can show: half of them the worst calibrated before, half as the sample has them."""
+
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+
+_encode = msgspec.json.Encoder().encode
+
+
+def save_page(page: Page, path: Path) -> None:
+    """Write the page at its first choices, in one step."""
+    assert page.explored is not None
+    html = saved_page(page, *first_choices(page.explored))
+    with beside(path) as name:
+        Path(name).write_bytes(html)
+
+
+def saved_page(page: Page, choices: Choices, aim: Aim) -> bytes:
+    """The page with everything that it shows at these choices."""
+    stored = _encode(_stored(page, choices, aim)).replace(b"<", b"\\u003c")
+    text = read_file("index.html").decode()
+    text = re.sub(r'<link rel="(?:stylesheet|icon)"[^>]*>\s*', "", text)
+    text = re.sub(r'<script type="module"[^>]*></script>\s*', "", text)
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f"<style>\n{read_file(STYLE).decode()}</style>\n"
+    )
+    end = (
+        f'<script type="application/json" id="stored">{stored.decode()}</script>\n'
+        f'<script type="module">\n{bundle()}</script>\n'
+    )
+    return text.replace("</head>", f"{head}</head>").replace("</body>", f"{end}</body>").encode()
+
+
+def bundle() -> str:
+    """All modules as one."""
+    parts = []
+    for name in module_names():
+        text = read_file(name).decode()
+        text = re.sub(r"^import [^;]*;\n", "", text, flags=re.MULTILINE)
+        parts.append(re.sub(r"^export ", "", text, flags=re.MULTILINE))
+    return "\n".join(parts).replace("</script", "<\\/script")
+
+
+def _stored(page: Page, choices: Choices, aim: Aim) -> dict[str, Any]:
+    """The answers that the page would get: the curve of this kind of aim, and some users at each of its points."""
+    explored = page.explored
+    assert explored is not None
+    first = about(explored)
+    grid = sorted({*grids_of(explored, aim)[aim.kind], aim.value}, reverse=aim.kind == "max_deviation")
+    prepared, users = page.prepared(choices), len(explored.sample)
+    aims = [Aim(aim.kind, value) for value in grid]
+    figures = [figures_of(prepared, each, 0, users) for each in aims]
+    worst = sorted(range(users), key=lambda user: -_number(figures[0].columns["deviation_before"][user]))
+    chosen = dict.fromkeys([*worst[: STORED_PEOPLE // 2], *range(users)])
+    people = [int(explored.sample[user]) for user in list(chosen)[:STORED_PEOPLE]]
+    return {
+        "about": msgspec.structs.replace(first, choices=choices, aim=aim, grids={aim.kind: grid}),
+        "figures": {str(each.value): found for each, found in zip(aims, figures, strict=True)},
+        "people": {
+            str(user): {str(each.value): _person(page, choices, each, user) for each in aims} for user in people
+        },
+        "labels": {str(user): str(explored.keys[user]) for user in people},
+        "settings": {str(each.value): settings_of(explored, choices, each) for each in aims},
+    }
+
+
+def _person(page: Page, choices: Choices, aim: Aim, user: int) -> Any:
+    assert page.explored is not None
+    try:
+        return person_of(page.explored, choices, aim, user)
+    except ExcalibrError as error:
+        return {"error": {"message": str(error)}}
+
+
+def _number(value: float) -> float:
+    return value if value == value else -1.0

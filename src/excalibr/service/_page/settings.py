@@ -1,0 +1,176 @@
+"""The settings to take along: as Python, as a command line and as a profile for ``excalibr serve``."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from excalibr.service._page.choices import Aim, Choices, aimed, reranker_of
+from excalibr.service._page.explored import Explored
+from excalibr.tables import Reranker, Tables
+from excalibr.tables._files import dialect_of, kind_of
+
+__all__ = ["Settings", "settings_of"]
+
+PINS = "pinned.parquet"
+
+
+class Settings(Struct, frozen=True):
+    """The same settings three times; what a form cannot have is in a comment."""
+
+    python: str
+    command: str
+    profile: str
+
+
+def settings_of(explored: Explored, choices: Choices, aim: Aim) -> Settings:
+    """The settings of these choices."""
+    reranker = aimed(reranker_of(explored, choices), aim)
+    pin = None if choices.pinned is None else (explored.items.ids[choices.pinned.item].as_py(), choices.pinned.rank)
+    return Settings(
+        _python(explored, reranker, pin), _command(explored, reranker, pin), _profile(explored, reranker, pin)
+    )
+
+
+def _options(reranker: Reranker) -> dict[str, Any]:
+    """What differs from the defaults."""
+    found = reranker.given()
+    if reranker.seed:
+        found["seed"] = reranker.seed
+    if reranker.fallback != "relevance":
+        found["fallback"] = reranker.fallback
+    weights = found.get("position_weights")
+    if weights is not None and not isinstance(weights, str):
+        found["position_weights"] = [float(weight) for weight in weights]
+    return {name: _plain(value) for name, value in found.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as Python's own."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return value.item() if hasattr(value, "item") else value
+
+
+def _columns(explored: Explored) -> dict[str, Any]:
+    """How columns are called, where they are not called as usual."""
+    defaults = {each.name: each.default for each in fields(Tables)}
+    given = explored.source.columns
+    return {name: value for name, value in given.items() if name in defaults and value != defaults[name]}
+
+
+def _files(explored: Explored) -> dict[str, Path | Mapping[str, Any]]:
+    return {name: given for name, given in explored.source.tables.items() if name != "truth"}
+
+
+def _python(explored: Explored, reranker: Reranker, pin: tuple[Any, int] | None) -> str:
+    lines, files = ["from excalibr import Reranker"], _files(explored)
+    if files:
+        lines += _imports(files) + [""] + [f"{name} = {_read(given)}" for name, given in files.items()]
+    else:
+        lines += ["from excalibr.datasets import make_catalogue", ""]
+        lines += ["tables = make_catalogue().tables()  # the invented catalogue"]
+        lines += ['candidates, items, history = (tables[name] for name in ("candidates", "items", "history"))']
+    beside = [name for name in (files or ("history",)) if name not in ("candidates", "items")]
+    if pin is not None:
+        lines += _pinned(explored, *pin)
+        beside.append("pinned")
+    called = [f"{name}={name}" for name in beside] + [f"{key}={value!r}" for key, value in _columns(explored).items()]
+    ranking = ", ".join(f"{name}={value!r}" for name, value in _options(reranker).items())
+    lines += ["", f"reranker = Reranker({ranking})"]
+    lines += [f"slates = reranker.rerank({', '.join(['candidates', 'items', *called])})", "print(slates)"]
+    return "\n".join(lines) + "\n"
+
+
+def _imports(files: Mapping[str, Any]) -> list[str]:
+    kinds = {kind_of(_one_file(given)) for given in files.values() if isinstance(given, Path)}
+    found = ["import pyarrow.dataset as ds"] if kinds - {"csv"} else []
+    return (["import pyarrow.csv as csv"] if "csv" in kinds else []) + found
+
+
+def _one_file(path: Path) -> Path:
+    return next((each for each in sorted(path.rglob("*")) if kind_of(each)), path) if path.is_dir() else path
+
+
+def _read(given: Path | Mapping[str, Any]) -> str:
+    """How Python reads a table."""
+    if isinstance(given, Mapping):
+        return repr(dict(given))
+    kind = kind_of(_one_file(given))
+    if kind == "csv":
+        delimiter = dialect_of(_one_file(given)).delimiter
+        own = "" if delimiter == "," else f", parse_options=csv.ParseOptions(delimiter={delimiter!r})"
+        return f"csv.read_csv({str(given)!r}{own})"
+    return f"ds.dataset({str(given)!r}, format={kind!r}).to_table()"
+
+
+def _pinned(explored: Explored, item: Any, rank: int) -> list[str]:
+    """The users who have the pinned item among their candidates, with the rank that it keeps."""
+    user, own = _column(explored, "user_id"), _column(explored, "item_id")
+    return [
+        "",
+        "import pyarrow as pa",
+        "",
+        f"having = pa.table(candidates).filter(pa.compute.field({own!r}) == {item!r})",
+        f'pinned = pa.table({{{user!r}: having[{user!r}], {own!r}: having[{own!r}], "rank": [{rank}] * len(having)}})',
+    ]
+
+
+def _column(explored: Explored, role: str) -> str:
+    return str(explored.source.columns.get(role, role))
+
+
+def _command(explored: Explored, reranker: Reranker, pin: tuple[Any, int] | None) -> str:
+    files = _files(explored) or {name: Path(f"{name}.parquet") for name in ("candidates", "items", "history")}
+    words = ["excalibr rerank", shlex.quote(str(files["candidates"]))]
+    words += [f"--{name} {shlex.quote(str(path))}" for name, path in files.items() if name != "candidates"]
+    for name, value in {**_options(reranker), **_columns(explored)}.items():
+        flag = "-k" if name == "k" else f"--{name.replace('_', '-')}"
+        words.append(flag if value is True else f"{flag} {shlex.quote(_word(value))}")
+    if pin is not None:
+        words.append(f"--pinned {PINS}")
+    told = [] if _files(explored) else ["# The invented catalogue is in no file: put your own tables here."]
+    if pin is not None:
+        told.append(f"# {PINS}: user_id, item_id ({pin[0]}) and rank ({pin[1]}) of the users who have it to offer.")
+    return "\n".join([*told, " ".join([*words, "--out slates.parquet"])]) + "\n"
+
+
+def _word(value: Any) -> str:
+    """A value as the command line takes it: ``drama=0.1,epic=2``, with several attributes ``genre:drama=0.1``."""
+    if isinstance(value, Mapping):
+        pairs = []
+        for name, each in value.items():
+            own = each.items() if isinstance(each, Mapping) else [("", each)]
+            pairs += [f"{name}:{category}={amount}" if category else f"{name}={amount}" for category, amount in own]
+        return ",".join(pairs)
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _profile(explored: Explored, reranker: Reranker, pin: tuple[Any, int] | None) -> str:
+    files = _files(explored) or {name: Path(f"{name}.parquet") for name in ("items", "history")}
+    lines = [] if _files(explored) else ["# The invented catalogue is in no file: put your own tables here."]
+    lines += ["[profiles.explored]"]
+    lines += [f"{name} = {_toml(given)}" for name, given in files.items() if name != "candidates"]
+    lines += [f"{name} = {_toml(value)}" for name, value in {**_columns(explored), **_options(reranker)}.items()]
+    if pin is not None:
+        lines.append(f'# with each request: "pinned": [{{"item": {json.dumps(pin[0])}, "rank": {pin[1]}}}]')
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML has it; a JSON string is one of TOML's, but for what is not ASCII beyond 16 bits."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_toml(str(name))} = {_toml(each)}" for name, each in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007F")

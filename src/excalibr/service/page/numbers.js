@@ -1,0 +1,41 @@
+// Numbers as the reader's browser writes them.
+
+const formats = new Map();
+
+function format(value, options) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const key = JSON.stringify(options);
+  if (!formats.has(key)) formats.set(key, new Intl.NumberFormat(undefined, options));
+  return formats.get(key).format(Object.is(value, -0) ? 0 : value);
+}
+
+export function whole(value) {
+  return format(value, { maximumFractionDigits: 0 });
+}
+
+export function decimal(value, digits = 3) {
+  return format(value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+// With as many digits as a small number needs to be told from zero.
+export function compact(value, digits = 2) {
+  return format(value, { maximumSignificantDigits: digits });
+}
+
+export function percent(value, digits = 1) {
+  return format(value, { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+// A budget or a trade-off, which must not look rounder than it is.
+export function percentExact(value) {
+  return format(value, { style: "percent", maximumFractionDigits: 2 });
+}
+
+export function exact(value) {
+  return format(value, { maximumFractionDigits: 6 });
+}
+
+// A number that is almost nothing, such as a gap.
+export function tiny(value) {
+  return format(value, { notation: "scientific", maximumSignificantDigits: 2 });
+}

@@ -1,0 +1,93 @@
+"""The page within the application: a fixed list of files, its own headers, and nothing for anybody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from excalibr.service import application
+from excalibr.service._page.files import module_names
+from tests.page.explored import PageClient, source_of
+from tests.service.client import Client
+
+JSON = {"CONTENT_TYPE": "application/json"}
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> PageClient:
+    return PageClient(source_of(tmp_path))
+
+
+def test_the_page_and_its_files_come_with_a_policy_that_allows_only_itself(client: PageClient) -> None:
+    files = ["/", "/favicon.ico", "/page/favicon.svg", "/page/style.css", *(f"/page/{name}" for name in module_names())]
+    for path in files:
+        reply = client.get(path)
+        assert reply.code == 200, path
+        assert reply.headers["Content-Security-Policy"].startswith("default-src 'self';")
+        assert reply.headers["X-Content-Type-Options"] == "nosniff"
+    assert client.get("/").headers["Content-Type"] == "text/html; charset=utf-8"
+    assert client.get("/page/main.js").headers["Content-Type"] == "text/javascript; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/page/../_server.py", "/page/%2e%2e/_server.py", "/page//etc/passwd", "/page/", "/page/index.html", "/explore"],
+)
+def test_no_other_file_is_had(client: PageClient, path: str) -> None:
+    assert client.get(path).code == 404
+
+
+def test_no_file_fetches_anything_from_anywhere() -> None:
+    from excalibr.service._page.files import read_file
+
+    for name in ("index.html", "style.css", *module_names()):
+        text = read_file(name).decode().replace("http://www.w3.org/2000/svg", "")
+        assert "://" not in text, name
+        assert " style=" not in text
+        assert "innerHTML" not in text
+
+
+def test_other_hosts_and_origins_are_refused(client: PageClient) -> None:
+    assert client.get("/", HTTP_HOST="evil.example:8000").code == 403
+    assert client.get("/", HTTP_HOST="127.0.0.1:8000").code == 200
+    assert client.explore("about", HTTP_ORIGIN="http://evil.example").code == 403
+    assert client.explore("about", HTTP_ORIGIN="http://localhost:8000").code == 200
+
+
+def test_questions_are_json_posts_of_a_known_form(client: PageClient) -> None:
+    assert client.get("/explore/about").code == 405
+    assert client.post("/", {}).code == 405
+    assert client.post("/explore/about", {}, CONTENT_TYPE="text/plain").code == 400
+    assert client.explore("about", b"{").code == 400
+    assert client.explore("about", b" " * 200_000).code == 413
+    reply = client.sample(choices=client.choices | {"method": "lp"})
+    assert (reply.code, reply.path) == (422, "$.choices")
+    assert client.sample(first=3, last=3).code == 422
+    assert client.sample(last=25).code == 422
+
+
+def test_a_choice_that_cannot_be_is_told_in_the_librarys_words_with_its_place(client: PageClient) -> None:
+    for changes, path, words in [
+        ({"k": 0}, "$.choices.k", "k: is 0, must be a whole number of at least 1"),
+        ({"divergence": "l2"}, "$.choices.divergence", "divergence: is 'l2', must be one of"),
+        ({"floors": [{"category": "none", "amount": 0.1}]}, "$.choices.floors", "floors: is 'none', must be one of"),
+    ]:
+        reply = client.sample(choices=client.choices | changes)
+        assert (reply.code, reply.path) == (422, path)
+        assert reply.message.startswith(words)
+    reply = client.sample(aim={"kind": "trade_off", "value": 1.5})
+    assert (reply.code, reply.path) == (422, "$.choices.aim")
+
+
+def test_without_the_page_the_service_has_none_of_its_paths() -> None:
+    client = Client(application())
+    assert client.get("/").code == 404
+    assert client.post("/explore/about", {}, **JSON).code == 404
+
+
+def test_before_the_tables_are_loaded_the_page_says_so(tmp_path: Path) -> None:
+    client = PageClient(source_of(tmp_path))
+    assert client.service.page is not None
+    client.service.page.explored = None
+    assert client.explore("about").code == 503

@@ -1,0 +1,58 @@
+"""The page as one file: everything within it, nothing from elsewhere, and the answers that the server would give."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+from excalibr.service._page.files import module_names, read_file
+from excalibr.service._page.saving import bundle
+from tests.page.explored import PageClient, source_of
+
+
+def saved(client: PageClient) -> str:
+    reply = client.explore("save", {"choices": client.choices, "aim": client.aim})
+    assert reply.code == 200
+    assert reply.headers["Content-Disposition"].startswith("attachment")
+    return str(reply.body.decode())
+
+
+def test_the_file_has_everything_and_refers_to_nothing(tmp_path: Path) -> None:
+    page = saved(PageClient(source_of(tmp_path)))
+    assert "<link" not in page
+    assert " src=" not in page.partition('id="stored">')[0]
+    assert not re.search(r"^import ", page, re.MULTILINE)
+
+
+def test_hostile_titles_cannot_end_the_script_that_holds_them(tmp_path: Path) -> None:
+    page = saved(PageClient(source_of(tmp_path)))
+    stored = page.partition('id="stored">')[2].partition("</script>")[0]
+    assert "<" not in stored
+    assert json.loads(stored)["about"]["users"] == 24
+    assert page.count("<script") == page.count("</script>") == 2
+
+
+def test_it_holds_the_curve_and_some_users_at_each_of_its_points(tmp_path: Path) -> None:
+    client = PageClient(source_of(tmp_path))
+    stored = json.loads(saved(client).partition('id="stored">')[2].partition("</script>")[0])
+    grid = stored["about"]["grids"]["trade_off"]
+    assert stored["figures"].keys() == {str(value) for value in grid}
+    assert stored["figures"]["0.5"] == client.sample().json
+    assert len(stored["people"]) == 12
+    user, answers = next(iter(stored["people"].items()))
+    assert answers["0.5"] == client.person(int(user)).json
+    worst = client.sample().json["columns"]["deviation_before"]
+    assert str(client.about["sample"][worst.index(max(worst))]) in stored["people"]
+
+
+def test_no_two_modules_declare_the_same_name() -> None:
+    declared = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", bundle(), re.MULTILINE)
+    assert [name for name, count in Counter(declared).items() if count > 1] == []
+
+
+def test_modules_import_only_from_those_before_them() -> None:
+    for place, name in enumerate(module_names()):
+        imported = re.findall(r'from "\./([\w.]+)";', read_file(name).decode())
+        assert set(imported) <= set(module_names()[:place]), name
