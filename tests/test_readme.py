@@ -12,6 +12,7 @@ PAGES = [
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/beyond.md",
+    "docs/explore.md",
     "docs/index.md",
     "docs/lenskit.md",
     "docs/recipes.md",

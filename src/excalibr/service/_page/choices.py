@@ -19,7 +19,7 @@ __all__ = [
     "FindRequest",
     "PageRequest",
     "PersonRequest",
-    "Pin",
+    "PinnedItem",
     "SampleRequest",
     "ShareLimit",
     "aim_options",
@@ -46,7 +46,7 @@ class ShareLimit(Struct, forbid_unknown_fields=True, frozen=True):
     attribute: Name = ""
 
 
-class Pin(Struct, forbid_unknown_fields=True, frozen=True):
+class PinnedItem(Struct, forbid_unknown_fields=True, frozen=True):
     """An item, by its place in the items table, that keeps a rank for everybody who has it among the candidates."""
 
     item: Annotated[int, Meta(ge=0)]
@@ -64,7 +64,7 @@ class Choices(Struct, forbid_unknown_fields=True, frozen=True):
     floors: Annotated[tuple[ShareLimit, ...], Meta(max_length=MOST_LIMITS)] = ()
     caps: Annotated[tuple[ShareLimit, ...], Meta(max_length=MOST_LIMITS)] = ()
     at_most: Annotated[tuple[ShareLimit, ...], Meta(max_length=MOST_LIMITS)] = ()
-    pinned: Pin | None = None
+    pinned: PinnedItem | None = None
 
 
 class Aim(Struct, forbid_unknown_fields=True, frozen=True):

@@ -46,7 +46,10 @@ class Prepared:
         """The questions at an aim."""
         options = replace(self.batch.options, **aim_options(aim))
         trade_offs = frozen(np.full(len(self.users), options.asked_trade_off))
-        return replace(self.batch, options=options, trade_offs=trade_offs)
+        _ = self.batch.memberships, self.batch.scores, self.batch.lows  # computed once, for all aims
+        made = replace(self.batch, options=options, trade_offs=trade_offs)
+        vars(made).update({name: value for name, value in vars(self.batch).items() if name not in vars(made)})
+        return made
 
     @cached_property
     def before(self) -> Lotteries:
@@ -78,9 +81,10 @@ class Prepared:
             worst[user] = float(problem.scores[order] @ problem.position_weights)
         return worst
 
-    def kept(self, before: Floats, after: Floats) -> Floats:
-        """The part of the relevance that is kept, as :attr:`excalibr._policy.Explanation.relevance_kept` counts it."""
-        whole = np.where(self.worst > 0.0, before, before - self.worst)
+    def kept(self, own: slice, before: Floats, after: Floats) -> Floats:
+        """The part of some users' relevance that is kept, as :attr:`Explanation.relevance_kept` counts it."""
+        worst = self.worst[own]
+        whole = np.where(worst > 0.0, before, before - worst)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(whole > 0.0, 1.0 - (before - after) / whole, 1.0)
 

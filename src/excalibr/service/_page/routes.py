@@ -35,6 +35,9 @@ __all__ = ["Page"]
 MOST_BYTES = 100_000
 """Bytes of a question of the page."""
 
+MOST_AT_ONCE = 2
+"""Pieces of the sample that are solved at the same time, each on all processors; a single user waits for none."""
+
 REMEMBERED = 4
 """Choices whose checked questions of the sample are kept."""
 
@@ -61,6 +64,7 @@ class Page:
         self._prepared: OrderedDict[bytes, Prepared] = OrderedDict()
         self._lock = threading.Lock()
         self._bodies = BodyReader(MOST_BYTES, 64)
+        self._solving = threading.BoundedSemaphore(MOST_AT_ONCE)
 
     def load(self) -> None:
         """Read the tables and swap them in."""
@@ -106,8 +110,9 @@ class Page:
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise malformed(error) from None
         except ExcalibrError as error:
+            # What cannot be is an answer like any other: a code for it would be an error of the page's own.
             message = named_categories(explored, str(error))
-            raise RequestFailure(422, message, f"$.choices.{field_of(message)}") from None
+            found = RequestFailure(422, message, f"$.choices.{field_of(message)}").body()
         if isinstance(found, bytes):
             named = 'attachment; filename="excalibr.html"'
             return Reply(200, found, "text/html; charset=utf-8", Content_Disposition=named, **security_headers())
@@ -132,12 +137,14 @@ class Page:
         users = len(explored.sample)
         if not asked.first < asked.last <= users:
             raise RequestFailure(422, f"first and last must be within the sample of {users}.", "$.first")
-        return figures_of(self.prepared(asked.choices), asked.aim, asked.first, asked.last)
+        with self._solving:
+            return figures_of(self.prepared(asked.choices), asked.aim, asked.first, asked.last)
 
     def _save(self, explored: Explored, asked: PageRequest) -> bytes:
         from excalibr.service._page.saving import saved_page
 
-        return saved_page(self, asked.choices, asked.aim)
+        with self._solving:
+            return saved_page(self, asked.choices, asked.aim)
 
 
 def _person(explored: Explored, asked: PersonRequest) -> Person:
@@ -157,9 +164,8 @@ def _find(explored: Explored, asked: FindRequest) -> dict[str, Any]:
         names: list[str] = [str(key) for key in explored.keys]
     else:
         names = explored.titles
-    ranks = [(name.lower() != text, not name.lower().startswith(text)) for name in names]
     found = [number for number, name in enumerate(names) if text in name.lower()]
-    found.sort(key=lambda number: ranks[number])
+    found.sort(key=lambda number: (names[number].lower() != text, not names[number].lower().startswith(text)))
     return {"found": [{"number": number, "label": names[number]} for number in found[:MOST_FOUND]], "count": len(found)}
 
 

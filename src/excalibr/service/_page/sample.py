@@ -29,6 +29,9 @@ DIGITS = 9
 
 MOST_REASONS = 3
 
+MEASURED = ("relevance_before", "deviation_before", "relevance", "deviation", "draw_deviation")
+"""The first columns of :func:`excalibr._many_users.measure`."""
+
 
 class Refusal(Struct, frozen=True):
     """Why some users could not be calibrated, in the library's words, and which choice it is about."""
@@ -63,14 +66,8 @@ def figures_of(prepared: Prepared, aim: Aim, first: int, last: int) -> SampleFig
     shares = shares_of(batch, found)
     own = slice(first, last)
     before = _range_of(prepared.before, batch.slots, own)
-    columns = dict(
-        zip(
-            ("relevance_before", "deviation_before", "relevance", "deviation", "draw_deviation"),
-            measures.T,
-            strict=False,
-        )
-    )
-    columns["kept"] = prepared.kept(*_padded(measures, (0, 2), own, len(prepared.users)))[own]
+    columns = dict(zip(MEASURED, measures.T, strict=False))
+    columns["kept"] = prepared.kept(own, measures[:, 0], measures[:, 2])
     columns |= _changes(prepared, batch, found, own)
     if batch.options.divergence == "kl":
         columns["kl"] = _divergence(batch, shares, own)
@@ -134,16 +131,6 @@ def _range_of(lotteries: Lotteries, slots: Integers, own: slice) -> Lotteries:
         counts=lotteries.counts[own],
         statuses=lotteries.statuses[own],
     )
-
-
-def _padded(measures: Floats, columns: tuple[int, int], own: slice, users: int) -> list[Floats]:
-    """Columns of a range as columns of all users."""
-    found = []
-    for column in columns:
-        values = np.full(users, np.nan)
-        values[own] = measures[:, column]
-        found.append(values)
-    return found
 
 
 def _changes(prepared: Prepared, batch: Batch, found: Lotteries, own: slice) -> dict[str, Floats]:

@@ -67,7 +67,7 @@ def bundle() -> str:
 
 
 def _stored(page: Page, choices: Choices, aim: Aim) -> dict[str, Any]:
-    """The answers that the page would get: the curve of this kind of aim, and some users at each of its points."""
+    """The answers that the page would get, point by point of the curve: the sample's, some users', the settings."""
     explored = page.explored
     assert explored is not None
     first = about(explored)
@@ -80,12 +80,10 @@ def _stored(page: Page, choices: Choices, aim: Aim) -> dict[str, Any]:
     people = [int(explored.sample[user]) for user in list(chosen)[:STORED_PEOPLE]]
     return {
         "about": msgspec.structs.replace(first, choices=choices, aim=aim, grids={aim.kind: grid}),
-        "figures": {str(each.value): found for each, found in zip(aims, figures, strict=True)},
-        "people": {
-            str(user): {str(each.value): _person(page, choices, each, user) for each in aims} for user in people
-        },
+        "figures": figures,
+        "people": {str(user): [_person(page, choices, each, user) for each in aims] for user in people},
         "labels": {str(user): str(explored.keys[user]) for user in people},
-        "settings": {str(each.value): settings_of(explored, choices, each) for each in aims},
+        "settings": [settings_of(explored, choices, each) for each in aims],
     }
 
 

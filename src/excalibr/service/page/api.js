@@ -20,18 +20,19 @@ export async function ask(question, body = {}, signal = undefined) {
     body: JSON.stringify(body),
     signal,
   });
-  if (reply.ok) return reply.headers.get("Content-Type").startsWith("application/json") ? reply.json() : reply.blob();
+  if (reply.ok && !reply.headers.get("Content-Type").startsWith("application/json")) return reply.blob();
   const said = await reply.json().catch(() => ({ error: { message: `The server answered ${reply.status}.` } }));
+  if (said.error === undefined) return said;
   throw new Refused(said.error.message, (said.error.path ?? "").replace("$.choices.", "").replace("$.", ""));
 }
 
 function recalled(question, body) {
-  const value = body.aim === undefined ? null : String(body.aim.value);
+  const point = body.aim === undefined ? -1 : saved.about.grids[body.aim.kind].indexOf(body.aim.value);
   if (question === "about") return saved.about;
-  if (question === "sample") return saved.figures[value];
-  if (question === "settings") return saved.settings[value];
+  if (question === "sample") return saved.figures[point];
+  if (question === "settings") return saved.settings[point];
   if (question === "find") return foundIn(saved.labels, body.text);
-  const person = saved.people[body.user]?.[value];
+  const person = saved.people[body.user]?.[point];
   if (person === undefined) throw new Refused("This user was not saved with the page.", "");
   if (person.error) throw new Refused(person.error.message, "");
   return person;

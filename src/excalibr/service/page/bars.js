@@ -10,7 +10,7 @@ const MOST_BARS = 24;
 // shares: { names, target, high, before, after }, one entry a category each; returns the height.
 export function drawBars(svg, width, shares) {
   const narrow = width < 430;
-  const left = narrow ? 104 : 136;
+  const left = narrow ? 114 : 146;
   const each = 34;
   const order = largestFirst(shares);
   const bottom = 34 + order.length * each;
@@ -28,7 +28,7 @@ export function drawBars(svg, width, shares) {
 // The categories with the largest shares anywhere; the rest is told in words by whoever draws.
 export function largestFirst(shares) {
   const size = (at) => Math.max(shares.target[at], shares.before[at], shares.after[at]);
-  const order = shares.names.map((_, at) => at).filter((at) => size(at) > 0);
+  const order = shares.names.map((_, at) => at).filter((at) => size(at) > 0.0005);
   order.sort((one, other) => shares.target[other] - shares.target[one] || size(other) - size(one));
   return order.slice(0, MOST_BARS);
 }
@@ -67,7 +67,7 @@ export function describeBars(shares) {
   if (order.length === 0) return "";
   const off = (at) => Math.abs(shares.before[at] - shares.target[at]) - Math.abs(shares.after[at] - shares.target[at]);
   const most = order.reduce((best, at) => (off(at) > off(best) ? at : best), order[0]);
-  const left = shares.names.length > order.length ? ` ${shares.names.length - order.length} categories with small shares are not drawn.` : "";
+  const left = shares.names.length > order.length ? " Categories with hardly a share are not drawn." : "";
   if (off(most) < 0.0005) return `The shares hardly change.${left}`;
   return `${shares.names[most]} gains most: ${percent(shares.target[most])} is wanted, ${percent(shares.before[most])} by score alone, ${percent(shares.after[most])} now.${left}`;
 }

@@ -22,7 +22,7 @@ export function hueOf(category) {
 
 // A mark for drawings, centred on 0, 0.
 export function markShape(category, size = 10) {
-  const made = SHAPES[(category + Math.floor(category / HUES)) % SHAPES.length](size);
+  const made = SHAPES[(hueOf(category) + Math.floor(category / HUES)) % SHAPES.length](size);
   made.setAttribute("class", `mark hue-${hueOf(category)}`);
   return made;
 }

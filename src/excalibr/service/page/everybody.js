@@ -8,7 +8,7 @@ import { makeFigure } from "./figures.js";
 import { curve, makeFrontier, tunedPoint, withError } from "./frontier.js";
 import { makeHistogram } from "./histogram.js";
 import { decimal, exact, percent, whole } from "./numbers.js";
-import { present, store, when } from "./store.js";
+import { nothingYet, present, store, when } from "./store.js";
 import { summarise } from "./summary.js";
 
 export function makeEverybody() {
@@ -24,8 +24,8 @@ function makeShares(attribute) {
   const made = makeFigure(
     byId("everybody-shares"),
     title,
-    (svg, width) => (averages(attribute) ? drawBars(svg, width, averages(attribute)) : 260),
-    () => (averages(attribute) ? describeBars(averages(attribute)) : "The sample is being solved."),
+    (svg, width) => (averages(attribute) ? drawBars(svg, width, averages(attribute)) : present()?.complete ? 40 : 260),
+    () => (averages(attribute) ? describeBars(averages(attribute)) : nothingYet()),
   );
   when(["figures", "aim"], made.redraw);
 }
@@ -41,7 +41,8 @@ function averages(attribute) {
 function showReadings() {
   const figures = present();
   if (!figures || figures.counted === 0) {
-    show(byId("readings"), element("p", { class: "quiet" }, figures?.complete ? "Nobody can be calibrated with these choices." : "Solving …"));
+    show(byId("truth-readings"));
+    show(byId("readings"), element("p", { class: "quiet" }, nothingYet()));
     return;
   }
   const { columns } = figures;
@@ -53,16 +54,18 @@ function showReadings() {
     reading("slates that change", percent(mean("changed"), 0), `${decimal(mean("new_items"), 1)} new items of ${whole(store.choices.k)} in each, on average`, "changed"),
   ];
   if (columns.kl) cells.push(reading("KL left", decimal(mean("kl"), 4), "of the expectation, in nats", "kl"));
-  if (store.about.truth) cells.push(...truthReadings());
   show(byId("readings"), cells);
+  show(byId("truth-readings"), truthReadings());
 }
 
 function reading(name, value, more, id) {
-  return element("div", { class: "reading" }, element("span", { class: "name" }, name), element("strong", { id: `reading-${id}` }, value), element("span", { class: "quiet" }, more));
+  const [main, error] = value.split(" ± ");
+  const figure = element("strong", { id: `reading-${id}` }, main, error ? element("small", {}, ` ± ${error}`) : null);
+  return element("div", { class: "reading" }, element("span", { class: "name" }, name), figure, element("span", { class: "quiet" }, more));
 }
 
 function truthReadings() {
-  const points = curve();
+  const points = store.about.truth ? curve() : [];
   const here = points.find((point) => point.value === store.aim.value);
   if (!here?.ndcg) return [];
   const before = present().columns;

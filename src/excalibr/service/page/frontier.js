@@ -4,7 +4,7 @@ import { setAim, aimText } from "./aim.js";
 import { byId, element, shape } from "./dom.js";
 import { makeFigure, scale, ticks } from "./figures.js";
 import { compact, decimal, percent } from "./numbers.js";
-import { gridOf, store, when } from "./store.js";
+import { gridOf, nothingYet, present, store, when } from "./store.js";
 import { summarise } from "./summary.js";
 
 const MARGIN = { top: 18, bottom: 46, left: 58 };
@@ -32,8 +32,9 @@ export function curve() {
 const isTuned = (at) => store.about.tuning[at];
 const isShown = (at) => !store.about.tuning[at];
 
-// The point that the tuning half of the users would choose by NDCG.
+// The point that the tuning half of the users would choose by NDCG, once all points are known.
 export function tunedPoint(points) {
+  if (points.length < gridOf(store.aim.kind).length) return null;
   const known = points.filter((point) => point.tuned && point.tuned.count > 0);
   return known.reduce((best, point) => (!best || point.tuned.mean > best.tuned.mean ? point : best), null);
 }
@@ -78,7 +79,7 @@ export function withError(summary) {
 
 function describeFrontier() {
   const points = curve();
-  if (points.length < 2) return "The sample is being solved.";
+  if (points.length === 0) return nothingYet();
   const here = points.find((point) => point.value === store.aim.value);
   const text = here
     ? `At ${aimText(store.aim)}, on average ${percent(here.kept.mean)} of the relevance is kept and a deviation of ${decimal(here.deviation.mean)} is left.`
@@ -91,9 +92,9 @@ function describeFrontier() {
 function drawFrontier(svg, width) {
   const height = Math.max(260, Math.min(420, Math.round(width * 0.5)));
   const points = curve();
-  const right = store.about.truth ? 56 : 18;
+  const right = store.about.truth ? 72 : 18;
   const inner = { left: MARGIN.left, right: width - right, top: MARGIN.top, bottom: height - MARGIN.bottom };
-  if (points.length === 0) return height;
+  if (points.length === 0) return present()?.complete ? 40 : height;
   const x = scale(0, Math.max(0.05, ...points.map((point) => point.deviation.mean)) * 1.04, inner.left, inner.right);
   const least = Math.min(...points.map((point) => point.kept.low));
   const y = scale(Math.max(0, least - 0.04 * (1 - least) - 0.002), 1.0, inner.bottom, inner.top);
@@ -141,7 +142,7 @@ function drawTruth(svg, inner, x, points) {
   for (const value of ticks(low - pad, high + pad, 5)) {
     svg.append(shape("text", { class: "tick truth-tick", x: inner.right + 8, y: y(value) + 4 }, decimal(value, 2)));
   }
-  const side = inner.right + 48;
+  const side = inner.right + 60;
   const middle = (inner.top + inner.bottom) / 2;
   svg.append(shape("text", { class: "axis truth-tick", x: side, y: middle, "text-anchor": "middle", transform: `rotate(90 ${side} ${middle})` }, "held-out items found"));
   drawMetric(svg, known, "ndcg", x, y, "NDCG");
@@ -156,12 +157,12 @@ function drawTruth(svg, inner, x, points) {
 function drawMetric(svg, points, name, x, y, label) {
   svg.append(shape("polyline", { class: `truth ${name}`, points: points.map((point) => `${x(point.deviation.mean)},${y(point[name].mean)}`).join(" ") }));
   for (const point of points) {
-    const at = x(point.deviation.mean);
+    const at = x(point.deviation.mean) + (name === "ndcg" ? -2 : 2);
     const { mean, error } = point[name];
     svg.append(shape("line", { class: `truth-error ${name}`, x1: at, x2: at, y1: y(mean - error), y2: y(mean + error) }));
   }
   const last = points.reduce((far, point) => (point.deviation.mean > far.deviation.mean ? point : far));
-  svg.append(shape("text", { class: `truth-label ${name}`, x: x(last.deviation.mean) - 4, y: y(last[name].mean) - 9, "text-anchor": "end" }, label));
+  svg.append(shape("text", { class: `truth-label ${name}`, x: x(last.deviation.mean) - 4, y: y(last[name].mean) + (name === "ndcg" ? -10 : 18), "text-anchor": "end" }, label));
 }
 
 function drawDot(svg, points, x, y) {

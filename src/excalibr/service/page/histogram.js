@@ -3,7 +3,7 @@
 import { byId, shape } from "./dom.js";
 import { makeFigure, scale, ticks } from "./figures.js";
 import { compact, decimal, whole } from "./numbers.js";
-import { present, store, when } from "./store.js";
+import { nothingYet, present, store, when } from "./store.js";
 import { counted, summarise } from "./summary.js";
 
 const BINS = 20;
@@ -16,7 +16,7 @@ export function makeHistogram() {
 function drawHistogram(svg, width) {
   const height = Math.max(260, Math.round(width * 0.62));
   const figures = present();
-  if (!figures || figures.counted === 0) return height;
+  if (!figures || figures.counted === 0) return figures?.complete ? 40 : height;
   const inner = { left: 50, right: width - 10, top: 30, bottom: height - 44 };
   const { deviation, deviation_before: before } = figures.columns;
   const largest = Math.max(0.05, ...before.filter((value) => !Number.isNaN(value)), ...deviation.filter((value) => !Number.isNaN(value))) * 1.0001;
@@ -47,7 +47,7 @@ function drawHistogram(svg, width) {
 
 function describeHistogram() {
   const figures = present();
-  if (!figures || figures.counted === 0) return "The sample is being solved.";
+  if (!figures || figures.counted === 0) return nothingYet();
   const [was, now] = [summarise(figures.columns.deviation_before), summarise(figures.columns.deviation)];
   const users = figures.complete ? `${whole(figures.counted)} users` : `${whole(figures.counted)} users so far of ${whole(store.about.sample.length)}`;
   return `On average ${decimal(was.mean)} by score alone and ${decimal(now.mean)} in expectation now, over ${users}.`;

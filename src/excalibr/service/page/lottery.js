@@ -19,11 +19,10 @@ function lotteryRow(person, ranking, at, items, names) {
   const marks = ranking.slice(0, MOST_MARKS).map((candidate) => categoryMark(mainCategory(items.get(candidate))));
   const bar = element("progress", { max: 1, value: person.weights[at], "aria-hidden": "true" });
   const today = at === person.drawn ? element("span", { class: "today" }, "today") : null;
-  const label = `Ranking ${at + 1}, probability ${percent(person.weights[at])}, deviation ${decimal(person.draw_deviations[at])}${today ? ", drawn today" : ""}; first ${items.get(ranking[0]).title}`;
   return element(
     "button",
-    { type: "button", class: "ranking", "aria-pressed": String(at === (store.ranking ?? person.drawn)), "aria-label": label, onclick: () => chooseRanking(at) },
-    element("span", { class: "probability" }, percent(person.weights[at])),
+    { type: "button", class: "ranking", "aria-pressed": String(at === (store.ranking ?? person.drawn)), onclick: () => chooseRanking(at) },
+    element("span", { class: "probability" }, element("span", { class: "unseen" }, `Ranking ${at + 1}, probability `), percent(person.weights[at])),
     bar,
     element("span", { class: "marks" }, marks),
     element("span", { class: "quiet" }, `deviation ${decimal(person.draw_deviations[at])}`),
@@ -36,7 +35,9 @@ function chooseRanking(at) {
   changed("ranking");
 }
 
-// The category that an item has most of.
+// The category of the first attribute that an item has most of.
 export function mainCategory(item) {
-  return item.categories.reduce((most, each) => (each[1] > most[1] ? each : most), item.categories[0])[0];
+  const first = store.about.attributes[0].categories.length;
+  const own = item.categories.filter(([category]) => category < first);
+  return own.reduce((most, each) => (each[1] > most[1] ? each : most))[0];
 }

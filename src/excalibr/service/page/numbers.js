@@ -35,7 +35,9 @@ export function exact(value) {
   return format(value, { maximumFractionDigits: 6 });
 }
 
-// A number that is almost nothing, such as a gap.
+// A number that is almost nothing, such as a gap, as the power of ten that it is within.
 export function tiny(value) {
-  return format(value, { notation: "scientific", maximumSignificantDigits: 2 });
+  const power = String(Math.ceil(Math.log10(Math.max(value, 1e-16)) - 1e-9));
+  const raised = [...power].map((digit) => (digit === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)])).join("");
+  return `10${raised}`;
 }

@@ -14,6 +14,7 @@ import { makeVisits } from "./visits.js";
 const WORST = 8;
 let asking = null;
 let shownUser = null;
+let searched = "";
 
 export function makePerson() {
   makeFinder();
@@ -55,8 +56,10 @@ function makeFinder() {
 }
 
 async function findUsers(text, list) {
+  searched = text;
   if (text.trim() === "") return show(list);
   const { found, count } = await ask("find", { what: "users", text });
+  if (searched !== text) return;
   const rows = found.slice(0, 8).map(({ number, label }) => element("li", {}, userButton(number, label)));
   if (count === 0) rows.push(element("li", { class: "quiet" }, "No user has this id."));
   else if (count > 8) rows.push(element("li", { class: "quiet" }, `and ${whole(count - 8)} more`));
@@ -111,7 +114,7 @@ function showPerson() {
 }
 
 function headline(person) {
-  const proof = Number.isFinite(person.gap) ? `; proven within ${tiny(Math.max(person.gap, 1e-16))} of the best` : "";
+  const proof = Number.isFinite(person.gap) ? `; proven within ${tiny(person.gap)} of the best` : "";
   return element(
     "p",
     { class: "headline" },

@@ -22,7 +22,7 @@ function settingsBox(name, title) {
   const text = element("pre", { id: `settings-${name}`, tabindex: 0, role: "region", "aria-label": `${title}: settings` });
   const copy = element("button", { type: "button", class: "small", id: `copy-${name}`, onclick: () => copyText(name, copy) }, "Copy");
   copy.setAttribute("aria-label", `Copy the settings: ${title}`);
-  const box = element("details", { class: `settings-${name}` }, element("summary", {}, title), element("div", { class: "code" }, text, copy));
+  const box = element("details", { class: `settings-${name}` }, element("summary", {}, title), element("div", { class: "code" }, copy, text));
   box.open = name === "python";
   return box;
 }

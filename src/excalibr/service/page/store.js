@@ -38,6 +38,11 @@ export function addPoint(kind, value) {
   grid.sort((one, other) => (kind === "max_deviation" ? other - one : one - other));
 }
 
+// Why there is nothing to draw.
+export function nothingYet() {
+  return present()?.complete ? "Nobody can be calibrated with these choices." : "The sample is being solved.";
+}
+
 export function present() {
   return store.figures.get(store.aim.value);
 }

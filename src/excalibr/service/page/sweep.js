@@ -6,7 +6,7 @@ import { changed, gridOf, present, store } from "./store.js";
 
 const WANTED = 200;
 let current = null;
-let pieceSize = 64;
+let pieceSize = 16;
 let askedFor = "";
 
 // Solve what is not known yet at the present choices and kind of aim.
@@ -36,7 +36,7 @@ function forgetOthers() {
   const asked = JSON.stringify([store.choices, store.aim.kind]);
   if (asked === askedFor) return;
   askedFor = asked;
-  pieceSize = 64;
+  pieceSize = 16;
   store.figures = new Map();
   store.refusals = new Map();
   changed("refusals");

@@ -1,0 +1,309 @@
+"""The page in a real browser: looked at, dragged, changed, copied from, saved and opened again without a server.
+
+It needs Debian's ``chromium`` and the extra ``browser``; ``.ci/run`` installs both.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from excalibr import Reranker
+from tests.page.explored import HOSTILE, write_tables
+from tests.page.test_settings import ran
+from tests.tables.invented import GENRE_COLUMNS
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the extra browser is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("there is no chromium", allow_module_level=True)
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+AXE = os.environ.get("EXCALIBR_AXE")
+PATIENCE = 60_000
+
+
+class Server:
+    """``excalibr explore`` on tables of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tables = write_tables(folder)
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            self.port = int(taken.getsockname()[1])
+        self.address = f"http://127.0.0.1:{self.port}/"
+        named = [f"--{name}={self.tables[name]}" for name in ("items", "history", "truth")]
+        command = [sys.executable, "-c", "from excalibr._cli import main; main()", "explore"]
+        command += [str(self.tables["candidates"]), *named, "--category=genres", "-k6", "--trade-off=0.3", "--seed=3"]
+        self.process = subprocess.Popen(
+            [*command, f"--port={self.port}", "--no-browser"], stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if "The page is at" in line:
+                return
+        raise AssertionError("the server ended before it was ready")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = Server(tmp_path_factory.mktemp("explored"))
+    yield running
+    running.process.terminate()
+    running.process.wait(60)
+    assert running.process.stderr is not None
+    running.process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Any, server: Server) -> Iterator[Any]:
+    """The page once the sample is solved; nothing may go wrong or be asked of another host while it is open."""
+    context = browser.new_context(viewport={"width": 1300, "height": 900}, accept_downloads=True, locale="en-GB")
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.address)
+    opened, problems = context.new_page(), list[str]()
+    opened.set_default_timeout(PATIENCE)
+    opened.on("console", lambda said: problems.append(said.text) if said.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("request", lambda asked: problems.append(asked.url) if _is_elsewhere(asked.url, server) else None)
+    opened.goto(server.address)
+    solved(opened)
+    yield opened
+    context.close()
+    assert problems == []
+
+
+def _is_elsewhere(url: str, server: Server) -> bool:
+    return not url.startswith((server.address, "blob:" + server.address))
+
+
+def solved(page: Any) -> None:
+    page.wait_for_selector("#progress:not([data-busy]) span")
+    page.wait_for_selector("#person-id")
+
+
+def number(page: Any, place: str) -> float:
+    text = page.inner_text(place).replace(",", "")
+    found = re.search(r"-?[\d.]+", text)
+    assert found is not None, text
+    return float(found[0]) / (100 if "%" in text else 1)
+
+
+def report(server: Server, **asked: Any) -> Any:
+    tables = {name: pq.read_table(path) for name, path in server.tables.items()}
+    how: dict[str, Any] = {"k": 6, "seed": 3, **asked}
+    return Reranker(**how).report(tables["candidates"], tables["items"], history=tables["history"], **GENRE_COLUMNS)
+
+
+def assert_shows(page: Any, expected: Any) -> None:
+    """The page's figures are the report's means, as far as the page shows digits."""
+    assert number(page, "#reading-deviation") == pytest.approx(np.mean(expected["deviation"].to_numpy()), abs=6e-4)
+    kept = expected["relevance"].to_numpy() / expected["relevance_before"].to_numpy()
+    assert number(page, "#reading-kept") == pytest.approx(np.mean(kept), abs=6e-4)
+    draws = np.mean(expected["draw_deviation"].to_numpy())
+    assert number(page, "#reading-draw-deviation") == pytest.approx(draws, abs=6e-4)
+
+
+def test_it_opens_with_the_figures_of_the_report(page: Any, server: Server) -> None:
+    assert page.title() == "excalibr: choose the trade-off"
+    assert_shows(page, report(server, trade_off=0.3))
+    assert "24 users" in page.inner_text("#understood")
+    assert page.locator(".slate.after .entry").count() == 6
+
+
+def test_the_dot_is_dragged_along_the_curve(page: Any, server: Server) -> None:
+    points = page.locator("#frontier .point")
+    end = points.last.bounding_box()  # calibration
+    page.locator("#frontier .dot").hover()
+    page.mouse.down()
+    page.mouse.move(end["x"] + 3, end["y"] + 3, steps=4)
+    page.mouse.up()
+    page.wait_for_selector('#aim-slider:not([aria-valuetext="λ = 0.3"])')
+    chosen = float(page.get_attribute("#aim-slider", "aria-valuetext").removeprefix("λ = "))
+    assert chosen > 0.5
+    assert_shows(page, report(server, trade_off=chosen))
+
+
+def test_the_keyboard_alone_moves_the_dot_and_the_slider(page: Any) -> None:
+    page.focus("#frontier .dot")
+    page.keyboard.press("Home")
+    page.wait_for_selector('#frontier .dot[aria-valuetext^="λ = 0:"]')
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector('#frontier .dot[aria-valuenow="1"]')
+    page.focus("#aim-slider")
+    page.keyboard.press("End")
+    page.wait_for_selector('#aim-slider[aria-valuetext="λ = 1"]')
+
+
+def test_the_slider_reads_as_a_budget_with_a_curve_of_its_own(page: Any, server: Server) -> None:
+    page.get_by_text("give up at most … of relevance").click()
+    page.wait_for_selector('#aim-slider[aria-valuetext="give up at most 2% of relevance"]')
+    solved(page)
+    assert_shows(page, report(server, relevance_loss=0.02))
+    page.fill("#aim-number", "3.7")
+    page.keyboard.press("Enter")
+    page.wait_for_selector('#aim-slider[aria-valuetext="give up at most 3.7% of relevance"]')
+    solved(page)
+    assert_shows(page, report(server, relevance_loss=0.037))
+
+
+def test_a_distance_that_most_cannot_reach_says_so(page: Any) -> None:
+    page.get_by_text("be within … of the target").click()
+    solved(page)
+    page.focus("#aim-slider")
+    page.keyboard.press("End")
+    page.wait_for_selector("#aim-problem:not(:empty)")
+    assert "max_deviation: is 0, and no policy comes nearer than" in page.inner_text("#aim-problem")
+
+
+def test_k_and_the_divergence_change_everything(page: Any, server: Server) -> None:
+    page.fill("#choice-k", "4")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator(".slate.after .entry")).to_have_count(4)
+    solved(page)
+    assert_shows(page, report(server, trade_off=0.3, k=4))
+    page.select_option("#choice-divergence", "kl")
+    page.wait_for_selector("#reading-kl")
+    solved(page)
+    assert_shows(page, report(server, trade_off=0.3, k=4, divergence="kl"))
+
+
+def test_a_user_is_found_by_id_and_among_the_worst(page: Any, server: Server) -> None:
+    page.fill("#user-search", "117")
+    page.locator("#found button:has-text('117')").click()
+    page.wait_for_selector("#person-id:has-text('117')")
+    page.get_by_text("The worst calibrated before").click()
+    page.locator("#worst-list button").first.click()
+    worst = report(server, trade_off=0.3)
+    expected = worst["user_id"].to_pylist()[int(np.argmax(worst["deviation_before"].to_numpy()))]
+    page.wait_for_selector(f"#person-id:has-text('{expected}')")
+
+
+def test_an_impossible_floor_is_told_beside_the_floors_and_goes_with_it(page: Any) -> None:
+    page.locator("details.floors summary").click()
+    page.fill('input[aria-label="Floors: percent"]', "100")
+    page.select_option('select[aria-label="Floors: category"]', label="epic")
+    page.click("#add-floors")
+    page.wait_for_selector("#problem-floors:not(:empty)")
+    said = page.inner_text("#problem-floors")
+    assert "Nobody can have this" in said
+    assert "floors: category 'epic' cannot reach 1; the most that any policy shows of it is" in said
+    assert "floors: category" in page.inner_text("#person-body")
+    page.get_by_role("button", name="Remove: at least 100 % epic").click()
+    page.wait_for_selector("#problem-floors:empty", state="attached")
+    page.wait_for_selector("#reading-kept")
+
+
+def test_what_is_copied_runs_and_gives_the_same_slate(page: Any) -> None:
+    page.click("#copy-python")
+    page.wait_for_selector("#copy-python:has-text('Copied')")
+    slates = ran(page.evaluate("() => navigator.clipboard.readText()"))
+    user = page.inner_text("#person-id")
+    titles = page.locator(".slate.after .title").all_inner_texts()
+    named = {str(item): HOSTILE.get(item, f"Film {item}").strip() for item in range(80)}
+    assert [title.strip() for title in titles] == [named[item] for item in slates[user]]
+
+
+def test_hostile_titles_are_text(page: Any) -> None:
+    for user in range(24):
+        page.fill("#user-search", str(100 + user))
+        page.locator(f"#found button:has-text('{100 + user}')").click()
+        page.wait_for_selector(f"#person-id:has-text('{100 + user}')")
+    assert page.evaluate("() => window.hit === undefined")
+    assert page.locator("#person-body script, #person-body img").count() == 0
+
+
+def test_the_saved_page_works_without_a_server(page: Any, browser: Any, tmp_path: Path) -> None:
+    page.click("#take-tuned")
+    solved(page)
+    seen = {place: page.inner_text(place) for place in ("#reading-kept", "#reading-deviation", "#reading-ndcg")}
+    with page.expect_download() as downloading:
+        page.click("#save-page")
+    path = tmp_path / "saved.html"
+    downloading.value.save_as(path)
+    context = browser.new_context(offline=True, locale="en-GB")
+    saved, problems = context.new_page(), list[str]()
+    saved.on("console", lambda said: problems.append(said.text) if said.type in ("error", "warning") else None)
+    saved.on("pageerror", lambda error: problems.append(str(error)))
+    saved.on("request", lambda asked: None if asked.url == path.as_uri() else problems.append(asked.url))
+    saved.goto(path.as_uri())
+    solved(saved)
+    assert {place: saved.inner_text(place) for place in seen} == seen
+    saved.focus("#aim-slider")
+    saved.keyboard.press("End")
+    saved.wait_for_selector('#aim-slider[aria-valuetext="λ = 1"]')
+    assert "λ = 1" in saved.inner_text("#person-body")
+    assert saved.locator("#choice-k").is_disabled()
+    assert "This is a saved page" in saved.inner_text("#saved-note")
+    assert problems == []
+    context.close()
+
+
+def test_figures_are_saved_as_svg_by_themselves(page: Any, tmp_path: Path) -> None:
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Save “Relevance kept against deviation left” as SVG").click()
+    path = tmp_path / "figure.svg"
+    downloading.value.save_as(path)
+    drawn = ElementTree.parse(path).getroot()
+    assert drawn.tag == "{http://www.w3.org/2000/svg}svg"
+    lines = drawn.findall("{http://www.w3.org/2000/svg}polyline")
+    assert len(lines) == 3  # the curve, NDCG and recall
+    assert all("rgb" in str(line.get("stroke")) for line in lines)
+
+
+def test_the_next_change_ends_what_is_under_way(page: Any, server: Server) -> None:
+    asked: list[Any] = []
+    page.on("request", lambda request: asked.append(request.post_data_json) if "sample" in request.url else None)
+    page.select_option("#choice-draws", "even")
+    page.select_option("#choice-draws", "lottery")
+    solved(page)
+    kinds = [each["choices"]["draws"] for each in asked]
+    assert kinds == sorted(kinds)  # all of "even" before all of "lottery"
+    assert kinds.count("even") < 10  # of a curve of 17 points
+    assert_shows(page, report(server, trade_off=0.3))
+
+
+@pytest.mark.parametrize("width", [380, 1300])
+def test_nothing_is_wider_than_the_window(page: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    playwright.expect(page.locator("#frontier svg")).to_have_attribute("width", re.compile(r"\d+"))
+    assert page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+@pytest.mark.skipif(AXE is None, reason="EXCALIBR_AXE names no axe-core")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [380, 1300])
+def test_no_serious_accessibility_violation(browser: Any, server: Server, scheme: str, width: int) -> None:
+    assert AXE is not None
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    page.goto(server.address)
+    solved(page)
+    page.evaluate("() => document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    page.fill("#user-search", "11")
+    page.wait_for_selector("#found button")
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("() => axe.run()")
+    serious = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
+    told = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in serious]
+    assert told == []
+    context.close()
