@@ -63,8 +63,9 @@ def main() -> None:
         loading, working = _time(given, folder)
         whole = [(folder / name).read_bytes() for name in OUTPUTS]
         print(f"a run that nobody stops takes {loading:.1f} s to load and {working:.1f} s to work")
+        signals = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
         for number in range(asked.moments):
-            stop = draw.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+            stop = signals[number % len(signals)]
             threads, at_work = draw.choice(["1", "2"]), draw.random() < 0.75
             seconds = draw.uniform(0.0, 1.05) * (working if at_work else loading)
             _try([*given, "--threads", threads], folder, whole, stop, seconds, at_work, found)
@@ -99,7 +100,12 @@ def _run(given: list[str], *more: str) -> None:
 
 def _start(given: list[str]) -> subprocess.Popen[str]:
     program = [sys.executable, "-c", PROGRAM.format(arguments=given)]
-    return subprocess.Popen(program, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(program, stderr=subprocess.PIPE, text=True, preexec_fn=_heed_interrupts)
+
+
+def _heed_interrupts() -> None:
+    """A shell has its background jobs ignore SIGINT, and their children inherit that: here it is to be tried."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _try(

@@ -194,7 +194,7 @@ def test_a_misspelt_option_is_named(function: Callable[..., Any]) -> None:
 
 
 def test_a_search_that_was_cut_short_does_not_claim_that_nothing_can_be_done() -> None:
-    with pytest.raises(InfeasibleError, match="found within max_sorts is at .* allow more sorts"):
+    with pytest.raises(InfeasibleError, match="found is at .* not proven. Hint: allow more sorts"):
         asked(max_deviation=0.1, max_sorts=1)
     with pytest.raises(InfeasibleError, match="was found within max_sorts=1, and there is one.* allow more sorts"):
         asked(floors=[0.25, 0.3, 0.25], max_sorts=1)

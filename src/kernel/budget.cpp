@@ -61,13 +61,8 @@ void UserSolver::within_deviation(double allowed, const Limits& limits, UserAnsw
     if (best_calibrated.cost > allowed + tuning::limit_slack + rounding) {
         const double nearest = best_calibrated.cost - best_calibrated.gap;
         const bool proven = nearest > allowed + rounding;
-        if (!proven && best_calibrated.effort.status != Status::sorts_spent) {  // no refusal without a proof: with a warning
-            to_answer(best_calibrated, answer);
-            answer.allowed_gap = 0.0;
-            return;
-        }
         answer = UserAnswer();
-        answer.fail(proven ? Failure::deviation_out_of_reach : Failure::deviation_needs_sorts, allowed,
+        answer.fail(proven ? Failure::deviation_out_of_reach : Failure::deviation_not_found, allowed,
                     proven ? nearest : best_calibrated.cost);
         return;
     }

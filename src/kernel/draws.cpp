@@ -39,7 +39,10 @@ void Redrawing::to_single(Aim aim, double budget, UserSolver& solver, UserAnswer
             penalties_[row].low -= slack;
             penalties_[row].high += slack;
         }
-        if (aim == Aim::max_deviation) charge_for_cost(free, budget);
+        if (aim == Aim::max_deviation)
+            charge_for_cost(free, budget);
+        else
+            leave_out_constants(free.question().r());
         if (aim == Aim::relevance_loss) add_relevance_row(free, floor, solver.best_score());
         free.to_free(from, free_lottery_);
         const FoundRanking found = best_ranking(program_, free_lottery_.rankings, search_);
@@ -93,6 +96,16 @@ void Redrawing::set_program(FreePart& free, double trade_off, double steepness) 
     penalties_ = program.penalties;
     rows_ = program.rows;
     program_ = {gains_, rows_.view(), penalties_, program.position_weights, 1.0, 0.0, program.group_of, program.group_limits};
+}
+
+// Edges that no share reaches, as after pages that were seen far more, add to every ranking's cost alike, and may be so much
+// that limits are lost beside it.
+void Redrawing::leave_out_constants(std::size_t categories) {
+    for (Penalty& penalty : std::span(penalties_).first(categories)) {
+        if (penalty.curved()) continue;
+        penalty.low = std::min(penalty.low, 1.0);
+        penalty.high = std::max(penalty.high, 0.0);
+    }
 }
 
 // Relevance alone counts, and a cost above the one that is allowed is charged steeply.

@@ -25,6 +25,7 @@ class Redrawing {
     void to_even(UserSolver& solver, UserAnswer& answer);
     void set_program(FreePart& free, double trade_off, double steepness);
     void charge_for_cost(FreePart& free, double allowed);
+    void leave_out_constants(std::size_t categories);
     void add_relevance_row(FreePart& free, double floor, double top);
     int missed(Aim aim, double budget, double floor, UserSolver& solver, const Lottery& lottery);
 

@@ -16,7 +16,7 @@ enum class Failure : int {
     pinned_break_limits = 5,     // every slot is pinned, and the pinned items do not keep the limits
     relevance_out_of_reach = 6,  // the limits alone cost more: `wanted` was asked, `reached` is the most
     deviation_out_of_reach = 7,  // `wanted` was asked, no policy comes nearer than `reached`
-    deviation_needs_sorts = 8,   // `wanted` was asked, `reached` is the nearest that was found within the sorts allowed
+    deviation_not_found = 8,     // `wanted` was asked, `reached` is the nearest that was found; no proof that none is nearer
     no_single_ranking = 9,       // all rankings were tried: none keeps what `wanted` (a sum of `Missed`) says
     single_not_found = 10,       // the search found none that does
     out_of_memory = 11,

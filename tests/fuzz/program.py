@@ -30,6 +30,9 @@ from tests.fuzz.reading import (
 ALPHA = LONG(0.01)
 """Steck's smoothing, as the documentation states it."""
 
+LIMIT_KEPT = 1e-8
+"""How far floors, caps and budgets may be missed."""
+
 
 class Effect(NamedTuple):
     """The exposure (n,) and shares (r,) of a lottery, its relevance on centred scores, and its cost before λ."""
@@ -270,7 +273,8 @@ class Program:
         least = pinned + lightest * np.where(shares > 0, shares, np.inf).min(axis=0, initial=np.inf)
         ends = np.array([pinned, np.where(np.isfinite(least), least, pinned)])
         at_ends = slopes * ends - LONG(trade_off) * self.costs(ends)
-        within = (ends >= self.floors) & (ends <= self.caps)
+        # a ranking that shows just a limit may miss it by rounding, as every answer may
+        within = (ends >= self.floors - LIMIT_KEPT) & (ends <= self.caps + LIMIT_KEPT)
         return np.concatenate((np.where(tried >= least, values, -np.inf), np.where(within, at_ends, -np.inf)))
 
     def _where_met(self, slopes: Floats, trade_off: float) -> list[Floats]:

@@ -22,7 +22,7 @@ __all__ = ["Failure", "error_of"]
     PINNED_BREAK_LIMITS,
     RELEVANCE_OUT_OF_REACH,
     DEVIATION_OUT_OF_REACH,
-    DEVIATION_NEEDS_SORTS,
+    DEVIATION_NOT_FOUND,
     NO_SINGLE_RANKING,
     SINGLE_NOT_FOUND,
     OUT_OF_MEMORY,
@@ -47,6 +47,7 @@ def error_of(failure: Failure, batch: Batch) -> ExcalibrError:
     """The error that says what a failure of one of a batch's users means."""
     wanted, reached, name = failure.wanted, failure.reached, _name(batch.attributes, failure.category)
     budget, max_sorts = batch.options.budget, batch.options.max_sorts
+    more = "weights that are more alike leave more digits." if max_sorts is None else "allow more sorts."
     texts = {
         FLOOR_OUT_OF_REACH: f"floors: category {name} cannot reach {wanted:g}; "
         f"the most that any policy shows of it is {reached:.6g}.",
@@ -58,8 +59,8 @@ def error_of(failure: Failure, batch: Batch) -> ExcalibrError:
         RELEVANCE_OUT_OF_REACH: f"relevance_loss: is {budget:g}, and the other limits alone cost more: the relevance "
         f"within them is at most {reached:.6g}, and {wanted:.6g} was asked.",
         DEVIATION_OUT_OF_REACH: f"max_deviation: is {wanted:g}, and no policy comes nearer than {reached:.6g}.",
-        DEVIATION_NEEDS_SORTS: f"max_deviation: is {wanted:g}, and the nearest policy that was found within max_sorts "
-        f"is at {reached:.6g}. Hint: allow more sorts.",
+        DEVIATION_NOT_FOUND: f"max_deviation: is {wanted:g}, and the nearest policy that was found is at "
+        f"{reached:.6g}; that none is nearer is not proven. Hint: {more}",
     }
     if failure.kind in texts:
         return InfeasibleError(texts[failure.kind])

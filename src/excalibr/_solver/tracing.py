@@ -200,7 +200,8 @@ def _distance_above(trade_off: float, gained: float, unit: float) -> float:
 
 def _frontier(curve: Curve, stops: list[_Vertex], error: float) -> Frontier:
     points = _envelope([stop.point for stop in stops])
-    error += ROUNDING * max(stop.point.cost for stop in stops)
+    error += max(stops[0].slack, stops[-1].slack)  # the curve may go on beyond an end that was not quite reached
+    error += ROUNDING * max(0.0, *(stop.point.cost for stop in stops))
     return Frontier(
         relevance=np.array([point.policy.relevance for point in points]),
         deviation=np.array([point.cost for point in points]),
