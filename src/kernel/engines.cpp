@@ -71,6 +71,14 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
         solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);
     else
         solve_by_columns(program, limits, simplex_, Engine::simplex, &answer, second_);
+    keep_better(answer);
+    if (limited || curved || answer.effort.status != Status::stalled) return;
+    solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);  // where pivots no longer move
+    keep_better(answer);
+}
+
+// The answer of the engine that had a try after another's, or that one's, whichever proves more; the effort is of both.
+void Engines::keep_better(Answer& answer) {
     second_.effort.sorts += answer.effort.sorts;
     second_.effort.steps += answer.effort.steps;
     second_.effort.operations += answer.effort.operations;

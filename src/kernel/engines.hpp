@@ -49,6 +49,7 @@ class Engines {
 
   private:
     void load(const Program& program, const Limits& limits);
+    void keep_better(Answer& answer);
     void solve_by_proximal_method(const Program& program, const Limits& limits, Answer& answer);
     template <class Master>
     void solve_by_columns(const Program& program, const Limits& limits, Master& master, Engine engine, const Answer* first,

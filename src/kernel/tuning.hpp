@@ -24,9 +24,9 @@ inline constexpr double largest_number = 1e160;  // of a question, beyond what P
 // Effort, in multiplications of about 0.3 ns: counted, so that answers do not depend on the machine. So much is left to an
 // engine for up to `usual_rows` rows, 80 categories and as many limits, and more for more, as a factorisation grows.
 inline constexpr double proximal_effort = 5e8;
-inline constexpr double simplex_effort = 1e9;
+inline constexpr double simplex_effort = 1.8e9;
 inline constexpr double interior_effort = 4e8;
-inline constexpr double most_operations = 1.3e9;  // of a question with several solves before another one is begun
+inline constexpr double most_operations = 1e9;  // of a question with several solves before another one is begun
 inline constexpr double operations_a_candidate = 16.0;  // what sorting and projecting one counts as
 inline constexpr std::size_t usual_rows = 160;
 constexpr double effort_of(double usual, std::size_t rows) {

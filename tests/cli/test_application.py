@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import excalibr
@@ -79,3 +80,17 @@ def test_without_its_packages_the_command_names_the_extra(package: str) -> None:
     )
     assert done.returncode == 2
     assert done.stderr == f"excalibr: {package} is not installed. Hint: pip install 'excalibr[cli]'.\n"
+
+
+def test_an_interrupt_while_a_command_is_being_imported_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    begun = typer.Typer()
+    begun.command()(interrupted)
+    monkeypatch.setattr(cli, "_run", lambda: begun([]))
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert (stopped.value.code, capsys.readouterr().err) == (130, "excalibr: interrupted.\n")

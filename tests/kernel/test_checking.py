@@ -130,7 +130,7 @@ def test_entries_of_the_same_place_are_added_in_their_order_and_zeros_left_out(s
     sums = [[sum(own[at == column].tolist()) for column in range(3)] for own, at in places]
     good = [all(x >= 0 for x in row) and abs(sum(row) - 1) <= 1e-6 for row in sums]
     expected = [[x / sum(row) if fine else x for x in row] for row, fine in zip(sums, good, strict=True)]
-    packed = kernel.pack_rows(np.array(expected))
+    packed = kernel.pack_rows(np.array(expected, dtype=float))
     assert [part.tolist() for part in packed] == [
         part.tolist() for part in (checked.indptr, checked.indices, checked.values)
     ]

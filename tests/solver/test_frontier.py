@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import excalibr
 from excalibr import calibrate, frontier
-from excalibr._solver import Point
+from excalibr._solver import Curve, Point
 from excalibr._solver.frontier import Frontier
-from excalibr._solver.tracing import _envelope
+from excalibr._solver.tracing import _envelope, _frontier, _stop
 from excalibr.errors import InfeasibleError, InputError
 from tests.literal import best_value
 from tests.problems import movie_like_problem
@@ -47,6 +47,14 @@ def test_what_the_solves_left_uneven_never_rises(measured: list[tuple[float, flo
     policy = calibrate(*asked(0), k=20)
     points = [Point(relevance, cost, trade_off, policy) for relevance, cost, trade_off in measured]
     assert _envelope(points) == [points[place] for place in kept]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_the_error_has_what_an_end_that_was_not_reached_leaves(place: int) -> None:
+    curve = Curve(excalibr.Problem.of(*asked(0), k=20))
+    ends = [_stop(curve.at(trade_off), 1.0) for trade_off in (0.0, 1.0)]
+    ends[place].slack = 0.5
+    assert _frontier(curve, ends, 0.125).error == pytest.approx(0.625, abs=1e-8)
 
 
 @pytest.mark.parametrize("divergence", ["l1", "kl"])
