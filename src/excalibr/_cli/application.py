@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated, Any
 
 import typer
@@ -53,11 +54,18 @@ class Commands(TyperGroup):
             found.info.epilog = epilog
         else:
             single = typer.Typer(add_completion=False)
-            single.command(cmd_name, epilog=epilog, hidden=cmd_name in HIDDEN)(in_own_words(found))
+            how: dict[str, Any] = {"epilog": epilog, "help": _unwrapped(found), "hidden": cmd_name in HIDDEN}
+            single.command(cmd_name, **how)(in_own_words(found))
             found = single
         made = typer.main.get_command(found)
         made.name = cmd_name
         return made
+
+
+def _unwrapped(command: Any) -> str:
+    """What the command says of itself, a line for each paragraph, for terminals of any width."""
+    paragraphs = inspect.cleandoc(command.__doc__).split("\n\n")
+    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
 
 
 def _import(name: str) -> Any:

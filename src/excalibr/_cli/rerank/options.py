@@ -41,7 +41,13 @@ WORDS = CommandWords(
 _KINDS = {**dict.fromkeys((*PATHS, "start"), Path | None), "everyone": list[str] | None}
 """What the command line reads where a caller in Python may give anything."""
 
+_FIRST = ("k", "trade_off", "seed", "threads", "history", "targets")
+"""What most callers give; the rest has panels of its own in the help."""
+
 _PANELS = {
+    **dict.fromkeys((each.name for each in dataclasses.fields(Reranker)), "How to rank"),
+    **dict.fromkeys((each.name for each in dataclasses.fields(Tables)), "More tables, and how to read them"),
+    **dict.fromkeys(_FIRST),
     **dict.fromkeys((each.name for each in dataclasses.fields(ColumnNames)), "Columns, in all tables"),
     **dict.fromkeys(OWN_COLUMNS, "Columns that one table calls otherwise"),
 }
