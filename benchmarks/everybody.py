@@ -115,7 +115,7 @@ def mixed(world: World, crowd: BatchCrowd, found: Balanced, wanted: Floats) -> M
     questions = questions_of(world.batch)
     used = np.flatnonzero((found.mixed.weights > 0).any(axis=1))
     prices = np.array([crowd.groups @ found.passes[number].prices for number in used])
-    order = np.argsort(np.argsort([crowd._blocks()[user] for user in range(crowd.users)]))
+    order = np.argsort(np.argsort(crowd._blocks))
     weights = found.mixed.weights[used][:, order]
     table = np.concatenate(
         list(solve_mixed(world.batch, prices, weights, lambda own: measure_lotteries(questions, own), threads=1))

@@ -13,13 +13,13 @@ from typing import Any
 
 from excalibr._options import read_options
 from excalibr._population import BatchCrowd, Pass, Sums
-from excalibr._population.crowd import join_sums, no_sums
 from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._population.scale import NO_STEP, Scale, Scaled, Step
+from excalibr._population.sums import add_up, no_sums
 from excalibr._types import Floats
 from excalibr.tables import Tables
 from excalibr.tables._balance import user_weights
-from excalibr.tables._ids import keys_of, read_ids
+from excalibr.tables._ids import rows_of_users
 from excalibr.tables._reranker import Reranker
 
 __all__ = ["PartOfCrowd", "SparkCrowd"]
@@ -53,8 +53,8 @@ class PartOfCrowd:
 
     def sums(self, batches: Iterator[Any], prices: Floats) -> Sums:
         """A pass over the partition."""
-        found = [self.crowd(candidates, own).sums(prices) for candidates, own in self.chunks(batches)]
-        return join_sums(found) if found else no_sums(self.shared.value[1].shape[1])
+        found = add_up(self.crowd(candidates, own).sums(prices) for candidates, own in self.chunks(batches))
+        return no_sums(self.shared.value[1].shape[1]) if found is None else found
 
     def looked_at(self, batches: Iterator[Any], share: float) -> tuple[Scale, list[tuple[Any, dict[str, Any]]]]:
         """The scale of the partition's scores, and the rows of a share of its users."""
@@ -63,19 +63,9 @@ class PartOfCrowd:
             crowd = self.crowd(candidates, own)
             kept = [crowd.keys[user] for user in (crowd.draws() < share * EVERY_BLOCK).nonzero()[0].tolist()]
             scales.append(crowd.scale)
-            sampled.append((self._of(candidates, "candidates", kept), self._all_of(own, kept)))
+            found = {name: rows_of_users(table, self.names[name], kept) for name, table in own.items()}
+            sampled.append((rows_of_users(candidates, self.names["candidates"], kept), found))
         return Scale.join(scales), sampled
-
-    def _all_of(self, own: dict[str, Any], kept: list[Any]) -> dict[str, Any]:
-        return {name: self._of(table, name, kept) for name, table in own.items()}
-
-    def _of(self, table: Any, name: str, kept: list[Any]) -> Any:
-        """The rows of some users."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        ids = pa.array(keys_of(read_ids(table.column(self.names[name]))))
-        return table.filter(pc.is_in(ids, pa.array(kept, ids.type)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +100,9 @@ class SparkCrowd(Scaled):
     def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
         """One job over all users; what others would be shown is foreseen on the sample."""
         part, sent = self.part, self.frame.sparkSession.sparkContext.broadcast(prices)
-        found = join_sums(_answers(self.frame, lambda batches: part.sums(batches, sent.value)))
+        found = add_up(_answers(self.frame, lambda batches: part.sums(batches, sent.value)))
         sent.unpersist()
-        return found.as_pass(prices)
+        return (no_sums(self.n_groups) if found is None else found).as_pass(prices)
 
     def sample(self, users: int) -> BatchCrowd | SparkCrowd:
         """The users that were brought here."""

@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from excalibr._population.crowd import Crowd, Pass
+from excalibr._population.crowd import Crowd
 from excalibr._population.master import Master, Mixed
 from excalibr._population.start import foreseen_prices
+from excalibr._population.sums import Pass
 from excalibr._population.terms import Terms
 from excalibr._types import Floats
 
@@ -27,8 +28,8 @@ SAMPLED = 0.15
 """The share of the users that the first prices come from, unless they are few or very many."""
 FEWEST, MOST = 600, 20_000
 
-SAMPLE_PASSES = 6
-BOX = 0.06
+SAMPLE_PASSES = 4
+BOX = 0.08
 """The first box around the prices, in units of the mean spread of the gains."""
 TEMPERATURES = (0.03, 0.003, 0.0003)
 """Of the soft maxima, in the same unit; the last also no more than a third of the tolerance."""
@@ -153,7 +154,7 @@ def _start(crowd: Crowd, terms: Terms, unit: float, tolerance: float) -> tuple[F
         prices = foreseen_prices(found.responses, terms, prices)
     if sample.users == crowd.users:
         return prices, 2.0
-    search = _Search(sample, terms, unit, 3 * tolerance, lambda progress: None)
+    search = _Search(sample, terms, unit, 3 * tolerance, lambda progress: None, exact=False)
     search.run(prices, SAMPLE_PASSES)
     return search.centre, share * (2 + len(search.history))
 
@@ -162,10 +163,17 @@ class _Search:
     """One search over one crowd."""
 
     def __init__(
-        self, crowd: Crowd, terms: Terms, unit: float, tolerance: float, tell: Callable[[Progress], None]
+        self,
+        crowd: Crowd,
+        terms: Terms,
+        unit: float,
+        tolerance: float,
+        tell: Callable[[Progress], None],
+        *,
+        exact: bool = True,
     ) -> None:
         self.crowd, self.terms, self.unit, self.tolerance, self.tell = crowd, terms, unit, tolerance, tell
-        self.master = Master(terms, crowd.threads)
+        self.master = Master(terms, crowd.threads, exact)
         self.tried: list[Floats] = []
         self.history: list[Progress] = []
         self.centre = np.zeros(len(terms))

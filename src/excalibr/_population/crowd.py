@@ -9,10 +9,9 @@ each group, Σ ω·Bᵀx. Everything that is found out about a crowd comes from 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import fsum
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,47 +21,12 @@ from excalibr._parallel import Advance, over_ranges
 from excalibr._policy import Lotteries
 from excalibr._population.mixture import EVERY_BLOCK, block_of
 from excalibr._population.scale import NO_STEP, Scale, Step
+from excalibr._population.sums import Pass, Sums, no_sums, sum_by_block
 from excalibr._problem import Batch
 from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Booleans, Floats, Integers
 
-__all__ = ["BatchCrowd", "Crowd", "Pass", "Sums", "exposure_of", "join_sums", "no_sums"]
-
-
-@dataclass(frozen=True, eq=False)
-class Pass:
-    """What a crowd shows at some prices; users' weights sum to 1 over the crowd.
-
-    Attributes
-    ----------
-    prices
-        (G,) of the groups.
-    value
-        Σ ω·(proven bound of the user's own program at the prices).
-    own
-        (blocks,) Σ ω·(objective without the prices).
-    shares
-        (blocks, G) sparse, Σ ω·(exposure of the groups).
-    weights
-        (blocks,) Σ ω.
-    blocks
-        (blocks,) their numbers, rising.
-    responses
-        What a start needs to foresee other prices, see :class:`excalibr._population.start.Responses`, if asked.
-    """
-
-    prices: Floats
-    value: float
-    own: Floats
-    shares: SparseRows
-    weights: Floats
-    blocks: Integers
-    responses: Sequence[Any] = ()
-
-    @property
-    def group_shares(self) -> Floats:
-        """(G,) of everybody's exposure."""
-        return np.asarray(self.shares.sum(axis=0), dtype=np.float64).ravel()
+__all__ = ["BatchCrowd", "Crowd", "exposure_of"]
 
 
 class Crowd(Protocol):
@@ -184,11 +148,15 @@ class BatchCrowd:
         found = _joined(list(over_ranges(work, batch.users, self.threads, self.advance, solver.cancel)))
         weights = self.visits * found.ranked
         responses = [Responses.of(batch, self.groups, found.category_prices, weights)] if foresee else []
-        return _in_blocks(self._blocks(), weights, found, responses, self.step)
+        if self.asked is not None:
+            weights, found = weights[self.asked], found.of(self.asked)
+        numbers = (found.bounds, found.own, found.shares)
+        return sum_by_block(self._blocks, weights, *numbers, self.step, responses)
 
     def sample(self, users: int) -> BatchCrowd:
         """About so many users: those whose draws are low, whoever is beside them."""
         kept = self.draws() < users / max(self.users, 1) * EVERY_BLOCK
+        kept = kept if self.asked is None else kept & self.asked
         return replace(self, asked=kept, advance=None) if kept.any() else self
 
     def draws(self) -> Integers:
@@ -223,8 +191,11 @@ class BatchCrowd:
         ranked = (lotteries.counts > 0).astype(np.float64)
         return _Range(own, bounds, ranked, np.nan_to_num(lotteries.prices), shares)
 
+    @cached_property
     def _blocks(self) -> Integers:
-        return np.array([block_of(key, self.n_blocks) for key in self.keys], dtype=np.int64)
+        """The block of each user of the crowd."""
+        blocks = np.array([block_of(key, self.n_blocks) for key in self.keys], dtype=np.int64)
+        return blocks if self.asked is None else blocks[self.asked]
 
     @property
     def _items(self) -> Integers:
@@ -256,6 +227,11 @@ class _Range(NamedTuple):
     category_prices: Floats
     shares: SparseRows
 
+    def of(self, users: Booleans) -> _Range:
+        """Of some of the users."""
+        own, bounds, ranked, prices = (each[users] for each in self[:4])
+        return _Range(own, bounds, ranked, prices, self.shares[users])
+
 
 def _joined(ranges: list[_Range]) -> _Range:
     """The users of all ranges, in their order."""
@@ -282,67 +258,3 @@ def exposure_of(batch: Batch, lotteries: Lotteries) -> Floats:
     weights = batch.position_weights[places] * np.repeat(lotteries.weights, per_ranking)
     size = int(batch.starts[last] - begin)
     return sums_by(lotteries.places + offsets, weights, size)[:size]
-
-
-def _in_blocks(blocks: Integers, weights: Floats, found: _Range, responses: list[Any], step: Step) -> Sums:
-    """Users' numbers, rounded to the step, summed by block."""
-    numbers, place = np.unique(blocks, return_inverse=True)
-    into = build_rows(np.ones(len(blocks)), place, np.arange(len(blocks) + 1), len(numbers))
-    weighted = found.shares.multiply(weights[:, None]).tocsr()
-    weighted.data = _rounded(weighted.data, step.shares)
-    shares = (into.T @ weighted).tocsr()
-    shares.eliminate_zeros()
-    own = sums_by(place, _rounded(weights * found.own, step.values), len(numbers))
-    values = sums_by(place, _rounded(weights * found.bounds, step.values, up=True), len(numbers))
-    total = sums_by(place, _rounded(weights, step.shares), len(numbers))
-    return Sums(values, own, shares, total, numbers, responses)
-
-
-def _rounded(values: Floats, step: float, *, up: bool = False) -> Floats:
-    """To the nearest step, or the next above: a bound may only grow."""
-    if not step:
-        return values
-    return np.asarray((np.ceil if up else np.rint)(values / step) * step)
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """As :class:`Pass`, with users' weights of any sum and values by block: passes over parts of a crowd can be added.
-
-    Where every user is a block, nothing depends on how a crowd is cut into parts: totals are sums without rounding.
-    """
-
-    values: Floats
-    own: Floats
-    shares: SparseRows
-    weights: Floats
-    blocks: Integers
-    responses: list[Any] = field(default_factory=list)
-
-    def as_pass(self, prices: Floats) -> Pass:
-        """The averages over the users."""
-        scale = 1.0 / max(fsum(self.weights), np.finfo(float).tiny)
-        parts = (scale * fsum(self.values), scale * self.own, scale * self.shares, scale * self.weights, self.blocks)
-        return Pass(prices, *parts, self.responses)
-
-
-def no_sums(n_groups: int) -> Sums:
-    """Of nobody."""
-    nothing = np.empty(0)
-    return Sums(
-        nothing, nothing, build_rows(nothing, [], np.zeros(1, np.int64), n_groups), nothing, np.empty(0, np.int64)
-    )
-
-
-def join_sums(parts: Sequence[Sums]) -> Sums:
-    """The sums over all parts, added block by block in the order of the parts."""
-    from scipy.sparse import vstack
-
-    numbers, place = np.unique(np.concatenate([part.blocks for part in parts]), return_inverse=True)
-    into = build_rows(np.ones(len(place)), place, np.arange(len(place) + 1), len(numbers))
-    shares = (into.T @ vstack([part.shares for part in parts], format="csr")).tocsr()
-    own = sums_by(place, np.concatenate([part.own for part in parts]), len(numbers))
-    total = sums_by(place, np.concatenate([part.weights for part in parts]), len(numbers))
-    responses = [each for part in parts for each in part.responses]
-    values = sums_by(place, np.concatenate([part.values for part in parts]), len(numbers))
-    return Sums(values, own, shares, total, numbers, responses)

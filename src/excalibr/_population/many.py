@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from excalibr._population.crowd import BatchCrowd, Pass, Sums, join_sums
+from excalibr._population.crowd import BatchCrowd
 from excalibr._population.scale import Scale, Scaled, Step
+from excalibr._population.sums import Pass, Sums, add_up, no_sums
 from excalibr._types import Floats
 
 __all__ = ["JoinedCrowd"]
@@ -23,9 +24,9 @@ class JoinedCrowd(Scaled):
     parts
         Gives the parts anew for each pass.
     users, n_groups, scale, threads
-        Of all parts together, as :meth:`of` found them.
+        Of all parts together.
     sampled
-        The users of a sample, in memory.
+        The users of a sample, in memory and in one part: what a part knows of the items is not there many times.
     recall, keep
         What a pass found, by the number of the pass and its prices, where it was made before; and a pass to be kept.
     """
@@ -35,43 +36,30 @@ class JoinedCrowd(Scaled):
     n_groups: int
     scale: Scale
     threads: int = 1
-    sampled: tuple[BatchCrowd, ...] = ()
+    sampled: BatchCrowd | None = None
     recall: Callable[[Floats], Sums | None] = lambda prices: None
     keep: Callable[[Floats, Sums], None] = lambda prices, sums: None
 
-    @classmethod
-    def of(
-        cls, pairs: Iterable[tuple[BatchCrowd, BatchCrowd]], parts: Callable[[], Iterable[BatchCrowd]]
-    ) -> JoinedCrowd:
-        """Go through the parts once, each with its users of a sample: count, measure the scores, keep the sample."""
-        users, n_groups, threads, scales, sampled = 0, 0, 1, [], []
-        for part, own in pairs:
-            users, n_groups, threads = users + part.users, part.n_groups, part.threads
-            scales.append(part.scale)
-            sampled.append(own)
-        scale = Scale.join(scales)
-        return cls(parts, users, n_groups, scale, threads, tuple(sampled))
 
     def rounded(self, step: Step, parts: Callable[[], Iterable[BatchCrowd]]) -> JoinedCrowd:
         """The same with numbers rounded before they are summed; ``parts`` must do so too."""
-        return replace(self, parts=parts, sampled=tuple(replace(part, step=step) for part in self.sampled))
+        return replace(self, parts=parts, sampled=self.sampled and replace(self.sampled, step=step))
 
     def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
         """A pass over all parts, or the one that was kept."""
         found = None if foresee else self.recall(prices)
         if found is None:
-            found = join_sums([part.sums(prices, foresee=foresee) for part in self.parts()])
+            sums = add_up(part.sums(prices, foresee=foresee) for part in self.parts())
+            found = no_sums(self.n_groups) if sums is None else sums
             if not foresee:
                 self.keep(prices, found)
         return found.as_pass(prices)
 
-    def sample(self, users: int) -> JoinedCrowd:
+    def sample(self, users: int) -> BatchCrowd | JoinedCrowd:
         """The users that were kept as a sample."""
-        sampled = tuple(part for part in self.sampled if part.users)
-        count = sum(part.users for part in sampled)
-        if not count:
+        if self.sampled is None or not self.sampled.users:
             return self
-        return JoinedCrowd(lambda: sampled, count, self.n_groups, self.scale, self.threads)
+        return replace(self.sampled, known_scale=self.scale)
 
     def without_scores(self) -> JoinedCrowd:
         """The same users with nothing to gain."""
@@ -79,5 +67,5 @@ class JoinedCrowd(Scaled):
         def parts() -> Iterable[BatchCrowd]:
             return (part.without_scores() for part in self.parts())
 
-        sampled = tuple(part.without_scores() for part in self.sampled)
+        sampled = self.sampled and self.sampled.without_scores()
         return JoinedCrowd(parts, self.users, self.n_groups, NOTHING, self.threads, sampled)

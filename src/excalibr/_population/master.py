@@ -20,7 +20,7 @@ import numpy as np
 from scipy import optimize as scipy_optimize
 from scipy import sparse
 
-from excalibr._population.crowd import Pass
+from excalibr._population.sums import Pass
 from excalibr._population.terms import Terms
 from excalibr._types import Floats
 
@@ -31,8 +31,12 @@ optimize: Any = scipy_optimize
 SMALL = 6_000
 """Blocks × passes up to which the linear program is solved as one."""
 
-STEPS = (20, 40, 60)
+STEPS = (10, 20, 30)
 """Most L-BFGS-B steps at the temperatures, the last of which decides."""
+
+
+MEMORY = 12
+"""Steps that L-BFGS-B remembers. With many groups at their bounds its own time grows with the square of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +50,14 @@ class Mixed:
 
 @dataclass(eq=False)
 class Master:
-    """The passes so far and the terms of the groups; ``threads`` share the work on large ones, pass by pass."""
+    """The passes so far and the terms of the groups; ``threads`` share the work on large ones, pass by pass.
+
+    Unless it is to be ``exact``, small ones are smoothed too: good prices are found sooner than the last mixture.
+    """
 
     terms: Terms
     threads: int = 1
+    exact: bool = True
     passes: list[Pass] = field(default_factory=list)
 
     def add(self, found: Pass) -> None:
@@ -61,7 +69,7 @@ class Master:
     @property
     def small(self) -> bool:
         """Whether the linear program is solved as one."""
-        return self._own.size <= SMALL
+        return self.exact and self._own.size <= SMALL
 
     def model(self, prices: Floats) -> float:
         """The bound that the passes so far know of: never above the bound itself."""
@@ -83,8 +91,8 @@ class Master:
                 np.clip(prices, lowest, highest),
                 jac=True,
                 method="L-BFGS-B",
-                bounds=np.column_stack([lowest, highest]),
-                options={"maxiter": steps, "maxcor": 20, "ftol": 1e-13, "gtol": 1e-10},
+                bounds=optimize.Bounds(lowest, highest),
+                options={"maxiter": steps, "maxcor": MEMORY, "ftol": 1e-13, "gtol": 1e-10},
             )
             prices = np.clip(found.x, lowest, highest)
             mixed = self.mixed(self._smoothed(prices, temperature)[2])

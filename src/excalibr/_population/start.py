@@ -100,7 +100,7 @@ def foreseen_prices(responses: Sequence[Responses], terms: Terms, prices: Floats
         prices,
         jac=True,
         method="L-BFGS-B",
-        bounds=np.column_stack([terms.lowest, terms.highest]),
+        bounds=optimize.Bounds(terms.lowest, terms.highest),
         options={"maxiter": STEPS, "maxcor": 20},
     )
     return np.asarray(np.clip(found.x, terms.lowest, terms.highest))

@@ -100,8 +100,10 @@ def _edges(given: Any, what: str, labels: list[str], options: Tables) -> tuple[F
     low, high = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
     if isinstance(given, Mapping):
         named = [str(label) for label in given]
-        values = np.array([float(value) for value in given.values()])
-        lows, highs = values, values
+        for label, value in given.items():
+            if not is_real(value):
+                raise InputError(explain(what, f"has {value!r} for {label!r}", "have shares from 0 to 1"))
+        lows = highs = np.array([float(value) for value in given.values()])
     else:
         frame = given if isinstance(given, Frame) else read_frame(given, what)
         named = [
@@ -118,6 +120,8 @@ def _edges(given: Any, what: str, labels: list[str], options: Tables) -> tuple[F
     for label, least, most in zip(named, lows.tolist(), highs.tolist(), strict=True):
         if label not in numbers:
             raise unknown_name(what, label, labels)
+        if not np.isnan(low[numbers[label]]):
+            raise InputError(explain(what, f"has {label!r} twice", "have each group once"))
         if not (0.0 <= least <= 1.0 and 0.0 <= most <= 1.0):
             raise InputError(explain(what, f"has {least:g} to {most:g} for {label!r}", "have shares from 0 to 1"))
         low[numbers[label]], high[numbers[label]] = least, most

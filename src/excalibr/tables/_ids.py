@@ -16,7 +16,17 @@ from excalibr._messages import Message, Wording
 from excalibr._types import Booleans, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["codes_in", "encode", "keys_of", "labels_of", "matched", "read_ids", "sorted_unique", "valid"]
+__all__ = [
+    "codes_in",
+    "encode",
+    "keys_of",
+    "labels_of",
+    "matched",
+    "read_ids",
+    "rows_of_users",
+    "sorted_unique",
+    "valid",
+]
 
 
 def read_ids(column: Any, what: str = "ids") -> Any:
@@ -102,6 +112,15 @@ def keys_of(ids: Any) -> list[Hashable]:
     A whole number is the same key whether or not the column has others beside it that are not whole.
     """
     return [int(key) if _is_whole(key) else key for key in ids.to_pylist()]
+
+
+def rows_of_users(table: Any, user_id: str, keys: list[Hashable]) -> Any:
+    """The rows of an Arrow table whose users are among these keys."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids = read_ids(table.column(user_id))
+    return table.filter(pc.is_in(ids, pa.array(keys, ids.type)))
 
 
 def _is_whole(key: Any) -> bool:

@@ -101,5 +101,17 @@ class Everyone:
             raise InputError(explain("everyone", "is missing", "be given, or everyone_floors or everyone_caps", hint))
         if not (is_real(self.everyone_tolerance) and 0.0 < self.everyone_tolerance < float("inf")):
             raise InputError(explain("everyone_tolerance", f"is {self.everyone_tolerance!r}", "be a positive number"))
-        if not (isinstance(self.max_passes, int) and self.max_passes >= 1):
+        if isinstance(self.max_passes, bool) or not (isinstance(self.max_passes, int) and self.max_passes >= 1):
             raise InputError(explain("max_passes", f"is {self.max_passes!r}", "be a whole number of at least 1"))
+        if not isinstance(self.everyone_relative, bool):
+            raise InputError(explain("everyone_relative", f"is {self.everyone_relative!r}", "be True or False"))
+        for name in ("everyone_floors", "everyone_caps"):
+            _check_by_group(name, getattr(self, name))
+
+
+def _check_by_group(name: str, given: Any) -> None:
+    """Limits are by attribute, and then by group."""
+    if given is None or (isinstance(given, Mapping) and all(isinstance(own, Mapping) for own in given.values())):
+        return
+    hint = f'{name}={{"seller": {{"small": 0.02}}}} is one of a group of `seller`.'
+    raise InputError(explain(name, f"is {given!r}", "be a mapping by attribute from groups to shares", hint))

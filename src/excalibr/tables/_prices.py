@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from excalibr._options import is_real
 from excalibr._policy import Lotteries
 from excalibr._population import Mixture, solve_mixed
 from excalibr._problem import Batch
@@ -103,9 +104,11 @@ def read_prices(table: Any, attribute: str = "attribute", category: str = "categ
     frame = read_frame(table, "prices")
     attributes, categories = (_texts(frame, name) for name in (attribute, category))
     prices = frame.numbers("price", "prices")
-    passes = _numbers(frame, "pass", 1.0).astype(np.int64)
+    passes = _passes(frame)
     blocks = _texts(frame, "block") if "block" in frame.columns else [""] * len(frame)
     probabilities = _numbers(frame, "probability", 1.0)
+    if not (probabilities >= 0).all():
+        raise InputError(explain("column 'probability' of prices", "has a number below 0 or none", "be at least 0"))
     listed = np.array([bool(block) for block in blocks], dtype=np.bool_)
     if not (~listed).any():
         raise InputError(explain("prices", "have no row with an attribute, a category and a price", "have one"))
@@ -123,6 +126,8 @@ def read_prices(table: Any, attribute: str = "attribute", category: str = "categ
     table_of = np.zeros((len(numbers), len(groups)))
     rows = np.flatnonzero(~listed)
     columns = np.array([at[attributes[row], categories[row]] for row in rows.tolist()])
+    if len(np.unique(passes[rows] * len(groups) + columns)) < len(rows):
+        raise InputError(explain("prices", "have a group twice in a pass", "have one price for each group and pass"))
     table_of[np.searchsorted(numbers, passes[rows]), columns] = prices[rows]
     chances = np.zeros(len(numbers))
     chances[np.searchsorted(numbers, passes[rows])] = probabilities[rows]
@@ -133,15 +138,20 @@ def read_prices(table: Any, attribute: str = "attribute", category: str = "categ
 
 
 def _from_mapping(table: Mapping[Any, Any]) -> GroupPrices:
+    """One price a group, by attribute and category."""
+    groups, values = [], []
     for name, own in table.items():
         if not isinstance(own, Mapping):
-            raise InputError(explain("prices", f"have {own!r} for {name!r}", "have a price for each category of it"))
+            hint = 'prices={"seller": {"big": 0.1}} makes the seller big dearer.'
+            raise InputError(explain("prices", f"have {own!r} for {name!r}", "have a price for each category of it", hint))
         for label, price in own.items():
-            if isinstance(price, bool) or not isinstance(price, (int, float, np.number)) or not np.isfinite(price):
+            if not (is_real(price) and np.isfinite(price)):
                 raise InputError(explain("prices", f"have {price!r} for {label!r} of {name!r}", "have finite numbers"))
-    groups = [(str(name), str(label)) for name, own in table.items() for label in own]
-    values = np.array([float(price) for own in table.values() for price in own.values()])
-    return GroupPrices(groups, Mixture.single(values))
+            groups.append((str(name), str(label)))
+            values.append(float(price))
+    if not groups:
+        raise InputError(explain("prices", "are empty", "have a price for at least one group"))
+    return GroupPrices(groups, Mixture.single(np.array(values)))
 
 
 def price_columns(groups: list[tuple[str, str]], mixture: Mixture) -> dict[str, Any]:
@@ -203,3 +213,11 @@ def _numbers(frame: Frame, name: str, default: float) -> Floats:
     if name not in frame.columns:
         return np.full(len(frame), default)
     return frame.numbers(name, "prices")
+
+
+def _passes(frame: Frame) -> Integers:
+    """The number of each row's pass."""
+    numbers = _numbers(frame, "pass", 1.0)
+    if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
+        raise InputError(explain("column 'pass' of prices", "has a value that is no number of a pass", "count passes"))
+    return numbers.astype(np.int64)

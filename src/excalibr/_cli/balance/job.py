@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from excalibr._cli.balance.passes import KeptPasses
 from excalibr._cli.rerank.feed import UserBlock
@@ -25,7 +24,7 @@ from excalibr._options import read_options
 from excalibr._parallel import Advance, checked_threads, progress_bar
 from excalibr._population import Balanced, BatchCrowd, JoinedCrowd, Progress, balance_crowd, sample_share
 from excalibr._population.mixture import EVERY_BLOCK
-from excalibr._population.scale import NO_STEP, Step
+from excalibr._population.scale import NO_STEP, Scale, Step
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain
 from excalibr.tables import ItemArrays, Tables, read_items
@@ -40,7 +39,7 @@ from excalibr.tables._balance import (
     user_weights,
 )
 from excalibr.tables._everyone import GroupTargets, attributes_of, read_terms
-from excalibr.tables._ids import keys_of, read_ids
+from excalibr.tables._ids import rows_of_users
 from excalibr.tables._options import Everyone
 from excalibr.tables._prices import group_rows, price_columns, read_groups, read_prices
 from excalibr.tables._results import Tally
@@ -68,19 +67,28 @@ class _Work:
         """The users of the files, some at a time; a bar on a terminal."""
         with self._bar("Balancing") as advance:
             for block in self._blocks():
-                yield self._crowd(block.candidates, block, advance)
+                yield self._crowd(block.candidates, block.others, advance)
 
-    def pairs(self, share: float) -> Iterator[tuple[BatchCrowd, BatchCrowd]]:
-        """The same with a sample of the users of each part, which is read by itself and small."""
+    def look(self, share: float) -> JoinedCrowd:
+        """Go through the files once: count the users, measure their scores, and keep a share of them in memory."""
+        users, scales, rows = 0, [], []
         with self._bar("Reading") as advance:
             for block in self._blocks():
-                crowd = self._crowd(block.candidates, block, None)
-                kept = np.flatnonzero(crowd.draws() < share * EVERY_BLOCK)
-                chosen = [crowd.keys[user] for user in kept.tolist()]
-                ids = pa.array(keys_of(read_ids(block.candidates.column(self.job.user_id(self.job.candidates)))))
-                sampled = block.candidates.filter(pc.is_in(ids, pa.array(chosen, ids.type)))
-                yield crowd, self._crowd(sampled, block, None)
+                crowd = self._crowd(block.candidates, block.others)
+                kept = np.flatnonzero(crowd.draws() < share * EVERY_BLOCK).tolist()
+                rows.append(self._rows_of([crowd.keys[user] for user in kept], block))
+                scales.append(crowd.scale)
+                users += crowd.users
                 advance(block.users)
+        sampled = self._crowd(*_together(rows))
+        return JoinedCrowd(self.parts, users, sampled.n_groups, Scale.join(scales), sampled.threads, sampled)
+
+    def _rows_of(self, kept: list[Any], block: UserBlock) -> tuple[Any, dict[str, Any]]:
+        """The rows of some users, of all tables by user."""
+        sources = {"candidates": self.job.candidates, **self.job.by_user}
+        tables = {"candidates": block.candidates, **block.others}
+        found = {name: rows_of_users(table, self.job.user_id(sources[name]), kept) for name, table in tables.items()}
+        return found.pop("candidates"), found
 
     def _blocks(self) -> Iterator[UserBlock]:
         feed = feed_of(self.job, self.run, self.scanned)
@@ -88,9 +96,9 @@ class _Work:
             self.job.stop.check()
             yield block
 
-    def _crowd(self, candidates: Any, block: UserBlock, advance: Advance | None) -> BatchCrowd:
+    def _crowd(self, candidates: Any, others: dict[str, Any], advance: Advance | None = None) -> BatchCrowd:
         job = self.job
-        options = read_options(Tables, job.options | self.for_all | block.others)
+        options = read_options(Tables, job.options | self.for_all | others)
         given, _, batch = job.reranker.read(candidates, self.items, options)
         return BatchCrowd(
             *(batch, given.keys(), group_rows(self.groups), user_weights(given.users, options), self.n_blocks),
@@ -166,7 +174,7 @@ def _search(
     for_all = {name: source.read() for name, source in job.for_all.items()}
     work = _Work(job, run, read_items(table, job.names), groups, for_all, n_blocks, scanned)
     kept = KeptPasses(run.folder, run.inputs.check)
-    crowd = JoinedCrowd.of(work.pairs(sample_share(scanned.users)), work.parts)
+    crowd = work.look(sample_share(scanned.users))
     if n_blocks != EVERY_BLOCK:
         work = dataclasses.replace(work, step=crowd.scale.step(crowd.users))
         crowd = crowd.rounded(work.step, work.parts)
@@ -214,3 +222,9 @@ def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[T
         start = sources[-1].read()
     plain = {name: asked[name] for name in ("everyone_relative", "everyone_tolerance", "max_passes")}
     return {"everyone": targets or None, **read, **plain, "start": start}, sources
+
+
+def _together(rows: list[tuple[Any, dict[str, Any]]]) -> tuple[Any, dict[str, Any]]:
+    """The candidates and the other rows of all blocks, in their order."""
+    others = {name: pa.concat_tables([own[name] for _, own in rows]) for name in rows[0][1]}
+    return pa.concat_tables([candidates for candidates, _ in rows]), others
