@@ -40,7 +40,6 @@ class JoinedCrowd(Scaled):
     recall: Callable[[Floats], Sums | None] = lambda prices: None
     keep: Callable[[Floats, Sums], None] = lambda prices, sums: None
 
-
     def rounded(self, step: Step, parts: Callable[[], Iterable[BatchCrowd]]) -> JoinedCrowd:
         """The same with numbers rounded before they are summed; ``parts`` must do so too."""
         return replace(self, parts=parts, sampled=self.sampled and replace(self.sampled, step=step))

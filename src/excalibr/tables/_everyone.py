@@ -47,6 +47,7 @@ def attributes_of(asked: Everyone, options: Tables) -> list[str]:
 def read_terms(asked: Everyone, groups: ItemArrays, options: Tables) -> tuple[Terms, GroupTargets]:
     """The terms of all groups, and what was wanted of each."""
     count = groups.rows.n_categories
+    _check_names(asked, groups, options)
     targets = GroupTargets(*(np.full(count, np.nan) for _ in range(4)))
     terms = []
     for part in groups.parts:
@@ -67,6 +68,19 @@ def read_terms(asked: Everyone, groups: ItemArrays, options: Tables) -> tuple[Te
         found_there = f"of {groups.categories[at].as_py()!r} is {floor:g}, above its cap {cap:g}"
         raise InputError(explain("everyone_floors", found_there, "be no more than the cap"))
     return join_terms(terms), targets
+
+
+def _check_names(asked: Everyone, groups: ItemArrays, options: Tables) -> None:
+    """Something is wanted of every attribute that is named."""
+    wanted = [part.name for part in groups.parts if _part_of(asked.everyone, part.name, options) is not None]
+    if isinstance(asked.everyone, Mapping):
+        for name, given in asked.everyone.items():
+            if given is None:
+                raise InputError(explain(f"everyone[{name!r}]", "is None", "be a mapping or a table of shares"))
+    if isinstance(asked.everyone_weights, Mapping):
+        for name in asked.everyone_weights:
+            if str(name) not in wanted:
+                raise unknown_name("everyone_weights", str(name), wanted)
 
 
 def _targets(

@@ -143,7 +143,8 @@ def _from_mapping(table: Mapping[Any, Any]) -> GroupPrices:
     for name, own in table.items():
         if not isinstance(own, Mapping):
             hint = 'prices={"seller": {"big": 0.1}} makes the seller big dearer.'
-            raise InputError(explain("prices", f"have {own!r} for {name!r}", "have a price for each category of it", hint))
+            must = "have a price for each category of it"
+            raise InputError(explain("prices", f"have {own!r} for {name!r}", must, hint))
         for label, price in own.items():
             if not (is_real(price) and np.isfinite(price)):
                 raise InputError(explain("prices", f"have {price!r} for {label!r} of {name!r}", "have finite numbers"))

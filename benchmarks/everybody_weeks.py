@@ -1,0 +1,137 @@
+"""Shares held over weeks on MovieLens: prices renewed every week, moved in small steps, or never renewed.
+
+``python -m benchmarks.everybody_weeks FOLDER docs`` writes ``everybody-weeks.png`` and prints the table of
+docs/everybody.md. Who comes in a week is who rated in it; who came last week is what the next prices are made from.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.everybody import WEIGHT, World, sellers
+from excalibr._population import Balanced, BatchCrowd, Terms, balance_crowd, target_terms
+from excalibr._types import Booleans, Floats
+from excalibr.datasets import load_movielens
+
+SECONDS = 7 * 24 * 3600
+FEWEST_USERS = 60
+SELLERS = 30
+STEP = 0.1 * WEIGHT / 0.01
+"""A tenth of Λ for a miss of one percentage point, as the guide says, for a whole week's visitors."""
+PARTS = 7
+"""Small steps a week."""
+
+
+def visitors(folder: Path) -> list[Booleans]:
+    """By week, who of the world's users came; weeks of few are left out."""
+    liked = load_movielens(folder).positives()
+    users = np.repeat(np.arange(len(liked.user_ids)), np.diff(liked.indptr))
+    week = (liked.timestamps - liked.timestamps.min()) // SECONDS
+    found = []
+    for number in np.unique(week).tolist():
+        came = np.zeros(len(liked.user_ids), dtype=np.bool_)
+        came[users[week == number]] = True
+        if came.sum() >= FEWEST_USERS:
+            found.append(came)
+    return found
+
+
+def shares_of(crowd: BatchCrowd, drawn: list[tuple[float, Floats]]) -> Floats:
+    """What these users are shown where passes are drawn with these probabilities."""
+    return np.asarray(sum(chance * crowd.run(prices).group_shares for chance, prices in drawn))
+
+
+def drawn_from(found: Balanced) -> list[tuple[float, Floats]]:
+    """The passes of a balance as users draw them who were not in it."""
+    chances = found.mixed.weights @ found.passes[0].weights
+    return [(float(chance), own.prices) for chance, own in zip(chances, found.passes, strict=True) if chance > 0]
+
+
+def mean_prices(drawn: list[tuple[float, Floats]]) -> Floats:
+    """One price a group."""
+    return np.asarray(sum(chance * prices for chance, prices in drawn))
+
+
+def stepped(crowd: BatchCrowd, prices: Floats, wanted: Floats) -> tuple[Floats, Floats]:
+    """A week with small steps: what was shown in it, and the prices after it."""
+    came = np.flatnonzero(crowd.asked) if crowd.asked is not None else np.arange(crowd.users)
+    order = np.random.default_rng(0).permutation(came)
+    shown = np.zeros(len(wanted))
+    for part in np.array_split(order, PARTS):
+        some = np.zeros(crowd.batch.users, dtype=np.bool_)
+        some[part] = True
+        shares = replace(crowd, asked=some).run(prices).group_shares
+        shown += len(part) / len(came) * shares
+        prices = np.clip(prices + STEP / PARTS * (shares - wanted), -WEIGHT, WEIGHT)
+    return shown, prices
+
+
+def simulate(world: World, weeks: list[Booleans]) -> tuple[dict[str, list[float]], list[tuple[int, int]]]:
+    """By way and week the sellers' deviation, and the passes of a balance with and without a start."""
+    groups = sellers(SELLERS, len(world.positives))
+    wanted = np.bincount(groups, minlength=SELLERS) / len(groups)
+    terms = target_terms(np.arange(SELLERS), wanted, wanted, np.full(SELLERS, WEIGHT), SELLERS)
+    everybody = world.crowd(groups)
+    first = balance_crowd(replace(everybody, asked=weeks[0]), terms)
+    never = renewed = drawn_from(first)
+    small, both = mean_prices(never), mean_prices(never)
+    ways: dict[str, list[float]] = {name: [] for name in WAYS}
+    passes = []
+    for came in weeks[1:]:
+        crowd = replace(everybody, asked=came)
+        shown_small, small = stepped(crowd, small, wanted)
+        shown_both, _ = stepped(crowd, both, wanted)
+        plain = crowd.run(np.zeros(SELLERS)).group_shares
+        every = (plain, shares_of(crowd, never), shares_of(crowd, renewed), shown_small, shown_both)
+        for name, shares in zip(WAYS, every, strict=True):
+            ways[name].append(float(np.abs(shares - wanted).sum()))
+        tonight, cold = _balances(crowd, terms, mean_prices(renewed))
+        renewed = drawn_from(tonight)
+        both = mean_prices(renewed)
+        passes.append((len(tonight.history), len(cold.history)))
+    return ways, passes
+
+
+WAYS = ("no prices", "never renewed", "renewed every week", "small steps only", "renewed, with small steps")
+
+
+def _balances(crowd: BatchCrowd, terms: Terms, start: Floats) -> tuple[Balanced, Balanced]:
+    """From the last prices and from nothing."""
+    return balance_crowd(crowd, terms, start=start), balance_crowd(crowd, terms)
+
+
+def plot(ways: dict[str, list[float]], path: Path) -> None:
+    """Deviation by week."""
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(8, 3.6), layout="constrained")
+    styles = (("0.6", ":"), ("C3", "-"), ("C0", "-"), ("C1", "-"), ("C2", "-"))
+    for (name, values), (colour, line) in zip(ways.items(), styles, strict=True):
+        axis.plot(np.arange(2, len(values) + 2), values, color=colour, linestyle=line, label=name)
+    axis.set(xlabel="week", ylabel="sellers' deviation in the week (L1)", ylim=(0, None))
+    axis.legend(fontsize="small", ncols=2)
+    figure.savefig(path, dpi=120)
+
+
+def main(folder: str, out: str) -> None:
+    """The table and the figure, in a few minutes."""
+    weeks = visitors(Path(folder))
+    world: Any = World.of(Path(folder))
+    ways, passes = simulate(world, weeks)
+    visits = [int(came.sum()) for came in weeks]
+    print(f"{len(weeks)} weeks, {min(visits)} to {max(visits)} users (median {int(np.median(visits))})")
+    print("| prices | mean deviation | worst week |\n|---|---|---|")
+    for name, values in ways.items():
+        print(f"| {name} | {np.mean(values):.3f} | {np.max(values):.3f} |")
+    with_start, cold = np.mean(passes, axis=0)
+    print(f"passes of a balance: {with_start:.1f} from the last prices, {cold:.1f} (and a start) from nothing")
+    plot(ways, Path(out) / "everybody-weeks.png")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

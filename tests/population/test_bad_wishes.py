@@ -1,0 +1,158 @@
+"""Wishes and prices that cannot be: each refused in the usual form; and what can be, with its edge cases."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import excalibr
+from excalibr.errors import InfeasibleError, InputError
+from excalibr.positions import position_weights
+from tests.population.tables import seller_shares, shop
+
+WANTED = {"big": 0.4, "middle": 0.3, "new": 0.1, "small": 0.2}
+RERANKER = excalibr.Reranker(k=5, trade_off=0.3, threads=1)
+CANDIDATES, ITEMS, HISTORY = shop(users=40)
+
+
+TWO_PASSES = {"pass": [1, 2], "attribute": ["seller"] * 2, "category": ["big"] * 2, "price": [0.1, 0.2]}
+
+
+def table(**columns: Any) -> Any:
+    return pa.table(columns)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"everyone": {"seller": {"big": "many", "small": 0.5}}}, r"everyone\['seller'\]: has 'many' for 'big'"),
+        ({"everyone": {"seller": None}}, r"everyone\['seller'\]: is None, must be a mapping or a table"),
+        ({"everyone": {"seller": {"big": np.nan, "small": 1.0}}}, "has nan to nan for 'big'"),
+        (
+            {"everyone": {"seller": table(category=["big", "big", "small"], weight=[0.5, 0.2, 0.5])}},
+            r"everyone\['seller'\]: has 'big' twice, must have each group once",
+        ),
+        ({"everyone": {"seller": WANTED}, "everyone_weights": {"shop": 1.0}}, "everyone_weights: is 'shop'"),
+        ({"everyone": {"seller": WANTED}, "max_passes": True}, "max_passes: is True"),
+        ({"everyone": {"seller": WANTED}, "everyone_relative": "yes"}, "everyone_relative: is 'yes'"),
+        ({"everyone": {"seller": WANTED}, "prices": {"seller": {"big": 1.0}}}, "prices: are given, must be left out"),
+        ({"everyone_floors": {"seller": 0.1}}, "everyone_floors: is {'seller': 0.1}, must be a mapping by attribute"),
+        ({"everyone_caps": "seller"}, "everyone_caps: is 'seller', must be a mapping by attribute"),
+        (
+            {"everyone_floors": {"seller": {"big": 0.5}}, "everyone_caps": {"seller": {"big": 0.4}}},
+            "everyone_floors: of 'big' is 0.5, above its cap 0.4",
+        ),
+    ],
+)
+def test_wishes_that_cannot_be_are_refused(asked: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, **asked)
+
+
+def test_deviation_budgets_are_refused() -> None:
+    with pytest.raises(InputError, match="max_deviation: is given, must be left out of a balance"):
+        excalibr.Reranker(k=5, max_deviation=0.1).balance(
+            CANDIDATES, ITEMS, history=HISTORY, everyone={"seller": WANTED}
+        )
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (
+            {"everyone_floors": {"seller": {"big": 0.6, "small": 0.6}}},
+            "floor 0.6 of seller 'small'.*floor 0.6 of seller 'big'",
+        ),
+        ({"everyone_caps": {"seller": dict.fromkeys(WANTED, 0.2)}}, "cap 0.2 of seller"),
+    ],
+)
+def test_limits_that_leave_no_room_are_named_with_the_nearest(asked: Any, says: str) -> None:
+    with pytest.raises(InfeasibleError, match=f"{says}.* The nearest miss them by 0.2 in all"):
+        RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, **asked)
+
+
+def with_a_ghost() -> Any:
+    """The items and one more of a seller that nobody can show."""
+    ghost = pa.table({"item_id": [10_000], "category": ["drama"], "seller": ["ghost"]})
+    return pa.concat_tables([ITEMS, ghost.cast(ITEMS.schema)])
+
+
+def test_a_group_that_nobody_can_show_stays_at_nothing() -> None:
+    wanted = {"big": 0.4, "middle": 0.2, "new": 0.1, "small": 0.2, "ghost": 0.1}
+    balance = RERANKER.balance(CANDIDATES, with_a_ghost(), history=HISTORY, everyone={"seller": wanted})
+    row = next(row for row in balance.prices.to_pylist() if row["category"] == "ghost")
+    assert row["share_after"] == 0.0
+    assert balance.relative_gap <= 1e-3
+
+
+def test_a_floor_of_a_group_that_nobody_can_show_is_refused() -> None:
+    with pytest.raises(InfeasibleError, match=r"floor 0.1 of seller 'ghost' \(nearest 0\)"):
+        RERANKER.balance(CANDIDATES, with_a_ghost(), history=HISTORY, everyone_floors={"seller": {"ghost": 0.1}})
+
+
+def test_users_without_candidates_do_not_count() -> None:
+    asked = {"everyone": {"seller": WANTED}}
+    others = pa.concat_tables([HISTORY, pa.table({"user_id": ["nobody"], "item_id": [1]}).cast(HISTORY.schema)])
+    users = pa.table({"user_id": ["nobody"], "weight": [1000.0]})
+    alone = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, **asked)
+    beside = RERANKER.balance(CANDIDATES, ITEMS, history=others, users=users, **asked)
+    assert beside.table.equals(alone.table)
+
+
+def test_pinned_items_stay_and_count() -> None:
+    first = CANDIDATES.group_by("user_id", use_threads=False).aggregate([("item_id", "min")])
+    pinned = pa.table({"user_id": first["user_id"], "item_id": first["item_id_min"], "rank": [2] * len(first)})
+    balance = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, pinned=pinned, everyone={"seller": WANTED})
+    slates = {(row["user_id"], row["rank"]): row["item_id"] for row in balance.slates().to_pylist()}
+    assert all(slates[row["user_id"], 2] == row["item_id"] for row in pinned.to_pylist())
+    found = seller_shares(balance.lotteries(), ITEMS, 5, position_weights("log", 5))
+    np.testing.assert_allclose(found, balance.shares, atol=1e-9)
+    assert balance.relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("how", [{"normalise": "range"}, {"divergence": "kl"}, {"draws": "single"}])
+def test_the_gap_is_of_the_lotteries_that_are_drawn(how: Any) -> None:
+    reranker = excalibr.Reranker(k=5, trade_off=0.3, threads=1, **how)
+    asked = {"everyone": {"seller": WANTED}, "everyone_tolerance": 0.05}
+    balance = reranker.balance(CANDIDATES, ITEMS, history=HISTORY, **asked)
+    found = seller_shares(balance.lotteries(), ITEMS, 5, position_weights("log", 5))
+    np.testing.assert_allclose(found, balance.shares, atol=1e-9)
+    assert balance.objective <= balance.bound
+
+
+def test_small_groups_count_as_much_where_deviation_is_relative() -> None:
+    asked = {"everyone": {"seller": WANTED}, "everyone_weights": {"seller": 0.005}}
+    plain = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, **asked)
+    relative = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, everyone_relative=True, **asked)
+    at = sorted(WANTED).index("new")
+    assert abs(relative.shares[at] - 0.1) <= abs(plain.shares[at] - 0.1)
+
+
+@pytest.mark.parametrize(
+    ("prices", "says"),
+    [
+        ({"seller": {"big": "x"}}, "prices: have 'x' for 'big' of 'seller', must have finite numbers"),
+        ({"seller": {"big": np.inf}}, "prices: have inf for 'big'"),
+        ({"seller": 1.0}, "prices: have 1.0 for 'seller', must have a price for each category"),
+        ({}, "prices: are empty"),
+        (table(attribute=["seller"] * 2, category=["big"] * 2, price=[0.1, 0.2]), "have a group twice in a pass"),
+        (
+            table(
+                **{"pass": [1, 2]},
+                probability=[-0.5, 1.5],
+                attribute=["seller"] * 2,
+                category=["big"] * 2,
+                price=[0.1, 0.2],
+            ),
+            "column 'probability' of prices: has a number below 0",
+        ),
+        (
+            table(**{"pass": [None]}, probability=[1.0], attribute=["seller"], category=["big"], price=[0.1]),
+            "column 'pass' of prices",
+        ),
+    ],
+)
+def test_prices_that_cannot_be_are_refused(prices: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        RERANKER.rerank(CANDIDATES, ITEMS, history=HISTORY, prices=prices)
