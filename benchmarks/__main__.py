@@ -24,7 +24,7 @@ from benchmarks.results import Results
 from benchmarks.run import headline_ratios, only_headline, renew_headline, repeat, run
 from benchmarks.sections import repeats as repeats_section
 from benchmarks.sections import targets as targets_section
-from benchmarks.sides import Side, built, present
+from benchmarks.sides import PRESENT, Side, built, present
 from benchmarks.streams import measure_streams, store, stored, told
 from benchmarks.workers.problems_file import write_binary
 
@@ -56,7 +56,7 @@ def _against(asked: argparse.Namespace) -> None:
     with ExitStack() as stack:
         old = Side(asked.commit, asked.old_python) if asked.old_python else None
         old = old or stack.enter_context(built(asked.commit, progress))
-        new = present() if asked.in_place else None
+        new = Side(PRESENT, asked.new_python) if asked.new_python else present() if asked.in_place else None
         new = new or stack.enter_context(built(None, progress))
         found = against.compare_sides(new, old, extent, asked.data, progress, asked.families, asked.seed)
     found.save(asked.json or STORE / f"against-{asked.commit}-{extent.mode}.json")
@@ -181,6 +181,7 @@ def _add_versions(commands: Any) -> None:
     comparing.add_argument("commit", help="what git knows it by; it is installed in an environment of its own")
     comparing.add_argument("--quick", action="store_true", help="in about two minutes, without the installations")
     comparing.add_argument("--old-python", help="a Python in whose environment the commit is installed already")
+    comparing.add_argument("--new-python", help="the same for this tree")
     comparing.add_argument("--in-place", action="store_true", help="this tree as this Python finds it, not installed")
     comparing.add_argument("--json", type=Path, help="where the results go (benchmarks/results)")
     comparing.set_defaults(command=_against)

@@ -15,7 +15,7 @@ from benchmarks.comparison import Comparison
 from benchmarks.families import Family
 from benchmarks.plan import FULL, QUICK, Scale
 from benchmarks.results import Repeats, Results
-from benchmarks.sides import Side, present
+from benchmarks.sides import PRESENT, Side, present
 from benchmarks.streams import Stream
 from tests.benchmarks.invented import results
 
@@ -96,6 +96,8 @@ def test_against_takes_an_environment_that_is_there(store: Path, monkeypatch: py
     command.main(["against", "abc", *options, "--quick", "--problems", "7"])
     assert asked[0] == (present(), Side("abc", "old/bin/python"), against.FULL)
     assert asked[1][2] == replace(against.QUICK, problems=7)
+    command.main(["against", "abc", *options[:2], "--new-python", "new/bin/python", *options[3:]])
+    assert asked[2][:2] == (Side(PRESENT, "new/bin/python"), Side("abc", "old/bin/python"))
     assert sorted(path.name for path in store.glob("*.json")) == ["against-abc-full.json", "against-abc-quick.json"]
     assert "## Targets against `abc`" in (store / "page.md").read_text(encoding="utf-8")
 

@@ -320,7 +320,10 @@ def _moments(column: Any, what: str) -> Floats:
 def _in_order(owners: Integers, codes: Integers, weights: Floats) -> Integers:
     """The rows with a user, a code and a weight that counts, in an order that does not depend on the table's."""
     kept = np.flatnonzero((owners >= 0) & (codes >= 0) & (weights > 0) & np.isfinite(weights))
-    return kept[np.lexsort((weights[kept], codes[kept], owners[kept]))]
+    own, code, weight = owners[kept], codes[kept], weights[kept]
+    if not kept.size or (weight[0] == weight).all():  # as without a column of weights: one number says it all
+        return kept[np.argsort(own * (1 + code.max(initial=0)) + code, kind="stable")]
+    return kept[np.lexsort((weight, code, own))]
 
 
 def _statuses(owners: Integers, weights: Floats, users: int) -> Integers:
