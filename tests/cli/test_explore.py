@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,15 @@ def test_mistakes_are_told_in_the_commands_own_words(tmp_path: Path) -> None:
     assert "score=" not in told
     assert "-k: is 0, must be" in refusal("-k", 0)
     assert "does not exist" in refusal(tmp_path / "none.parquet", items, history, "--save", tmp_path / "out.html")
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        told = refusal("--no-browser", "--port", port)
+    assert told == f"--port: {port} of 127.0.0.1 is taken, must be free. Hint: pass --port … with another."
 
 
 def test_a_profile_names_what_the_page_of_a_server_shows(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from excalibr.tables._reranker import Reranker
 __all__ = ["explore"]
 
 DEFAULT_SLOTS = 10
+PORTS = range(8000, 8100)
 
 NOT_HERE = (
     *("users", "pinned", "shown", "prices", "visit", "propensities", "method", "fallback", "max_sorts"),
@@ -41,7 +42,10 @@ def explore(
         str | None, typer.Option(help="Column of items to show; title or name where there is one.")
     ] = None,
     sample: Annotated[int, typer.Option(min=2, max=100_000, help="Users whose slates are averaged.")] = 500,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of this machine to show the page on.")] = 8000,
+    port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, help="Port of this machine; without it, the first free one from 8000 on."),
+    ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
     save: Annotated[
         Path | None, typer.Option(help="Write the page to one HTML file, and stop: nothing is served.")
@@ -56,7 +60,7 @@ def explore(
     try:
         from excalibr.service._limits import Limits
         from excalibr.service._page import Page, PageSource, save_page
-        from excalibr.service._server import Server
+        from excalibr.service._server import Server, is_free
         from excalibr.service._server import serve as run
     except ModuleNotFoundError as error:
         raise missing_extra(str(error.name).partition(".")[0], "serve") from None
@@ -69,6 +73,7 @@ def explore(
         return
     ready = _say_ready if no_browser else _open_browser
     typer.echo("Reading the tables …", err=True)
+    port = port or next((each for each in PORTS if is_free(Server.host, each)), PORTS[0])
     run(Server(port=port, log="off", limits=Limits(threads=2), page=source, words=WORDS, ready=ready))
 
 

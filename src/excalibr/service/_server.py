@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import shutil
 import signal
+import socket
 import struct
 import tempfile
 import threading
@@ -15,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from excalibr._messages import CommandWords, message_of
-from excalibr.errors import ExcalibrError, InputError
+from excalibr._messages import CommandWords, Message, Option, message_of
+from excalibr.errors import ExcalibrError, InputError, explain
 from excalibr.service._limits import Limits
 from excalibr.service._logging import Log
 from excalibr.service._slow import shut_silent
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from excalibr.service._application import Application
     from excalibr.service._page import Page, PageSource
 
-__all__ = ["Server", "serve"]
+__all__ = ["Server", "is_free", "serve"]
 
 LOOKED = 0.1
 """Seconds between two looks at whether a reload is asked for."""
@@ -95,6 +97,9 @@ def serve(server: Server) -> None:
     from granian.log import LogLevels
     from granian.server import Server as Granian
 
+    if not is_free(server.host, server.port):
+        found = f"{server.port} of {server.host} is taken"
+        raise InputError(explain("port", found, "be free", Message("pass ", Option("port", ...), " with another.")))
     folder = Path(tempfile.mkdtemp(prefix="excalibr-serve-"))
     try:
         if server.workers > 1:
@@ -126,6 +131,18 @@ def serve(server: Server) -> None:
             raise InputError(failed.read_text(encoding="utf-8"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_free(host: str, port: int) -> bool:
+    """Whether nobody listens there."""
+    kind = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(kind) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((host, port))
+        except OSError as error:
+            return error.errno != errno.EADDRINUSE  # what else is wrong, the server says
+    return True
 
 
 @dataclass(frozen=True)
