@@ -1,13 +1,13 @@
 // The figures of the sample in numbers and pictures.
 
 import { isSaved } from "./api.js";
-import { setAim } from "./aim.js";
+import { aimText, setAim } from "./aim.js";
 import { describeBars, drawBars } from "./bars.js";
 import { byId, element, show } from "./dom.js";
 import { makeFigure } from "./figures.js";
 import { curve, makeFrontier, tunedPoint, withError } from "./frontier.js";
 import { makeHistogram } from "./histogram.js";
-import { decimal, exact, percent, whole } from "./numbers.js";
+import { decimal, percent, whole } from "./numbers.js";
 import { nothingYet, present, store, when } from "./store.js";
 import { summarise } from "./summary.js";
 
@@ -76,7 +76,7 @@ function truthReadings() {
   ];
   const best = tunedPoint(points);
   if (best) {
-    const value = exact(best.value);
+    const value = aimText({ kind: store.aim.kind, value: best.value });
     const button = element("button", { type: "button", class: "small", id: "take-tuned", onclick: () => setAim({ kind: store.aim.kind, value: best.value }) }, "take it");
     const other = `${withError(best.ndcg)} on the other half`;
     const tuned = reading("best NDCG, tuned on one half", value, other, "tuned");
