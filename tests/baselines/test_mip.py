@@ -136,3 +136,15 @@ def test_a_gap_stops_at_a_set_that_is_near_the_best() -> None:
 def test_a_gap_is_a_share(relative_gap: float) -> None:
     with pytest.raises(errors.InputError, match="relative_gap: is .*, must be at least 0 and below 1"):
         mip_greedy(fractional_problem(), relative_gap=relative_gap)
+
+
+def test_with_one_category_a_candidate_no_set_is_better() -> None:
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        scores, rows = random.random(9), np.eye(3)[random.integers(3, size=9)]
+        problem = Problem.of(scores, rows, random.dirichlet(np.ones(3)), k=4, trade_off=float(random.random()))
+        sets = np.array(list(combinations(range(9), 4)))
+        apart = np.abs(rows[sets].mean(axis=1) - problem.target).sum(axis=1)
+        values = (1 - problem.trade_off) * scores[sets].mean(axis=1) - problem.trade_off * apart
+        chosen = np.sort(mip_greedy(problem).rankings[0]).tolist()
+        assert values[sets.tolist().index(chosen)] == pytest.approx(values.max(), abs=1e-12)

@@ -139,7 +139,7 @@ def test_an_input_that_would_be_written_over_is_refused(tmp_path: Path, name: st
 def test_a_signal_stops_it_and_started_again_it_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
 ) -> None:
-    given = ["--data", movielens_folder(tmp_path), "--out", tmp_path / "out", "--no-figures"]
+    given = ["--data", movielens_folder(tmp_path), "--out", tmp_path / "out", "--no-figures", "--threads", 1]
     with monkeypatch.context() as stopped:
         before_call(stopped, processes, "measure_users", 3, lambda: signal.raise_signal(number))
         result = CliRunner().invoke(application, ["experiment", *map(str, given), *SMALL])

@@ -15,15 +15,17 @@ def test_margins_are_taken_at_equal_kl() -> None:
     first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
     found = margins(first, second)
     assert found.values == pytest.approx(0.1 * (1 - SHARES))
-    assert (found.above, found.below) == (len(SHARES), 0)
-    assert margins(second, first).below == len(SHARES)
+    assert found.clear.tolist() == [1.0] * len(SHARES)
+    assert margins(second, first).clear.tolist() == [-1.0] * len(SHARES)
+    assert found.mean.value == pytest.approx(0.1 * (1 - SHARES).mean())
 
 
 def test_a_difference_that_chance_can_make_is_none() -> None:
     first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
     first.own[:, :, NDCG] += np.random.default_rng(1).normal(0.0, 1.0, 9)[:, None]
     found = margins(first, second)
-    assert (found.above, found.below) == (0, 0)
+    assert not found.clear.any()
+    assert found.mean.verdict.startswith("not clear: about ")
 
 
 def test_what_differs_from_user_to_user_alike_for_both_does_not_count() -> None:
@@ -31,7 +33,7 @@ def test_what_differs_from_user_to_user_alike_for_both_does_not_count() -> None:
     alike = np.random.default_rng(1).normal(0.0, 1.0, 9)[:, None]
     for curve in (first, second):
         curve.own[:, :, NDCG] += alike
-    assert margins(first, second).above == len(SHARES)
+    assert margins(first, second).clear.tolist() == [1.0] * len(SHARES)
 
 
 def test_a_sample_is_compared_on_its_own_users() -> None:
@@ -49,4 +51,8 @@ def test_a_level_that_one_curve_does_not_reach_is_not_known() -> None:
 
 def test_a_rise_is_paired() -> None:
     curve = line("popularity", "log", PAPER_SETTING, "excalibr", -0.1)
-    assert rise(curve, 3) == pytest.approx((0.1, 0.0))
+    found = rise(curve, 3)
+    assert found.value == pytest.approx(0.1)
+    assert found.error == pytest.approx(0.0)
+    assert found.users == 9
+    assert found.verdict == "holds"

@@ -3,7 +3,7 @@ import pytest
 
 from excalibr._experiments import ExperimentResults, Setting
 from excalibr._experiments.curves import Curves
-from excalibr._experiments.measures import METRICS
+from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import PlanPart
 from excalibr._experiments.store import Block
 from excalibr.metrics import summarise
@@ -13,7 +13,7 @@ SETTING = Setting(20, 10)
 
 def block(arm: str, users: list[int], trade_offs: tuple[float, ...], seed: int) -> Block:
     values = np.random.default_rng(seed).random((1, len(users), len(trade_offs), len(METRICS)))
-    return Block(PlanPart("genre", SETTING, arm), ("log",), np.array(users), trade_offs, values)
+    return Block(PlanPart("genre", SETTING, arm), ("log",), np.array(users), trade_offs, values, values[:, 0, :, :2])
 
 
 def test_means_and_errors_are_those_of_the_metrics_module() -> None:
@@ -21,27 +21,18 @@ def test_means_and_errors_are_those_of_the_metrics_module() -> None:
     curve = Curves.of(every).get("genre", "log", SETTING, "greedy")
     assert curve is not None
     known = summarise(every[1].values[0, :, 1, METRICS.index("mrr")])
-    assert curve.means["mrr"][1] == curve.plain_means["mrr"][1] == pytest.approx(known.mean)
+    assert curve.means["mrr"][1] == pytest.approx(known.mean)
     assert curve.errors["mrr"][1] == pytest.approx(known.standard_error)
 
 
-def test_a_sample_is_compared_through_relevance_only() -> None:
+def test_a_sample_keeps_its_own_means_and_start() -> None:
     relevance, sampled = block("relevance", [1, 2, 3, 4], (0.0,), 1), block("mip-greedy", [2, 4], (0.1, 0.9), 2)
     curve = Curves.of([relevance, sampled]).get("genre", "log", SETTING, "mip-greedy")
     assert curve is not None
     place = METRICS.index("ndcg")
-    everybody, own = relevance.values[0, :, 0, place], sampled.values[0, :, :, place]
-    ratios = own.mean(axis=0) / everybody[[1, 3]].mean()
-    assert curve.users == 2
-    assert curve.means["ndcg"] == pytest.approx(everybody.mean() * ratios)
-    assert curve.plain_means["ndcg"] == pytest.approx(own.mean(axis=0))
-
-
-def test_a_sample_of_everybody_is_no_sample() -> None:
-    relevance, greedy = block("relevance", [1, 2, 3], (0.0,), 1), block("greedy", [1, 2, 3], (0.1,), 2)
-    curve = Curves.of([relevance, greedy]).get("genre", "log", SETTING, "greedy")
-    assert curve is not None
-    assert curve.means["ndcg"] == pytest.approx(curve.plain_means["ndcg"])
+    assert (curve.users, curve.complete) == (2, False)
+    assert curve.means["ndcg"] == pytest.approx(sampled.values[0, :, :, place].mean(axis=0))
+    assert curve.start["ndcg"] == pytest.approx(relevance.values[0, [1, 3], 0, place].mean())
 
 
 def test_a_curve_is_read_between_its_points_and_not_beyond(results: ExperimentResults) -> None:
@@ -57,5 +48,5 @@ def test_a_curve_is_read_between_its_points_and_not_beyond(results: ExperimentRe
 def test_the_summary_is_tidy(results: ExperimentResults) -> None:
     summary = results.curves.summary()
     sizes = {len(column) for column in summary.values()}
-    assert sizes == {sum(len(curve.trade_offs) for curve in results.curves) * len(METRICS)}
-    assert set(summary["metric"]) == set(METRICS)
+    assert sizes == {sum(len(curve.trade_offs) for curve in results.curves) * len((*METRICS, *CATALOGUE))}
+    assert set(summary["metric"]) == {*METRICS, *CATALOGUE}

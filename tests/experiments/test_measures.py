@@ -7,6 +7,8 @@ from excalibr._experiments.measures import METRICS, measure
 from excalibr._policy import Policy
 from excalibr.metrics import HeldOut
 
+POPULARITY = np.linspace(0.0, 0.95, 20)
+
 
 def lotteries(k: int) -> list[Policy]:
     random = np.random.default_rng(3)
@@ -17,13 +19,14 @@ def lotteries(k: int) -> list[Policy]:
 @pytest.mark.parametrize("k", [3, 12])
 def test_what_is_measured_is_what_the_metrics_say(k: int) -> None:
     policies, held_out = lotteries(k), HeldOut.of([1, 7, 15], n=20, total=5)
-    found = measure(policies, held_out, draw=0.5)
+    found = measure(policies, held_out, 0.5, POPULARITY)
     assert max(len(policy.weights) for policy in policies) > 1
     for policy, row in zip(policies, found, strict=True):
         by_name = dict(zip(METRICS, row, strict=True))
         expected = metrics.evaluate(policy, held_out)
-        for name in METRICS[:8]:
+        for name in (*METRICS[:3], *METRICS[4:10]):
             assert by_name[name] == pytest.approx(getattr(expected, name), abs=1e-12), name
+        assert by_name["popularity"] == pytest.approx(policy.exposure @ POPULARITY, abs=1e-12)
         assert by_name["rankings"] == len(policy.weights)
         assert by_name["gap"] == policy.gap
 
@@ -32,7 +35,7 @@ def test_the_one_draw_is_the_ranking_that_the_policy_samples() -> None:
     held_out = HeldOut.of([0, 2, 3], n=20)
     for user in range(8):
         draw = float(seeds.uniforms(4, user, 1)[0])
-        for policy, row in zip(lotteries(3), measure(lotteries(3), held_out, draw), strict=True):
+        for policy, row in zip(lotteries(3), measure(lotteries(3), held_out, draw, POPULARITY), strict=True):
             alone = Policy(policy.problem, policy.sample(seed=4, key=user)[None, :], np.ones(1))
             expected = metrics.evaluate(alone, held_out)
             shown = dict(zip(METRICS, row, strict=True))

@@ -22,7 +22,7 @@ def shown(source: Source, tmp_path_factory: pytest.TempPathFactory) -> tuple[Exp
 def test_every_figure_is_there_as_png_and_svg(shown: tuple[ExperimentResults, Path]) -> None:
     results, folder = shown
     names = {figure.name for figure in figures_of(results.curves)}
-    assert names == {"figure-20-10", "figure-20-10-with-ours"}
+    assert names == {f"figure-{what}-20-10" for what in ("lotteries", "differences", "list", "list-differences")}
     for name in names:
         assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert ElementTree.parse(folder / "figures" / f"{name}.svg").getroot().tag.endswith("svg")
@@ -32,9 +32,17 @@ def test_a_figure_has_a_panel_for_each_weighting_and_attribute(results: Experime
     figure = next(figures_of(results.curves))
     panels = draw(figure, results.curves).axes
     assert len(panels) == 2 * 3
-    assert all(panel.get_xlabel() == "KL of the expectation" for panel in panels)
+    assert [panel.get_xlabel() for panel in panels] == ["KL of the expectation"] * 3 + ["KL of a draw, mean"] * 3
     assert panels[0].get_ylabel() == "NDCG@10"
-    assert "MIP greedy (2 users)" in panels[0].get_legend_handles_labels()[1]
+    genre, decade = (panel.get_legend_handles_labels()[1] for panel in panels[:2])
+    assert "MIP greedy" not in genre  # it ran on a sample there, and is in the differences only
+    assert "MIP greedy" in decade
+
+
+def test_a_sample_is_shown_by_its_paired_difference(results: ExperimentResults) -> None:
+    figure = next(each for each in figures_of(results.curves) if each.less)
+    labels = draw(figure, results.curves).axes[0].get_legend_handles_labels()[1]
+    assert "MIP greedy (2 users)" in labels
 
 
 def test_drawn_again_a_figure_has_the_same_bytes(shown: tuple[ExperimentResults, Path], tmp_path: Path) -> None:
@@ -55,7 +63,9 @@ def test_every_table_is_there_as_markdown_and_csv(shown: tuple[ExperimentResults
         "runtimes",
         "runtimes-split",
         "runtimes-drop",
-        "further",
+        "differences",
+        "aims",
+        "measures",
         "lists",
         "claims",
     } == set(names)
@@ -68,7 +78,7 @@ def test_every_table_is_there_as_markdown_and_csv(shown: tuple[ExperimentResults
 
 def test_the_report_stands_alone(shown: tuple[ExperimentResults, Path]) -> None:
     text = (shown[1] / "report.html").read_text(encoding="utf-8")
-    assert text.count("data:image/png;base64,") == 2
+    assert text.count("data:image/png;base64,") == 4
     assert "http" not in text
     assert not re.search(r'(?:src|href)="(?!data:)', text)
     assert "What the paper claims" in text

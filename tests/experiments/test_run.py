@@ -9,7 +9,7 @@ import pytest
 
 from excalibr._experiments import ExperimentResults, Source, processes, run_experiment
 from excalibr._experiments.arms import ARMS
-from excalibr._experiments.measures import METRICS
+from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr.errors import InputError, SolverError
 from tests.experiments.invented import small_plan
 
@@ -30,9 +30,10 @@ def die(_: object) -> None:
 def test_there_is_a_row_for_each_user_arm_and_trade_off(results: ExperimentResults, out: Path) -> None:
     table = pq.read_table(out / "results.parquet")
     on_all = 3 * 2 * 2 * 6  # attributes, settings, weightings, users
-    assert table.num_rows == on_all * (1 + 6 * 3) + 3 * 2 * 2 * 3  # relevance once, six arms swept, MIP on two users
+    mip = (2 + 6 + 6) * 2 * 3  # two users for genres, which are mixed, and all for the others; where n > k
+    assert table.num_rows == on_all * (1 + 7 * 3) + mip  # relevance once, seven arms swept
     keys = ["attribute", "weighting", "candidates", "slots", "method", "user_id", "trade_off"]
-    assert table.column_names == [*keys, *METRICS]
+    assert table.column_names == [*keys, *METRICS, *CATALOGUE]
     assert table.group_by(keys).aggregate([]).num_rows == table.num_rows
     assert set(table.column("method").to_pylist()) == set(ARMS)
     for name in METRICS[:-1]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from excalibr._experiments import Setting, Source
-from excalibr._experiments.study import Study, prepare
+from excalibr._experiments.study import Study, check_plan, prepare
 from excalibr._problem import Problem
 from excalibr.baselines import top_k
 from excalibr.datasets import split_users
@@ -61,4 +61,4 @@ def test_fewer_users_are_part_of_more(study: Study, source: Source) -> None:
 
 def test_more_candidates_than_there_are_items_is_an_error_that_says_how_many(source: Source) -> None:
     with pytest.raises(InputError, match="settings: asks for 60 candidates"):
-        prepare(source, small_plan(settings=(Setting(60, 10),)))
+        check_plan(source, small_plan(settings=(Setting(60, 10),)))

@@ -55,12 +55,12 @@ class Arm:
         Whether the paper has it.
     sweep
         (question, weightings, trade-offs) → for each weighting a policy for each trade-off.
-    cost
-        Milliseconds a policy, roughly, by which progress is counted.
+    aim
+        What it is made to be best at: the metric that it is judged by as well as by the common ones.
     sample
         The field of the plan with how many users it runs on, where that is not all of them.
-    sample_above
-        It runs on all users with so many slots or fewer.
+    sampled
+        (slots, one category an item) → whether a sample must do.
     needs_choice
         Whether it needs more candidates than slots.
     sweeps
@@ -70,15 +70,11 @@ class Arm:
     label: str
     of_paper: bool
     sweep: Sweep
-    cost: float
+    aim: str
     sample: Literal["", "sample", "mip_users"] = ""
-    sample_above: int = 0
+    sampled: Callable[[int, bool], bool] = lambda slots, one_hot: False
     needs_choice: bool = False
     sweeps: bool = True
-
-    def sample_with(self, slots: int) -> str:
-        """The field of the plan with how many users it runs on with so many slots; empty is all of them."""
-        return self.sample if slots > self.sample_above else ""
 
 
 def answer(arm: Arm, question: Question, weightings: Sequence[str], trade_offs: Sequence[float]) -> list[list[Policy]]:
@@ -132,24 +128,31 @@ def _mip(question: Question, weightings: Sequence[str], trade_offs: Sequence[flo
     return [policies, *others]
 
 
+def _many_slots(slots: int, one_hot: bool) -> bool:
+    return slots > 50
+
+
+def _mixed_rows(slots: int, one_hot: bool) -> bool:
+    """Where items have one category each, the best set needs no branch and bound."""
+    return not one_hot
+
+
+_GREEDY, _SINGLE = partial(_each, method=baselines.greedy), partial(_exact, draws="single")
+
 ARMS: MappingProxyType[str, Arm] = MappingProxyType(
     {
-        "relevance": Arm("relevance only", True, partial(_each, method=baselines.top_k), cost=0.1, sweeps=False),
-        "greedy-simple": Arm("greedy simple", True, partial(_each, method=baselines.greedy_simple), cost=0.2),
-        "greedy": Arm("greedy", True, partial(_each, method=baselines.greedy), cost=0.2),
-        "mip-greedy": Arm("MIP greedy", True, _mip, cost=60.0, sample="mip_users", needs_choice=True),
-        "excalibr": Arm("ExCalibR", True, _exact, cost=0.25),
-        "excalibr-kl": Arm("ExCalibR, KL", False, partial(_exact, divergence="kl"), cost=1.5),
-        "single": Arm(
-            "one ranking, L1", False, partial(_exact, draws="single"), cost=4.0, sample="sample", sample_above=50
+        "relevance": Arm("relevance only", True, partial(_each, method=baselines.top_k), "ndcg", sweeps=False),
+        "greedy-simple": Arm("greedy simple", True, partial(_each, method=baselines.greedy_simple), "kl_of_draw_mean"),
+        "greedy": Arm("greedy", True, _GREEDY, "kl_of_draw_mean"),
+        "greedy-projected": Arm(
+            "greedy, projected", False, partial(_each, method=baselines.greedy_projected), "kl_of_draw_mean"
         ),
+        "mip-greedy": Arm("MIP greedy", True, _mip, "l1_of_draw_mean", "mip_users", _mixed_rows, needs_choice=True),
+        "excalibr": Arm("ExCalibR", True, _exact, "l1_of_expectation"),
+        "excalibr-kl": Arm("ExCalibR, KL", False, partial(_exact, divergence="kl"), "kl_of_expectation"),
+        "single": Arm("one ranking, L1", False, _SINGLE, "l1_of_draw_mean", "sample", _many_slots),
         "single-kl": Arm(
-            "one ranking, KL",
-            False,
-            partial(_exact, draws="single", divergence="kl"),
-            cost=4.0,
-            sample="sample",
-            sample_above=50,
+            "one ranking, KL", False, partial(_SINGLE, divergence="kl"), "kl_of_draw_mean", "sample", _many_slots
         ),
     }
 )

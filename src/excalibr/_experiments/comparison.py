@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isnan
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from excalibr import _seeds as seeds
 from excalibr._experiments.curves import COMPARED, KL, MethodCurve, between
 from excalibr._types import Floats
 
-__all__ = ["RESAMPLES", "SHARES", "Margins", "margins", "rise"]
+__all__ = ["RESAMPLES", "SHARES", "Estimate", "Margins", "difference", "kept", "margins", "rise"]
 
 SHARES = np.array([0.9, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1])
 """The levels of KL that methods are compared at, as shares of what relevance only has."""
@@ -22,10 +23,26 @@ RESAMPLES = 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Margins:
-    """By how much one curve is above another at each of some levels, with standard errors."""
+    """By how much one curve is above another at each of some levels, and again for users drawn with replacement.
+
+    Attributes
+    ----------
+    values
+        (levels,) nan where a curve does not reach a level.
+    again
+        (resamples, levels)
+    users
+        How many users both curves have.
+    """
 
     values: Floats
-    errors: Floats
+    again: Floats
+    users: int
+
+    @property
+    def errors(self) -> Floats:
+        """(levels,) standard errors."""
+        return np.asarray(np.std(self.again, axis=0, ddof=1))
 
     @property
     def clear(self) -> Floats:
@@ -33,17 +50,49 @@ class Margins:
         return np.asarray(np.sign(self.values) * (np.abs(self.values) > 2 * self.errors))
 
     @property
-    def above(self) -> int:
-        """How many are clearly above."""
-        return int((self.clear > 0).sum())
+    def mean(self) -> Estimate:
+        """The mean over the levels that are known."""
+        known = ~np.isnan(self.values)
+        if not known.any():
+            return Estimate(float("nan"), float("nan"), self.users)
+        again = np.nanmean(self.again[:, known], axis=1)
+        return Estimate(float(self.values[known].mean()), float(again.std(ddof=1)), self.users)
+
+    def at(self, share: float) -> Estimate:
+        """At one of :data:`SHARES`."""
+        place = int(np.argmin(np.abs(SHARES - share)))
+        return Estimate(float(self.values[place]), float(self.errors[place]), self.users)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A difference, its standard error, and from how many users."""
+
+    value: float
+    error: float
+    users: int
+
+    def __str__(self) -> str:
+        return "–" if isnan(self.value) else f"{self.value:+.4f} ± {2 * self.error:.4f}"
 
     @property
-    def below(self) -> int:
-        """How many are clearly below."""
-        return int((self.clear < 0).sum())
+    def verdict(self) -> str:
+        """Whether it is above 0 by more than chance does, below, or not clear and with how many users it would be.
 
-    def __len__(self) -> int:
-        return len(self.values)
+        >>> Estimate(0.01, 0.002, 500).verdict, Estimate(0.01, 0.01, 500).verdict
+        ('holds', 'not clear: about 2,000 users would decide')
+        """
+        if isnan(self.value) or isnan(self.error):
+            return "not clear: no level is reached by both"
+        if abs(self.value) > 2 * self.error:
+            return "holds" if self.value > 0 else "does not hold"
+        if self.value == 0:
+            return "not clear: no difference was found"
+        return f"not clear: about {_rounded(self.users * (2 * self.error / self.value) ** 2):,} users would decide"
+
+    def above(self, least: float) -> Estimate:
+        """By how much it is above a least value."""
+        return Estimate(self.value - least, self.error, self.users)
 
 
 def margins(first: MethodCurve, second: MethodCurve, metric: str = "ndcg", across: str = KL) -> Margins:
@@ -53,19 +102,47 @@ def margins(first: MethodCurve, second: MethodCurve, metric: str = "ndcg", acros
     """
     users = np.intersect1d(first.rows, second.rows)
     one, other = (curve.own[np.isin(curve.rows, users)] for curve in (first, second))
-    values = _apart(one, other, np.ones((1, len(users))), (across, metric))[0]
-    again = _apart(one, other, _counts(len(users)), (across, metric))
+    return _known(_apart(one, other, _drawn(len(users)), (across, metric)), len(users))
+
+
+def kept(curve: MethodCurve, across: str = KL) -> Margins:
+    """How much of relevance only's NDCG is left at :data:`SHARES` of its KL."""
+    counts = _drawn(curve.users)
+    place = COMPARED.index("ndcg")
+    starts = counts @ curve.own[:, -1, place] / counts.sum(axis=1)
+    return _known(_at_shares(curve.own, counts, (across, "ndcg")) / starts[:, None], curve.users)
+
+
+def difference(first: Margins, second: Margins) -> Margins:
+    """The first less the second, which are of the same users."""
+    return Margins(first.values - second.values, first.again - second.again, min(first.users, second.users))
+
+
+def _drawn(users: int) -> Floats:
+    """(1 + resamples, users): everybody once, then drawn with replacement."""
+    return np.concatenate((np.ones((1, users)), _counts(users)))
+
+
+def _known(found: Floats, users: int) -> Margins:
+    """The first row are the values; a level that fewer than half of the others reach is not known."""
+    values, again = found[0], found[1:]
     known = (~np.isnan(again)).sum(axis=0) > RESAMPLES // 2
-    errors = np.full(len(SHARES), np.nan)
-    errors[known] = np.nanstd(again[:, known], axis=0, ddof=1)
-    return Margins(np.where(known, values, np.nan), errors)
+    filled = np.where(np.isnan(again), values, again)
+    return Margins(np.where(known, values, np.nan), np.where(known, filled, np.nan), users)
 
 
-def rise(curve: MethodCurve, place: int, metric: str = "ndcg") -> tuple[float, float]:
-    """By how much a point of the curve is above relevance only, and the standard error of that."""
+def _rounded(users: float) -> int:
+    """To two digits, up."""
+    size = 10 ** max(int(np.floor(np.log10(max(users, 1.0)))) - 1, 0)
+    return int(np.ceil(users / size - 1e-9) * size)
+
+
+def rise(curve: MethodCurve, place: int, metric: str = "ndcg") -> Estimate:
+    """By how much a point of the curve is above relevance only."""
     number = COMPARED.index(metric)
     apart = curve.own[:, place, number] - curve.own[:, -1, number]
-    return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else float("nan")
+    error = float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else float("nan")
+    return Estimate(float(apart.mean()), error, len(apart))
 
 
 def _apart(first: Floats, second: Floats, counts: Floats, axes: tuple[str, str]) -> Floats:

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._experiments.measures import METRICS
+from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import PlanPart, Setting
 from excalibr._experiments.store import Block
 from excalibr._types import Floats, Integers
 
-__all__ = ["COMPARED", "DRAW_KL", "DRAW_L1", "KL", "Curves", "MethodCurve", "between"]
+__all__ = ["COMPARED", "DRAW_KL", "DRAW_L1", "KL", "L1", "Curves", "MethodCurve", "between"]
 
 KL, DRAW_KL, DRAW_L1 = "kl_of_expectation", "kl_of_draw_mean", "l1_of_draw_mean"
-COMPARED = (KL, DRAW_KL, DRAW_L1, "ndcg", "mrr")
+L1 = "l1_of_expectation"
+COMPARED = (KL, L1, DRAW_KL, DRAW_L1, "ndcg", "mrr")
 """What curves are compared in user by user."""
 
 
@@ -24,10 +25,8 @@ COMPARED = (KL, DRAW_KL, DRAW_L1, "ndcg", "mrr")
 class MethodCurve:
     """One arm over the trade-offs, for one attribute, weighting and setting.
 
-    An arm that runs on a sample of the users cannot be compared with the others' means: users differ far more than
-    arms do. Its ``means`` are therefore those of relevance only over *all* users, times the ratio of its own means to
-    relevance only's on the sample (the ratio estimator of survey sampling), and its ``errors`` are of that product.
-    ``plain_means`` and ``plain_errors`` are over its own users.
+    An arm that ran on a sample of the users is compared with others on that sample only: users differ far more than
+    arms do. ``start`` is therefore of its own users too.
 
     Attributes
     ----------
@@ -35,14 +34,16 @@ class MethodCurve:
         How many users it was run on.
     trade_offs
         (T,)
-    means, errors, plain_means, plain_errors
-        Metric → (T,).
+    means, errors
+        Metric → (T,); those of the catalogue, :data:`CATALOGUE`, have means only.
     start
-        Metric → the mean of relevance only, over all users: where every curve starts, at trade-off 0.
+        Metric → the mean of relevance only, over the same users: where the curve starts, at trade-off 0.
+    complete
+        Whether it ran on all users.
     rows
         (users,) which of all users it was run on.
     own
-        (users, T + 1, 5) each user's KL of the expectation, KL and L1 of a draw, NDCG and MRR, :data:`COMPARED`; the
+        (users, T + 1, 6) each user's deviations, NDCG and MRR, :data:`COMPARED`; the
         last point is relevance only.
     """
 
@@ -54,9 +55,8 @@ class MethodCurve:
     trade_offs: Floats
     means: dict[str, Floats]
     errors: dict[str, Floats]
-    plain_means: dict[str, Floats]
-    plain_errors: dict[str, Floats]
     start: dict[str, float]
+    complete: bool
     rows: Integers
     own: Floats
 
@@ -117,19 +117,18 @@ class Curves:
             (
                 *(curve.attribute, curve.weighting, curve.setting.candidates, curve.setting.slots, curve.arm),
                 *(float(trade_off), metric, curve.users),
-                *(float(curve.plain_means[metric][place]), float(curve.plain_errors[metric][place])),
                 *(float(curve.means[metric][place]), float(curve.errors[metric][place])),
             )
             for curve in self
             for place, trade_off in enumerate(curve.trade_offs)
-            for metric in METRICS
+            for metric in curve.errors
         ]
         return {name: list(column) for name, column in zip(_SUMMARY, zip(*rows, strict=True), strict=True)}
 
 
 _SUMMARY = (
     *("attribute", "weighting", "candidates", "slots", "method", "trade_off", "metric", "users"),
-    *("mean", "standard_error", "comparable_mean", "comparable_standard_error"),
+    *("mean", "standard_error"),
 )
 
 
@@ -152,12 +151,10 @@ def _curves(blocks: Iterable[Block]) -> Iterator[MethodCurve]:
 
 def _curve(block: Block, relevance: Block, number: int) -> MethodCurve:
     part, values = block.part, block.values[number]
-    all_users = relevance.values[number][:, 0]
     own = np.isin(relevance.user_ids, block.user_ids)
-    plain_means, plain_errors = values.mean(axis=0), _errors(values)
-    means, errors = plain_means, plain_errors
-    if len(values) < len(all_users):
-        means, errors = _by_ratio(values, all_users[own], all_users)
+    starts = relevance.values[number][own, 0]
+    together = block.together[number]
+    nowhere = np.full(len(together), np.nan)
     return MethodCurve(
         attribute=part.attribute,
         weighting=block.weightings[number],
@@ -165,24 +162,13 @@ def _curve(block: Block, relevance: Block, number: int) -> MethodCurve:
         arm=part.arm,
         users=len(values),
         trade_offs=np.asarray(block.trade_offs),
-        means=_by_metric(means),
-        errors=_by_metric(errors),
-        plain_means=_by_metric(plain_means),
-        plain_errors=_by_metric(plain_errors),
-        start={metric: float(all_users[:, place].mean()) for place, metric in enumerate(METRICS)},
+        means=_by_metric(values.mean(axis=0)) | {name: together[:, at] for at, name in enumerate(CATALOGUE)},
+        errors=_by_metric(_errors(values)) | dict.fromkeys(CATALOGUE, nowhere),
+        start=dict(zip(METRICS, starts.mean(axis=0).tolist(), strict=True)),
+        complete=bool(own.all()),
         rows=np.flatnonzero(own),
-        own=np.concatenate((values, all_users[own][:, None]), axis=1)[:, :, [METRICS.index(name) for name in COMPARED]],
+        own=np.concatenate((values, starts[:, None]), axis=1)[:, :, [METRICS.index(name) for name in COMPARED]],
     )
-
-
-def _by_ratio(values: Floats, relevance: Floats, all_users: Floats) -> tuple[Floats, Floats]:
-    """Means and errors of a sample's values, (users, trade-offs, metrics), by their ratio to relevance only's."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = values.mean(axis=0) / relevance.mean(axis=0)
-        scale = all_users.mean(axis=0) / relevance.mean(axis=0)
-        left = values - ratios * relevance[:, None]  # what the ratio does not explain of each user
-        errors = np.hypot(scale * _errors(left), ratios * _errors(all_users))
-    return np.asarray(ratios * all_users.mean(axis=0)), np.asarray(errors)
 
 
 def _errors(values: Floats) -> Floats:

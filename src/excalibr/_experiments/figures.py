@@ -1,7 +1,7 @@
 """The figures: a metric against KL, one line a method with error bars, laid out as the paper has them.
 
-Every figure comes twice, with the paper's methods alone and with ours, as PNG and SVG. A method has the same colour and
-marker everywhere.
+As PNG and SVG; a method has the same colour and marker everywhere. A method that ran on a sample has no curve beside
+those of all users: it is in the figures of paired differences, on its own users.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from excalibr._experiments.arms import ARMS
+from excalibr._experiments.comparison import SHARES, margins
 from excalibr._experiments.curves import Curves, MethodCurve
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
 from excalibr._text import figure_text
@@ -31,6 +32,7 @@ _STYLES = {
     "relevance": ("#000000", "*"),
     "greedy-simple": ("#E69F00", "v"),
     "greedy": ("#009E73", "s"),
+    "greedy-projected": ("#7F3C8D", "h"),
     "mip-greedy": ("#CC79A7", "D"),
     "excalibr": ("#0072B2", "o"),
     "excalibr-kl": ("#D55E00", "^"),
@@ -44,7 +46,9 @@ _NAMES = {
     "kl_of_expectation": "KL of the expectation",
     "kl_of_draw_mean": "KL of a draw, mean",
     "l1_of_draw_mean": "L1 of a draw, mean",
+    "l1_of_expectation": "L1 of the expectation",
 }
+_PNG_DPI = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +65,19 @@ class Figure:
         Candidates and slots.
     rows
         (weighting, metric across, metric up) of each row.
-    ours
-        Whether it has our arms besides the paper's.
-    only
-        The arms, where it has just some of them.
+    arms
+        Names of the arms in it.
+    less
+        The arm that others are shown the paired difference from, at equal shares of the metric across; empty for the
+        metrics themselves.
     """
 
     name: str
     title: str
     setting: Setting
     rows: tuple[tuple[str, str, str], ...]
-    ours: bool
-    only: tuple[str, ...] = ()
-
-    @property
-    def caption(self) -> str:
-        """Its title, and whether it has further methods."""
-        return self.title + (", with further methods" if self.ours and not self.only else "")
-
-    @property
-    def arms(self) -> list[str]:
-        """Names of the arms in it."""
-        return list(self.only) or [name for name, arm in ARMS.items() if arm.of_paper or self.ours]
+    arms: tuple[str, ...]
+    less: str = ""
 
 
 def figures_of(curves: Curves) -> Iterator[Figure]:
@@ -104,9 +99,7 @@ def write_figures(curves: Curves, folder: Path, *, only: Sequence[str] | None = 
         drawing = draw(figure, curves)
         for kind in ("png", "svg") if svg else ("png",):
             with beside(folder / f"{figure.name}.{kind}") as path, _settings():
-                drawing.savefig(path, format=kind, dpi=90, facecolor="white", metadata=_undated(kind))
-                if kind == "png":
-                    _with_fewer_colours(path)
+                drawing.savefig(path, format=kind, dpi=_PNG_DPI, facecolor="white", metadata=_undated(kind))
         written.append(folder / f"{figure.name}.png")
     return written
 
@@ -117,7 +110,7 @@ def draw(figure: Figure, curves: Curves) -> Drawing:
     with _settings():
         from matplotlib.figure import Figure as Canvas
 
-        size = (max(3.9 * len(attributes), 7.0), 3.1 * len(figure.rows) + 1.1)
+        size = (max(3.9 * len(attributes), 8.2), 3.1 * len(figure.rows) + 1.3)
         drawing = Canvas(figsize=size, layout="constrained")
         panels = drawing.subplots(len(figure.rows), len(attributes), squeeze=False)
         for row, (weighting, x, y) in enumerate(figure.rows):
@@ -126,7 +119,7 @@ def draw(figure: Figure, curves: Curves) -> Drawing:
                 _draw_panel(axes, figure, curves, attribute, weighting, x, y)
                 _label(axes, figure, attribute, weighting, x, y, first=column == 0)
         _legend(drawing, panels)
-        drawing.suptitle(figure.caption, fontweight="bold", fontsize=12)
+        drawing.suptitle(figure.title, fontweight="bold", fontsize=12)
     return drawing
 
 
@@ -139,45 +132,42 @@ def _settings() -> Any:
     return rc_context({"svg.hashsalt": "excalibr", "font.size": 10})
 
 
+_OF_PAPER = ("relevance", "greedy-simple", "greedy", "greedy-projected", "mip-greedy", "excalibr")
+_LOTTERIES = ("relevance", "greedy", "greedy-projected", "mip-greedy", "excalibr", "excalibr-kl")
+_LISTS = ("relevance", "greedy", "greedy-projected", "mip-greedy", "excalibr", "single", "single-kl")
+
+
 def _paper_figures() -> Iterator[Figure]:
-    kl, both = "kl_of_expectation", ("log", "sqrt")
-    for ours in (False, True):
-        end = "-with-ours" if ours else ""
-        yield _figure("figure-1", "NDCG, {s} (the paper's Figure 1)", PAPER_SETTING, both, kl, "ndcg", ours, end)
-        yield _figure("figure-2", "MRR, {s} (the paper's Figure 2)", PAPER_SETTING, ("log",), kl, "mrr", ours, end)
-        equal = Setting(100, 100)
-        yield _figure("figure-3", "NDCG, {s} (the paper's Figure 3)", equal, both, kl, "ndcg", ours, end)
-        last = ("reciprocal",)
-        yield _figure("figure-4", "NDCG, {s} (the paper's Figure 4)", PAPER_SETTING, last, kl, "ndcg", ours, end)
-        wide = Setting(200, 100)
-        yield _figure("figure-n200", "NDCG, {s} (in the paper's text)", wide, ("log",), kl, "ndcg", ours, end)
+    """The paper's own, with the projected greedy beside its two."""
+    for name, up, setting, weightings, where in (
+        ("figure-1", "ndcg", PAPER_SETTING, ("log", "sqrt"), "the paper's Figure 1"),
+        ("figure-2", "mrr", PAPER_SETTING, ("log",), "the paper's Figure 2"),
+        ("figure-3", "ndcg", Setting(100, 100), ("log", "sqrt"), "the paper's Figure 3"),
+        ("figure-4", "ndcg", PAPER_SETTING, ("reciprocal",), "the paper's Figure 4"),
+        ("figure-n200", "ndcg", Setting(200, 100), ("log",), "in the paper's text"),
+    ):
+        rows = tuple((weighting, "kl_of_expectation", up) for weighting in weightings)
+        yield Figure(name, f"{up.upper()}, {_words(setting)} ({where})", setting, rows, _OF_PAPER)
 
 
 def _other_figures(curves: Curves) -> Iterator[Figure]:
-    """A slate of few slots, of the expectation and of a draw; and any setting that the paper does not have."""
-    title = f"One list: NDCG against what it shows, {_words(SLATE_SETTING)}"
-    lists = tuple(("log", across, "ndcg") for across in ("l1_of_draw_mean", "kl_of_draw_mean"))
-    compared = ("relevance", "greedy", "excalibr", "single", "single-kl")
-    yield Figure("figure-list", title, SLATE_SETTING, lists, True, compared)
-    rows = tuple(("log", across, "ndcg") for across in ("kl_of_expectation", "kl_of_draw_mean"))
-    for ours in (False, True):
-        end = "-with-ours" if ours else ""
-        yield Figure(f"figure-k10{end}", f"A slate: NDCG, {_words(SLATE_SETTING)}", SLATE_SETTING, rows, ours)
-        row = (("log", "kl_of_draw_mean", "ndcg"),)
-        title = f"NDCG against what one draw gets, {_words(PAPER_SETTING)}"
-        yield Figure(f"figure-draw{end}", title, PAPER_SETTING, row, ours)
-        known = (PAPER_SETTING, SLATE_SETTING, Setting(100, 100), Setting(200, 100))
-        for setting in (each for each in curves.settings if each not in known):
-            name = f"figure-{setting.candidates}-{setting.slots}{end}"
-            every = tuple((weighting, "kl_of_expectation", "ndcg") for weighting in curves.weightings)
-            yield Figure(name, f"NDCG, {_words(setting)}", setting, every, ours)
-
-
-def _figure(
-    name: str, title: str, setting: Setting, weightings: Sequence[str], x: str, y: str, ours: bool, end: str
-) -> Figure:
-    rows = tuple((weighting, x, y) for weighting in weightings)
-    return Figure(name + end, title.format(s=_words(setting)), setting, rows, ours)
+    """Our methods, paired differences, a list of few slots; and any setting that the paper does not have."""
+    kl, draw_kl, draw_l1 = "kl_of_expectation", "kl_of_draw_mean", "l1_of_draw_mean"
+    known = (PAPER_SETTING, SLATE_SETTING, Setting(100, 100), Setting(200, 100))
+    own = [each for each in curves.settings if each not in known]
+    for setting in (PAPER_SETTING, *own):
+        end, words = "" if setting == PAPER_SETTING else f"-{setting.candidates}-{setting.slots}", _words(setting)
+        both, every = (("log", kl, "ndcg"), ("log", draw_kl, "ndcg")), tuple(ARMS)
+        yield Figure(f"figure-lotteries{end}", f"NDCG, lotteries of L1 and of KL, {words}", setting, both, _LOTTERIES)
+        rows = (("log", kl, "ndcg"), ("log", "l1_of_expectation", "ndcg"))
+        title = f"NDCG less the projected greedy's, on the same users, {words}"
+        yield Figure(f"figure-differences{end}", title, setting, rows, every[1:], "greedy-projected")
+    for setting in (SLATE_SETTING, *(each for each in own if each.slots <= 50)):
+        end, words = "" if setting == SLATE_SETTING else f"-{setting.candidates}-{setting.slots}", _words(setting)
+        rows = (("log", draw_kl, "ndcg"), ("log", draw_l1, "ndcg"))
+        yield Figure(f"figure-list{end}", f"One list: NDCG against what it shows, {words}", setting, rows, _LISTS)
+        title = f"One list: NDCG less the projected greedy's, on the same users, {words}"
+        yield Figure(f"figure-list-differences{end}", title, setting, rows, tuple(ARMS)[1:], "greedy-projected")
 
 
 def _words(setting: Setting) -> str:
@@ -189,15 +179,48 @@ def _words(setting: Setting) -> str:
 def _draw_panel(axes: Axes, figure: Figure, curves: Curves, attribute: str, weighting: str, x: str, y: str) -> None:
     found = [curves.get(attribute, weighting, figure.setting, arm) for arm in figure.arms]
     present = [curve for curve in found if curve is not None]
+    base = curves.get(attribute, weighting, figure.setting, figure.less) if figure.less else None
+    if base is not None:
+        _draw_differences(axes, [curve for curve in present if curve.arm != figure.less], base, x, y)
+    elif not figure.less:
+        _draw_curves(axes, [curve for curve in present if curve.complete], x, y)
+
+
+def _draw_curves(axes: Axes, present: Sequence[MethodCurve], x: str, y: str) -> None:
     for number, curve in enumerate(present):
         _draw_curve(axes, curve, x, y, order=number)
-    # The bars of a small sample would flatten everything else: the range is that of the points.
-    points = np.concatenate([curve.means[y] for curve in present])
-    points = points[np.isfinite(points)]  # a sample of one user can have a mean that is not defined
-    if not points.size:
+    points = np.concatenate([curve.means[y] for curve in present]) if present else np.empty(0)
+    if not points[np.isfinite(points)].size:
         return
-    margin = 0.08 * (float(np.ptp(points)) or 0.1) + float(np.nan_to_num(present[0].errors[y].max()))
-    axes.set_ylim(points.min() - margin, points.max() + margin)
+    margin = 0.08 * (float(np.nanmax(points) - np.nanmin(points)) or 0.1)
+    margin += float(np.nan_to_num(present[0].errors[y].max()))
+    axes.set_ylim(np.nanmin(points) - margin, np.nanmax(points) + margin)
+
+
+def _draw_differences(axes: Axes, present: Sequence[MethodCurve], base: MethodCurve, x: str, y: str) -> None:
+    """At equal shares of what relevance only has, two standard errors either way."""
+    axes.axhline(0.0, color=_STYLES[base.arm][0], linewidth=1.4, label=ARMS[base.arm].label)
+    shown = []
+    for number, curve in enumerate(present):
+        colour, marker = _STYLES[curve.arm]
+        found = margins(curve, base, y, x)
+        across = SHARES + 0.004 * (number - 0.5 * len(present))  # side by side
+        _, _, bars = axes.errorbar(
+            *(across, found.values, 2 * found.errors),
+            label=_label_of(curve),
+            color=colour,
+            marker=marker,
+            markersize=5,
+            linewidth=1.4,
+            elinewidth=0.9,
+        )
+        for bar in bars:
+            bar.set_alpha(0.4)
+        shown.append(found.values)
+    finite = np.concatenate([*shown, [0.0]])
+    finite = finite[np.isfinite(finite)]
+    low, high = max(float(finite.min()), -0.08), float(finite.max())
+    axes.set_ylim(low - 0.15 * (high - low) - 0.002, high + 0.15 * (high - low) + 0.002)
 
 
 def _draw_curve(axes: Axes, curve: MethodCurve, x: str, y: str, order: int) -> None:
@@ -225,15 +248,14 @@ def _draw_curve(axes: Axes, curve: MethodCurve, x: str, y: str, order: int) -> N
 
 
 def _label_of(curve: MethodCurve) -> str:
-    sampled = ARMS[curve.arm].sample_with(curve.setting.slots)
-    return ARMS[curve.arm].label + (f" ({curve.users} users)" if sampled else "")
+    return ARMS[curve.arm].label + ("" if curve.complete else f" ({curve.users} users)")
 
 
 def _label(axes: Axes, figure: Figure, attribute: str, weighting: str, x: str, y: str, *, first: bool) -> None:
     axes.set_title(f"{figure_text(attribute)}, weights {_WEIGHTINGS.get(weighting, weighting)}", fontsize=10)
-    axes.set_xlabel(_NAMES.get(x, x))
+    axes.set_xlabel(f"{_NAMES.get(x, x)} ÷ relevance only's" if figure.less else _NAMES.get(x, x), fontsize=9)
     if first:
-        axes.set_ylabel(_NAMES.get(y, y).format(k=figure.setting.slots))
+        axes.set_ylabel(_NAMES.get(y, y).format(k=figure.setting.slots) + (", difference" if figure.less else ""))
     axes.set_xlim(left=0.0)
     axes.grid(color="#DDDDDD", linewidth=0.6)
     axes.set_axisbelow(True)
@@ -245,17 +267,12 @@ def _legend(drawing: Drawing, panels: Any) -> None:
     for axes in panels.ravel():
         handles, labels = axes.get_legend_handles_labels()
         found |= dict(zip(labels, handles, strict=True))
+    order = [arm.label for arm in ARMS.values()]
+    found = dict(sorted(found.items(), key=lambda each: order.index(each[0].partition(" (")[0])))
+    columns = max(2, int(drawing.get_figwidth() / 2.4))
     drawing.legend(
-        list(found.values()), list(found), loc="outside lower center", ncols=min(4, len(found)), frameon=False
+        list(found.values()), list(found), loc="outside lower center", ncols=min(columns, len(found)), frameon=False
     )
-
-
-def _with_fewer_colours(path: Path) -> None:
-    """A palette instead of full colours, which a plot does not need: a third of the size."""
-    from PIL import Image  # matplotlib brings it
-
-    with Image.open(path) as picture:
-        picture.convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, "PNG", optimize=True)
 
 
 def _undated(kind: str) -> dict[str, None]:

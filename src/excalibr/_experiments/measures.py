@@ -11,13 +11,15 @@ import numpy as np
 
 from excalibr._policy import Policy
 from excalibr._types import Floats, Integers
-from excalibr.metrics import HeldOut, kl, l1, mrr_of_draws, ndcg_of_draws
+from excalibr.metrics import HeldOut, kl, l1, mrr_of_draws, ndcg_of_draws, recall_of_draws
 
-__all__ = ["METRICS", "measure"]
+__all__ = ["CATALOGUE", "METRICS", "attention", "catalogue_measures", "measure"]
 
 METRICS = (
     "ndcg",
     "mrr",
+    "recall",
+    "popularity",
     "kl_of_expectation",
     "l1_of_expectation",
     "kl_of_draw_mean",
@@ -31,13 +33,21 @@ METRICS = (
     "rankings",
     "gap",
 )
-"""What is measured. ``ndcg`` and ``mrr`` are expectations over the lottery. ``…_of_expectation`` is of the expected
+"""What is measured of each user. ``ndcg``, ``mrr`` and ``recall`` are expectations over the lottery; ``popularity`` is
+the expected share of training users that like an item that is seen. ``…_of_expectation`` is of the expected
 distribution; ``…_of_draw_mean`` and ``…_of_draw_worst`` are over the lottery's rankings by themselves;
 ``…_of_one_draw`` is of the ranking that the user is shown, drawn once; ``rankings`` is the lottery's size; ``gap`` is
 what was proven, nan where a method proves nothing."""
 
 
-def measure(policies: Sequence[Policy], held_out: HeldOut, draw: float) -> Floats:
+CATALOGUE = ("coverage", "gini")
+"""What is measured of all users together: the share of the catalogue that is shown at all, and the Gini coefficient of
+what its items get of everybody's attention, 0 where all get the same and near 1 where a few get all."""
+
+_UNIT = 2.0**40  # attention is added up in whole parts of it, so that no order of adding changes a sum
+
+
+def measure(policies: Sequence[Policy], held_out: HeldOut, draw: float, popularity: Floats) -> Floats:
     """(policies, metrics) for policies of one user that differ in their trade-off only.
 
     Parameters
@@ -48,6 +58,8 @@ def measure(policies: Sequence[Policy], held_out: HeldOut, draw: float) -> Float
         What the user went on to like.
     draw
         In [0, 1): which slice of each lottery is shown, as :meth:`excalibr.Policy.sample` has it.
+    popularity
+        (n,) of each candidate.
     """
     sizes = np.array([len(policy.weights) for policy in policies])
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
@@ -57,15 +69,35 @@ def measure(policies: Sequence[Policy], held_out: HeldOut, draw: float) -> Float
     target = every.problem.target
     expected = np.add.reduceat(weights[:, None] * distributions, starts, axis=0)
 
-    ndcg, mrr = ndcg_of_draws(every, held_out), mrr_of_draws(every, held_out)
+    relevant = [each(every, held_out) for each in (ndcg_of_draws, mrr_of_draws, recall_of_draws)]
+    ndcg, mrr = relevant[:2]
+    popular = popularity[every.rankings] @ every.problem.position_weights
     by_kl, by_l1 = kl(distributions, target), l1(distributions, target)
     shown = starts + np.array([_shown(policy.weights, draw) for policy in policies])
-    means = [np.add.reduceat(weights * values, starts) for values in (ndcg, mrr, by_kl, by_l1)]
+    means = [np.add.reduceat(weights * values, starts) for values in (*relevant, popular, by_kl, by_l1)]
     worst = [np.maximum.reduceat(values, starts) for values in (by_kl, by_l1)]
     drawn = [values[shown] for values in (ndcg, mrr, by_kl, by_l1)]
     of_expectation = [kl(expected, target), l1(expected, target)]
     gaps = np.array([policy.gap for policy in policies])
-    return np.stack([*means[:2], *of_expectation, *means[2:], *worst, *drawn, sizes, gaps], axis=1)
+    return np.stack([*means[:4], *of_expectation, *means[4:], *worst, *drawn, sizes, gaps], axis=1)
+
+
+def attention(policies: Sequence[Policy]) -> Integers:
+    """(policies, n): how much each candidate is seen, in whole parts of a unit: users add up in any order."""
+    return np.rint(_UNIT * np.stack([policy.exposure for policy in policies])).astype(np.int64)
+
+
+def catalogue_measures(seen: Integers) -> Floats:
+    """(…, 2) :data:`CATALOGUE` of what the items of the last axis are seen of, by all users together.
+
+    >>> catalogue_measures(np.array([[1, 1, 0, 0], [5, 5, 5, 5]])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    rising = np.sort(seen, axis=-1) / _UNIT
+    items = rising.shape[-1]
+    places = 2.0 * np.arange(1, items + 1) - items - 1
+    gini = rising @ places / (items * np.maximum(rising.sum(axis=-1), 1.0 / _UNIT))
+    return np.stack([(seen > 0).mean(axis=-1), gini], axis=-1)
 
 
 def _distributions(policy: Policy) -> Floats:

@@ -18,8 +18,8 @@ from excalibr._writing import beside
 __all__ = ["PAGE_FIGURES", "write_page"]
 
 PAGE_FIGURES = (
-    *("figure-1", "figure-1-with-ours", "figure-2", "figure-3", "figure-4", "figure-n200", "figure-k10-with-ours"),
-    "figure-list",
+    *("figure-1", "figure-2", "figure-3", "figure-4", "figure-n200", "figure-lotteries", "figure-differences"),
+    *("figure-list", "figure-list-differences"),
 )
 """Those that the page shows; the report has all."""
 
@@ -42,10 +42,20 @@ $ excalibr experiment --ratings plays.parquet --items catalogue.csv --category-c
 | `--user-column`, `--item-column` | how your columns are called, if not [as usual](tables.md#column-names) |
 | `--items-item-column` | the item's column in the items table, where it differs |
 | `--rating-column` | the same (`rating`); an empty one takes every row for a positive |
-| `--above`, `--minimum` | a rating above 3.5 is a positive; users with fewer than 5 positives are left out |
+| `--above` | a rating above 3.5 is a positive, and any count in a column such as `plays` |
+| `--minimum` | users with fewer than 5 positives are left out |
+| `--split time`, `--timestamp-column` | hold out the latest fifth of a user's positives instead of a random one |
+| `--min-item-count` | leave out items with fewer positives, where EASE would not fit in memory |
+| `--scores` | candidates with scores of a model of your own; the ratings are then what the model knew |
+| `--held-out` | with it, what the users are judged by |
 | `--settings` | candidates/slots, again for each: `--settings 50/10` for a small catalogue |
 | `--attributes`, `--weightings`, `--methods`, `--trade-offs` | less of everything, for a first look |
 | `--users`, `--sample`, `--mip-users`, `--timed-users` | how many users, in all and for the slow methods |
+| `--time 15m` | choose the users to fit into a time; the choice is kept, and printed as options that repeat it |
+
+Before anything is fitted, everything that can be checked is, and what EASE needs is said. Rows without a user, an item
+or a rating, rows of unknown items and all but the latest row of a user and an item are left out and counted. Without
+`--trade-offs` they are spread along the users' own curves, whatever the scale of the scores.
 
 Interrupted, it goes on where it stopped when it is started again with the same arguments. In the folder are then
 `report.html`, which stands alone, `results.parquet` with a row for each user, method and trade-off,
@@ -55,7 +65,7 @@ Interrupted, it goes on where it stopped when it is started again with the same 
 
 def write_page(results: ExperimentResults, folder: Path, command: str) -> Path:
     """Write ``experiment.md`` and its figures, in ``experiment/`` beside it, into a folder."""
-    write_figures(results.curves, folder / "experiment", only=PAGE_FIGURES, svg=False)
+    write_figures(results.curves, folder / "experiment", only=PAGE_FIGURES)
     with beside(folder / "experiment.md") as path:
         path.write_text("\n".join(_lines(results, tables_of(results), command)), encoding="utf-8")
     return folder / "experiment.md"
@@ -78,15 +88,13 @@ def _lines(results: ExperimentResults, tables: Sequence[Table], command: str) ->
     for figure in figures_of(results.curves):
         if figure.name in PAGE_FIGURES:
             words = markdown_text(caption(figure, results))
-            yield from (f"![{markdown_text(figure.caption)}](experiment/{figure.name}.png)", "", words, "")
+            yield from (f"![{markdown_text(figure.title)}](experiment/{figure.name}.png)", "", words, "")
     yield from ("## NDCG at equal KL", "")
     yield from _table(_only(by_name["equal-kl"], "log", (str(PAPER_SETTING), str(SLATE_SETTING))))
-    if by_name["further"].rows:
-        yield from (f"## {by_name['further'].title}", "")
-        yield from _table(by_name["further"])
-    if by_name["lists"].rows:
-        yield from (f"## {by_name['lists'].title}", "")
-        yield from _table(by_name["lists"])
+    for name in ("differences", "aims", "lists", "measures"):
+        if by_name[name].rows:
+            yield from (f"## {by_name[name].title}", "")
+            yield from _table(by_name[name])
     yield from ("## How far expectation and draw are from each other", "")
     yield from (*(f"- {markdown_text(line)}" for line in expectation_and_draw(results)), "")
     yield from _table(_only(by_name["draws"], "log", (str(PAPER_SETTING), str(SLATE_SETTING)), "ExCalibR"))

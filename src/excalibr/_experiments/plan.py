@@ -9,10 +9,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from excalibr._experiments.arms import ARMS
+from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr.errors import InputError, explain, unknown_name
 from excalibr.positions import NAMES
 
-__all__ = ["PAPER_SETTING", "SLATE_SETTING", "Plan", "PlanPart", "Setting"]
+__all__ = ["PAPER_SETTING", "SLATE_SETTING", "SPLITS", "Plan", "PlanPart", "Setting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Setting:
         return f"{self.candidates}/{self.slots}"
 
 
+SPLITS = ("random", "time")
 PAPER_SETTING = Setting(150, 100)
 SLATE_SETTING = Setting(150, 10)
 
@@ -76,45 +78,59 @@ class Plan:
     timed_users
         Users of the runtime tables, one at a time; 0 leaves the tables out.
     trade_offs
-        The sweep, each between 0 and 1.
+        The sweep, each between 0 and 1; empty chooses ``points`` of them from users' own curves.
+    points
+        How many trade-offs are chosen.
     attributes
         Names of the data's attributes; empty is all of them.
     weightings, settings, arms
         Position weights, candidates and slots, and names of :data:`excalibr._experiments.arms.ARMS`.
     regularisations
-        Of EASE; the best by NDCG of the validation users is taken.
+        Of EASE; the best by NDCG of the validation users is taken, and more are tried beyond an end that is best.
+    metrics
+        Further measures to tabulate; empty is all of them.
+    split
+        What is hidden of a user's positives: "random", a fifth at random, or "time", the latest fifth.
     seed
         Splits the users, draws the samples, and draws a ranking from every lottery.
     """
 
-    users: int = 500
+    users: int = 1000
     sample: int = 100
-    mip_users: int = 30
+    mip_users: int = 60
     timed_users: int = 4
-    trade_offs: tuple[float, ...] = (
-        *(0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1),  # where the scores of EASE give way, close together
-        *(0.15, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99),
-    )
+    trade_offs: tuple[float, ...] = ()
+    points: int = 12
     attributes: tuple[str, ...] = ()
     weightings: tuple[str, ...] = ("log", "sqrt", "reciprocal")
     settings: tuple[Setting, ...] = (PAPER_SETTING, Setting(100, 100), Setting(200, 100), SLATE_SETTING)
     arms: tuple[str, ...] = tuple(ARMS)
-    regularisations: tuple[float, ...] = (100.0, 200.0, 500.0, 1000.0, 2000.0)
+    regularisations: tuple[float, ...] = (200.0, 500.0, 1000.0)
+    metrics: tuple[str, ...] = ()
+    split: str = "random"
     seed: int = 0
 
     def __post_init__(self) -> None:
         _check_names("weightings", self.weightings, NAMES)
         _check_names("arms", self.arms, ARMS)
-        for name, least in (("users", 1), ("sample", 1), ("mip_users", 1), ("timed_users", 0)):
+        _check_names("split", (self.split,), SPLITS)
+        _check_names("metrics", self.metrics or METRICS, (*METRICS, *CATALOGUE))
+        for name, least in (("users", 1), ("sample", 1), ("mip_users", 1), ("timed_users", 0), ("points", 2)):
             if getattr(self, name) < least:
                 raise InputError(explain(name, f"is {getattr(self, name)}", f"be at least {least}"))
         for name in ("trade_offs", "settings", "regularisations"):
             given = getattr(self, name)
-            if not given or len(set(given)) < len(given):
+            if (not given and name != "trade_offs") or len(set(given)) < len(given):
                 raise InputError(explain(name, f"are {list(map(str, given))}", "be at least one, each once"))
         if not all(0.0 < trade_off < 1.0 for trade_off in self.trade_offs):
             hint = "relevance only, trade-off 0, is an arm of its own."
             raise InputError(explain("trade_offs", f"are {list(self.trade_offs)}", "lie between 0 and 1", hint))
+
+    def weightings_of(self, setting: Setting) -> tuple[str, ...]:
+        """The paper's figures: all weightings in the first setting, two where n = k, and one in any other."""
+        if setting == self.settings[0]:
+            return self.weightings
+        return self.weightings[: 2 if setting.candidates == setting.slots else 1]
 
     def parts(self, attributes: Iterable[str]) -> Iterator[PlanPart]:
         """The work, in order; an arm that does not apply to a setting has no part there."""

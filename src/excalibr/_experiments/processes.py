@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -23,7 +23,7 @@ import numpy as np
 
 from excalibr import _seeds as seeds
 from excalibr._experiments.arms import ARMS, answer
-from excalibr._experiments.measures import METRICS, measure
+from excalibr._experiments.measures import METRICS, attention, catalogue_measures, measure
 from excalibr._experiments.plan import Plan, PlanPart
 from excalibr._experiments.store import Block, Store
 from excalibr._experiments.study import Study
@@ -31,10 +31,13 @@ from excalibr._parallel import one_blas_thread
 from excalibr._types import Floats, Integers
 from excalibr.errors import SolverError
 
-__all__ = ["Progress", "measure_users", "run_parts", "users_of"]
+__all__ = ["Measured", "Progress", "Seconds", "measure_users", "run_parts", "trade_offs_of", "users_of"]
 
 Progress = Callable[[str, float, float], None]
-"""What is being done, how much of it is done, and how much there is; in seconds of work, roughly."""
+"""What is being done, how much of it is done, and how much there is; in seconds of work."""
+
+Seconds = Mapping[PlanPart, float]
+"""What a user takes in each part, as :mod:`excalibr._experiments.choices` measured it."""
 
 _CHUNK_SECONDS = 2.0
 
@@ -45,72 +48,86 @@ class _Chunk:
 
     part: PlanPart
     users: tuple[int, ...]
-
-    def seconds(self, plan: Plan) -> float:
-        return len(self.users) * _seconds_a_user(self.part, plan)
+    seconds: float
 
 
-def run_parts(
-    study: Study, plan: Plan, store: Store, parts: Iterable[PlanPart], threads: int, progress: Progress
-) -> None:
+def run_parts(study: Study, plan: Plan, store: Store, seconds: Seconds, threads: int, progress: Progress) -> None:
     """Do and store every part that is not stored yet."""
-    chunks = [chunk for part in parts if not store.path(part).is_file() for chunk in _chunks(study, plan, part)]
-    total, done = sum(chunk.seconds(plan) for chunk in chunks), 0.0
-    found: list[Floats] = []
+    left = [part for part in seconds if not store.path(part).is_file()]
+    chunks = [chunk for part in left for chunk in _chunks(study, plan, part, seconds[part])]
+    total, done = sum(chunk.seconds for chunk in chunks) / threads, 0.0
+    found: list[Measured] = []
     progress("starting the processes", 0.0, total)
     with closing(_measured(study, plan, store, chunks, threads)) as measured:  # an interrupt ends the processes too
-        for number, (chunk, values) in enumerate(zip(chunks, measured, strict=True), 1):
-            found.append(values)
-            done += chunk.seconds(plan)
+        for number, (chunk, some) in enumerate(zip(chunks, measured, strict=True), 1):
+            found.append(some)
+            done += chunk.seconds / threads
             part = chunk.part
             if number == len(chunks) or chunks[number].part != part:
-                store.write_part(_block(study, plan, part, np.concatenate(found, axis=1)))
+                store.write_part(_block(study, plan, part, found))
                 found.clear()
             progress(f"{part.attribute}, {part.setting}, {ARMS[part.arm].label}", done, total)
 
 
-def measure_users(study: Study, plan: Plan, part: PlanPart, users: Iterable[int]) -> Floats:
-    """(weightings, users, trade-offs, metrics) of some of the users."""
-    arm, trade_offs = ARMS[part.arm], _trade_offs(plan, part)
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """Some users of a part.
+
+    ``values`` are (weightings, users, trade-offs, metrics), ``seen`` is (weightings, trade-offs, items).
+    """
+
+    values: Floats
+    seen: Integers
+
+
+def measure_users(study: Study, plan: Plan, part: PlanPart, users: Iterable[int]) -> Measured:
+    """Answer and measure some of the users."""
+    arm, trade_offs, weightings = ARMS[part.arm], trade_offs_of(plan, part), plan.weightings_of(part.setting)
     rows = []
+    seen = np.zeros((len(weightings), len(trade_offs), len(study.popularity)), dtype=np.int64)
     for user in users:
         question, held_out = study.question(user, part.attribute, part.setting), study.held_out(user, part.setting)
         draw = float(seeds.uniforms(plan.seed, study.user_ids[user].item(), 1)[0])
-        policies = answer(arm, question, plan.weightings, trade_offs)
-        rows.append([measure(of_weighting, held_out, draw) for of_weighting in policies])
-    shape = (len(rows), len(plan.weightings), len(trade_offs), len(METRICS))
-    return np.asarray(rows, dtype=np.float64).reshape(shape).swapaxes(0, 1)
+        policies = answer(arm, question, weightings, trade_offs)
+        items = study.items[user, : part.setting.candidates]
+        rows.append([measure(own, held_out, draw, study.popularity[items]) for own in policies])
+        for total, own in zip(seen, policies, strict=True):
+            total[:, items] += attention(own)
+    shape = (len(rows), len(weightings), len(trade_offs), len(METRICS))
+    return Measured(np.asarray(rows, dtype=np.float64).reshape(shape).swapaxes(0, 1), seen)
 
 
 def users_of(study: Study, plan: Plan, part: PlanPart) -> Integers:
     """Rows of the users that a part is run on."""
-    sample = ARMS[part.arm].sample_with(part.setting.slots)
-    return study.sample(getattr(plan, sample)) if sample else np.arange(len(study))
+    arm, users = ARMS[part.arm], min(plan.users, len(study))
+    if arm.sampled(part.setting.slots, study.attributes[part.attribute].one_hot):
+        users = min(users, getattr(plan, arm.sample))
+    return study.sample(users)
 
 
-def _trade_offs(plan: Plan, part: PlanPart) -> tuple[float, ...]:
+def trade_offs_of(plan: Plan, part: PlanPart) -> tuple[float, ...]:
+    """The sweep of a part; relevance only is one policy."""
     return plan.trade_offs if ARMS[part.arm].sweeps else (0.0,)
 
 
-def _seconds_a_user(part: PlanPart, plan: Plan) -> float:
-    return 1e-3 * ARMS[part.arm].cost * len(plan.weightings) * len(_trade_offs(plan, part))
-
-
-def _chunks(study: Study, plan: Plan, part: PlanPart) -> Iterator[_Chunk]:
+def _chunks(study: Study, plan: Plan, part: PlanPart, seconds: float) -> Iterator[_Chunk]:
     users = users_of(study, plan, part).tolist()
-    size = max(1, min(50, int(_CHUNK_SECONDS / _seconds_a_user(part, plan))))
+    size = max(1, min(50, int(_CHUNK_SECONDS / max(seconds, 1e-6))))
     for start in range(0, len(users), size):
-        yield _Chunk(part, tuple(users[start : start + size]))
+        some = tuple(users[start : start + size])
+        yield _Chunk(part, some, len(some) * seconds)
 
 
-def _block(study: Study, plan: Plan, part: PlanPart, values: Floats) -> Block:
+def _block(study: Study, plan: Plan, part: PlanPart, found: Sequence[Measured]) -> Block:
     users = study.user_ids[users_of(study, plan, part)]
-    return Block(part, plan.weightings, users, _trade_offs(plan, part), values)
+    values = np.concatenate([each.values for each in found], axis=1)
+    together = catalogue_measures(np.sum([each.seen for each in found], axis=0))
+    return Block(part, plan.weightings_of(part.setting), users, trade_offs_of(plan, part), values, together)
 
 
 def _measured(
     study: Study, plan: Plan, store: Store, chunks: list[_Chunk], threads: int
-) -> Generator[Floats, None, None]:
+) -> Generator[Measured, None, None]:
     """What each chunk gives, in order."""
     if threads == 1 or len(chunks) < 2:
         with one_blas_thread():
@@ -127,10 +144,10 @@ def _measured(
         pool.shutdown(cancel_futures=True)
 
 
-def _in_order(pool: ProcessPoolExecutor, chunks: list[_Chunk], ahead: int) -> Iterator[Floats]:
+def _in_order(pool: ProcessPoolExecutor, chunks: list[_Chunk], ahead: int) -> Iterator[Measured]:
     """Results in order, with some chunks of work ahead: more would sit in memory, fewer would let a process wait."""
     rest = iter(chunks)
-    running: deque[Future[Floats]] = deque(pool.submit(_work, chunk) for chunk in islice(rest, ahead))
+    running: deque[Future[Measured]] = deque(pool.submit(_work, chunk) for chunk in islice(rest, ahead))
     while running:
         yield running.popleft().result()
         running.extend(pool.submit(_work, chunk) for chunk in islice(rest, 1))
@@ -154,6 +171,6 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(chunk: _Chunk) -> Floats:
+def _work(chunk: _Chunk) -> Measured:
     study, plan = _OPENED[0]
     return measure_users(study, plan, chunk.part, chunk.users)

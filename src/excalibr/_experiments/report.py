@@ -52,7 +52,7 @@ def _body(results: ExperimentResults, tables: Sequence[Table], figures: Path) ->
         if path.is_file():
             coded = base64.b64encode(path.read_bytes()).decode()
             words = escape(caption(figure, results))
-            picture = f'<img alt="{escape(figure.caption)}" src="data:image/png;base64,{coded}">'
+            picture = f'<img alt="{escape(figure.title)}" src="data:image/png;base64,{coded}">'
             yield f"<figure>{picture}<figcaption>{words}</figcaption></figure>"
     yield from map(_table, by_name.values())
 

@@ -17,29 +17,39 @@ def introduction(results: ExperimentResults) -> Iterator[str]:
     study, plan = results.study, results.plan
     yield (
         f"{len(study)} test users of {study.name}, {len(plan.trade_offs)} trade-offs λ from {min(plan.trade_offs):g} "
-        f"to {max(plan.trade_offs):g}, seed {plan.seed}. Candidates are the best by EASE (regularisation "
-        f"{study.regularisation:g}, chosen on validation users) outside the user's history; the target is the "
-        "history's own distribution; NDCG and MRR are of the held-out fifth of the user's positives, in expectation "
-        "over the lottery."
+        f"to {max(plan.trade_offs):g}, seed {plan.seed}. {_scorer(results)} The target is the history's own "
+        "distribution; NDCG and MRR are of the held-out positives, in expectation over the lottery."
     )
     yield (
         "KL is KL(q ‖ p) in nats with Steck's smoothing, α = 0.01. Of the expectation is the divergence of the "
         "expected distribution, what is seen over many visits; of a draw is that of a single ranking, what is seen on "
         "one. Error bars are standard errors over users."
     )
-    sampled = sorted({(curve.arm, curve.users) for curve in results.curves if curve.users < len(study)})
+    sampled = sorted({(curve.arm, curve.attribute, curve.users) for curve in results.curves if not curve.complete})
     if sampled:
-        listed = ", ".join(f"{ARMS[arm].label} ({users})" for arm, users in sampled)
+        listed = ", ".join(f"{ARMS[arm].label} on {attribute} ({users})" for arm, attribute, users in sampled)
         yield (
             f"On a random sample of the users, for their time: {listed}; one ranking is sampled in more than 50 slots "
-            "only. Their points are relevance only's over all users times their ratio to it on the sample, so that "
-            "they can be compared with the other methods'."
+            "only. Such methods are compared on their own users, paired, and have no curve beside those of all users."
         )
+    yield (
+        "The projected greedy is not the paper's: it takes the slots that are still open to match the target, where "
+        "the paper's greedy judges a first pick as if it were the whole list, and is the strongest of the greedies."
+    )
     if "mip-greedy" in plan.arms:
         yield (
             f"MIP greedy's branch and bound stops at a gap of {MIP_GAP:.1%}, or after {MIP_NODES} nodes, with its best "
-            "set."
+            "set; where items have one category each its set is the exact optimum."
         )
+
+
+def _scorer(results: ExperimentResults) -> str:
+    if not results.study.tuning:
+        return "Candidates and scores were given."
+    return (
+        f"Candidates are the best by EASE (regularisation {results.study.regularisation:g}, chosen on validation "
+        "users) outside the user's history."
+    )
 
 
 READING = (
@@ -51,9 +61,11 @@ READING = (
 def caption(figure: Figure, results: ExperimentResults) -> str:
     """What a figure shows."""
     present = [curve for curve in results.curves if curve.setting == figure.setting and curve.arm in figure.arms]
-    sampled = any(curve.users < len(results.study) for curve in present)
-    note = " Methods that ran on a sample have its size in the legend." if sampled else ""
-    return f"{figure.caption}.{note}"
+    sampled = sorted({ARMS[curve.arm].label for curve in present if not curve.complete})
+    if figure.less:
+        return f"{figure.title}. Bars are two standard errors; lines far below the others are cut off."
+    note = f" On a sample, and so in the figures of differences only: {', '.join(sampled)}." if sampled else ""
+    return f"{figure.title}.{note}"
 
 
 def expectation_and_draw(results: ExperimentResults) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from excalibr._experiments.measures import METRICS
+from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import PlanPart
 from excalibr._types import Floats
 from excalibr._writing import beside
@@ -23,13 +23,17 @@ __all__ = ["Block", "Store"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """What a part found: ``values`` of shape (weightings, users, trade-offs, metrics), and what its axes are."""
+    """What a part found: ``values`` of shape (weightings, users, trade-offs, metrics), and what its axes are.
+
+    ``together`` is of all its users at once, (weightings, trade-offs, 2), :data:`CATALOGUE`.
+    """
 
     part: PlanPart
     weightings: tuple[str, ...]
     user_ids: NDArray[Any]
     trade_offs: tuple[float, ...]
     values: Floats
+    together: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,23 @@ class Store:
     def open(cls, folder: Path, manifest: dict[str, Any]) -> Store:
         """Make the folder, or go on in one with the same manifest; another experiment's folder is refused."""
         store = cls(folder)
-        (folder / "parts").mkdir(parents=True, exist_ok=True)
         path = folder / "manifest.json"
         if path.is_file():
             _check_same(folder, json.loads(path.read_text(encoding="utf-8")), json.loads(json.dumps(manifest)))
         else:
-            store.write_text("manifest.json", json.dumps(manifest, indent=2) + "\n")
+            (folder / "parts").mkdir(parents=True, exist_ok=True)
+            store.write_json("manifest.json", manifest)
         return store
+
+    def write_json(self, name: str, record: dict[str, Any]) -> Path:
+        """Write a record that people may read too."""
+        return self.write_text(name, json.dumps(record, indent=2) + "\n")
+
+    def read_json(self, name: str) -> dict[str, Any] | None:
+        """Read a record, None where there is none."""
+        path = self.folder / name
+        record: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        return record
 
     @property
     def study(self) -> Path:
@@ -77,7 +91,8 @@ class Store:
         )
         shape = (len(weightings), len(users), len(trade_offs))
         values = np.stack([table.column(name).to_numpy().reshape(shape) for name in METRICS], axis=-1)
-        return Block(part, tuple(weightings), np.asarray(users), tuple(trade_offs), values)
+        of_all = [table.column(name).to_numpy().reshape(shape)[:, 0] for name in CATALOGUE]
+        return Block(part, tuple(weightings), np.asarray(users), tuple(trade_offs), values, np.stack(of_all, axis=-1))
 
     def write_table(self, name: str | Path, columns: dict[str, Any]) -> Path:
         """Write columns as a Parquet file."""
@@ -117,6 +132,8 @@ def _columns(block: Block) -> dict[str, Any]:
     rows["trade_off"] = np.tile(np.array(block.trade_offs), weightings * users)
     ordered = ("attribute", "weighting", "candidates", "slots", "method", "user_id", "trade_off")
     measured = {name: block.values[..., number].ravel() for number, name in enumerate(METRICS)}
+    for number, name in enumerate(CATALOGUE):  # the same for all users of a trade-off
+        measured[name] = np.repeat(block.together[:, None, :, number], users, axis=1).ravel()
     return {name: rows[name] for name in ordered} | measured
 
 

@@ -15,17 +15,16 @@ from excalibr import _seeds as seeds
 from excalibr import targets
 from excalibr._experiments.arms import Question
 from excalibr._experiments.plan import Plan, Setting
+from excalibr._experiments.scoring import Tell, among, fit_candidates
 from excalibr._experiments.sources import Source
 from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.datasets import HeldOutUsers, split_users
+from excalibr.datasets import Interactions, Split, split_users
 from excalibr.errors import InputError, explain
 from excalibr.metrics import HeldOut
-from excalibr.models import EASE
+from excalibr.models._ranking import TopItems
 
-__all__ = ["Study", "StudyAttribute", "prepare"]
-
-_JUDGED = 100  # the regularisation is chosen by NDCG at so many slots, as in the paper
+__all__ = ["Study", "StudyAttribute", "check_plan", "from_scores", "prepare", "split_for"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +35,11 @@ class StudyAttribute:
     categories: tuple[str, ...]
     matrix: SparseRows
     targets: Floats
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether every item has one category only."""
+        return bool((np.diff(self.matrix.indptr) == 1).all())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +60,8 @@ class Study:
         (users,) the users at random: a sample of m are the first m.
     attributes
         What is calibrated on.
+    popularity
+        (items,) the share of training users that like each item of the catalogue.
     facts
         Of the data set, by name, to be printed.
     tuning
@@ -69,6 +75,7 @@ class Study:
     relevant: Booleans
     totals: Integers
     order: Integers
+    popularity: Floats
     attributes: dict[str, StudyAttribute]
     facts: dict[str, str]
     tuning: dict[float, float]
@@ -78,8 +85,8 @@ class Study:
 
     @property
     def regularisation(self) -> float:
-        """The one that was chosen; of equals the smallest."""
-        return max(sorted(self.tuning), key=lambda value: self.tuning[value])
+        """The one that was chosen, of equals the smallest; nan where scores were given."""
+        return max(sorted(self.tuning), key=lambda value: self.tuning[value], default=float("nan"))
 
     def sample(self, size: int) -> Integers:
         """Rows of a sample of the users, rising; a smaller sample is part of a larger one."""
@@ -122,52 +129,86 @@ class Study:
         )
 
 
-_ARRAYS = ("user_ids", "items", "scores", "relevant", "totals", "order")
+_ARRAYS = ("user_ids", "items", "scores", "relevant", "totals", "order", "popularity")
 _PARTS = ("data", "indices", "indptr", "targets")
 
 
-def prepare(source: Source, plan: Plan) -> Study:
+def prepare(source: Source, plan: Plan, tell: Tell = lambda *_: None) -> Study:
     """Split the users, tune and fit EASE without the test users, and score the test users' candidates."""
-    split = split_users(source.liked, seed=plan.seed)
-    n = max(setting.candidates for setting in plan.settings)
-    _check_room(source, split.test, n)
-    tuning: dict[float, float] = {}
-    best: EASE | None = None
-    for model in EASE.fit_many(split.train.matrix, plan.regularisations):
-        tuning[model.regularisation] = _validation_ndcg(model, split.validation)
-        if best is None or tuning[model.regularisation] > tuning[best.regularisation]:
-            best = model
-    assert best is not None
+    split = split_for(source, plan)
     users = _some(len(split.test.history.user_ids), plan)
     history, hidden = split.test.history.of_users(users), split.test.held_out.of_users(users)
-    top = best.top(history.matrix, n)
-    chosen = source.attributes(split.train.counts)
-    names = plan.chosen([each.name for each in chosen])
+    n = max(setting.candidates for setting in plan.settings)
+    fit = fit_candidates(split, history, n, plan.regularisations, tell)
+    counts = split.train.counts
+    facts = {**source.facts, **dict(_split_facts(split, len(users)))}
+    return _study(source, plan, history, hidden, fit.top, counts, len(split.train.user_ids), facts, fit.tuning)
+
+
+def check_plan(source: Source, plan: Plan) -> None:
+    """Everything that can be known before the fit: names, sizes, and room for the candidates and in memory."""
+    plan.chosen([each.name for each in source.attributes(source.liked.counts)])
+    if source.given is not None:
+        return
+    split = split_for(source, plan)
+    n = max(setting.candidates for setting in plan.settings)
+    left = len(source.liked.item_ids) - int(np.diff(split.test.history.indptr).max())
+    if left < n:
+        found = f"asks for {n} candidates, and a user has {left} items outside the history"
+        raise InputError(explain("settings", found, f"ask for at most {left}", f"pass --settings {left}/10."))
+
+
+def split_for(source: Source, plan: Plan) -> Split:
+    """The users, split; as many test users as are asked, up to a fifth of all where a tenth, the paper's, has fewer."""
+    users = len(source.liked.user_ids)
+    test = max(1, min(5000, users // 10), min(plan.users, users // 5))
+    return split_users(source.liked, test=test, seed=plan.seed, by=plan.split)
+
+
+def from_scores(source: Source, plan: Plan) -> Study:
+    """The same with candidates, scores and held-out items that were given."""
+    given = source.given
+    assert given is not None
+    n = max(setting.candidates for setting in plan.settings)
+    users = _some(len(given.history.user_ids), plan)
+    top = TopItems(given.items[users, :n], given.scores[users, :n])
+    history, hidden = given.history.of_users(users), given.held_out.of_users(users)
+    facts = {**source.facts, "users with scores, of whom re-ranked": f"{len(given.items):,}, {len(users):,}"}
+    return _study(source, plan, history, hidden, top, source.liked.counts, len(source.liked.user_ids), facts, {})
+
+
+def _study(
+    source: Source,
+    plan: Plan,
+    history: Interactions,
+    hidden: Interactions,
+    top: TopItems,
+    counts: Integers,
+    trained: int,
+    facts: dict[str, str],
+    tuning: dict[float, float],
+) -> Study:
+    every = source.attributes(counts)
+    names = plan.chosen([each.name for each in every])
+    chosen = [each for each in every if each.name in names]
     return Study(
         name=source.name,
         user_ids=_ids(history.user_ids),
         items=top.items,
         scores=top.scores.astype(np.float64),
-        relevant=_among(hidden.matrix, top.items),
+        relevant=among(hidden.matrix, top.items),
         totals=np.diff(hidden.indptr),
-        order=np.argsort(seeds.uniforms(plan.seed, "sample", len(users)), kind="stable"),
+        order=np.argsort(seeds.uniforms(plan.seed, "sample", len(history.user_ids)), kind="stable"),
+        popularity=counts / max(trained, 1),
         attributes={
             each.name: StudyAttribute(
                 each.name, each.categories, each.matrix, targets.histories(each.matrix, history.matrix)
             )
             for each in chosen
-            if each.name in names
         },
-        facts={**source.facts, **dict(_split_facts(split, len(users), chosen))},
+        facts={**facts, **{f"values of {each.name}": f"{len(each.categories)}" for each in every}},
         tuning=tuning,
     )
-
-
-def _check_room(source: Source, users: HeldOutUsers, n: int) -> None:
-    left = len(source.liked.item_ids) - int(np.diff(users.history.indptr).max())
-    if left < n:
-        found = f"asks for {n} candidates, and a user has {left} items outside the history"
-        raise InputError(explain("settings", found, f"ask for at most {left}", f"pass --settings {left}/10."))
 
 
 def _some(available: int, plan: Plan) -> Integers:
@@ -176,33 +217,12 @@ def _some(available: int, plan: Plan) -> Integers:
     return np.sort(order[: plan.users])
 
 
-def _validation_ndcg(model: EASE, users: HeldOutUsers) -> float:
-    """Mean NDCG@100 of plain relevance, or at as many slots as there are items for every user."""
-    slots = min(_JUDGED, model.items - int(np.diff(users.history.indptr).max()))
-    hits = _among(users.held_out.matrix, model.top(users.history.matrix, slots).items)
-    discounts = 1.0 / np.log2(np.arange(2.0, slots + 2.0))
-    ideals = np.cumsum(discounts)[np.minimum(np.diff(users.held_out.indptr), slots) - 1]
-    return float((hits @ discounts / ideals).mean())
-
-
-def _among(hidden: SparseRows, items: Integers) -> Booleans:
-    """(users, n): which of each user's candidates are in the user's row."""
-    rows = [np.isin(items[user], hidden.indices[start:stop]) for user, start, stop in _spans(hidden)]
-    return np.array(rows, dtype=np.bool_).reshape(items.shape)
-
-
-def _spans(rows: SparseRows) -> Iterator[tuple[int, int, int]]:
-    return ((row, int(rows.indptr[row]), int(rows.indptr[row + 1])) for row in range(rows.shape[0]))
-
-
 def _ids(user_ids: NDArray[Any]) -> NDArray[Any]:
     """Whole numbers as they are, and texts for anything else: what a file can hold without pickles."""
     return user_ids.astype(np.int64) if user_ids.dtype.kind in "iu" else user_ids.astype(np.str_)
 
 
-def _split_facts(split: Any, users: int, attributes: list[Any]) -> Iterator[tuple[str, str]]:
+def _split_facts(split: Split, users: int) -> Iterator[tuple[str, str]]:
     yield "training users", f"{len(split.train.user_ids):,}"
     yield "validation users", f"{len(split.validation.history.user_ids):,}"
     yield "test users, of whom re-ranked", f"{len(split.test.history.user_ids):,}, {users:,}"
-    for each in attributes:
-        yield f"values of {each.name}", f"{len(each.categories)}"

@@ -1,4 +1,4 @@
-"""Every table, as Markdown and CSV: the data, runtimes, NDCG at equal KL, expectation against draw, the claims."""
+"""Every table, as Markdown and CSV: the data, NDCG at equal deviation, paired differences, runtimes, the claims."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import numpy as np
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.claims import check_claims
 from excalibr._experiments.comparison import margins
-from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, MethodCurve
+from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, MethodCurve, between
+from excalibr._experiments.measures import CATALOGUE
 from excalibr._experiments.plan import SLATE_SETTING
 from excalibr._experiments.run import ExperimentResults
 from excalibr._experiments.runtimes import Runtimes
@@ -62,7 +63,7 @@ def tables_of(results: ExperimentResults) -> list[Table]:
     if results.runtimes is not None:
         tables += [_seconds(results, results.runtimes), _split_seconds(results, results.runtimes)]
         tables += [_drops(results, results.runtimes)]
-    return [*tables, _further(results), _lists(results), _claims(results)]
+    return [*tables, _differences(results), _aims(results), _measures(results), _lists(results), _claims(results)]
 
 
 def write_tables(results: ExperimentResults, store: Store) -> list[Table]:
@@ -80,7 +81,8 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _data(results: ExperimentResults) -> Table:
-    rows = [*results.study.facts.items(), ("EASE regularisation, chosen", f"{results.study.regularisation:g}")]
+    chosen = [("EASE regularisation, chosen", f"{results.study.regularisation:g}")] if results.study.tuning else []
+    rows = [*results.study.facts.items(), *chosen]
     return Table("data", f"The data: {results.study.name}", ("", ""), rows)
 
 
@@ -89,20 +91,34 @@ def _tuning(results: ExperimentResults) -> Table:
     return Table("tuning", "EASE, tuned on the validation users", ("regularisation", "NDCG@100"), rows)
 
 
+_LEVELS = (0.75, 0.5, 0.25, 0.1)
+_WIDE_GAP = 0.15  # of relevance only's KL: between points further apart a level is marked
+
+
 def _equal_kl(results: ExperimentResults) -> Table:
-    shares = [0.75, 0.5, 0.25, 0.1]
     rows = []
     for curve in results.curves:
         if curve.arm != "relevance":
-            levels = np.array(shares) * curve.start["kl_of_expectation"]
-            values = (_number(value, 4) for value in curve.at(levels))
-            rows.append((*_place(curve), ARMS[curve.arm].label, f"{curve.start['ndcg']:.4f}", *values))
-    head = ("attribute", "weights", "n/k", "method", "relevance only", *(f"{share:.0%} of the KL" for share in shares))
+            start = f"{curve.start['ndcg']:.4f}"
+            values = (_at_level(curve, level, KL) for level in _LEVELS)
+            rows.append((*_place(curve), ARMS[curve.arm].label, str(curve.users), start, *values))
+    levels = (f"{share:.0%} of the KL" for share in _LEVELS)
+    head = ("attribute", "weights", "n/k", "method", "users", "relevance only", *levels)
     note = (
         "NDCG where the KL of the expectation is down to a share of what relevance only has, between neighbouring "
-        "trade-offs; – where no trade-off gets there."
+        f"trade-offs; – where no trade-off gets there, ≈ where the neighbours are more than {_WIDE_GAP:.0%} of the KL "
+        "apart. Methods on fewer users are compared in the table of paired differences."
     )
     return Table("equal-kl", "NDCG at equal KL", head, rows, note)
+
+
+def _at_level(curve: MethodCurve, level: float, across: str) -> str:
+    """NDCG at a share of relevance only's deviation, marked where it lies in a wide gap."""
+    value = float(curve.at(np.array([level * curve.start[across]]), across)[0])
+    points = np.sort(np.append(curve.means[across], curve.start[across])) / (curve.start[across] or 1.0)
+    place = int(np.clip(np.searchsorted(points, level), 1, len(points) - 1))
+    wide = points[place] - points[place - 1] > _WIDE_GAP
+    return _number(value, 4) if isnan(value) or not wide else f"≈ {value:.4f}"
 
 
 def _draws(results: ExperimentResults) -> Table:
@@ -195,37 +211,77 @@ def _timed_note(results: ExperimentResults, times: Runtimes) -> str:
     )
 
 
-_FURTHER = (
-    ("excalibr-kl", "excalibr", KL),
-    ("single-kl", "greedy", DRAW_KL),
-    ("single-kl", "excalibr", DRAW_KL),
-    ("single", "greedy", DRAW_L1),
-    ("single", "excalibr", DRAW_L1),
+_PAIRS = (
+    *((arm, "greedy-projected", KL) for arm in ("greedy-simple", "greedy", "mip-greedy", "excalibr", "excalibr-kl")),
+    *((arm, "greedy-projected", DRAW_KL) for arm in ("mip-greedy", "excalibr", "excalibr-kl", "single-kl")),
+    *((arm, "greedy-projected", DRAW_L1) for arm in ("mip-greedy", "excalibr", "single")),
+    *((arm, "excalibr", KL) for arm in ("greedy", "excalibr-kl")),
 )
-_MEASURED = {KL: "KL of the expectation", DRAW_KL: "KL of a draw", DRAW_L1: "L1 of a draw"}
+_MEASURED = {KL: "KL of the expectation", L1: "L1 of the expectation", DRAW_KL: "KL of a draw", DRAW_L1: "L1 of a draw"}
 
 
-def _further(results: ExperimentResults) -> Table:
-    """What the methods that the paper does not have add to those that it has."""
+def _differences(results: ExperimentResults) -> Table:
+    """Methods in pairs, on the users that both ran on."""
     rows = []
-    for (first, second, across), setting in product(_FURTHER, results.curves.settings):
+    for (first, second, across), setting in product(_PAIRS, results.curves.settings):
         for attribute in results.curves.attributes:
             pair = [results.curves.get(attribute, "log", setting, arm) for arm in (first, second)]
             if pair[0] is not None and pair[1] is not None:
                 found = margins(pair[0], pair[1], across=across)
-                known = found.values[~np.isnan(found.values)]
-                counts = (str(found.above), str(found.below), str(len(known)))
                 what = f"{ARMS[first].label} less {ARMS[second].label}"
-                mean = _number(float(known.mean()), 4) if len(known) else "–"
-                rows.append((what, _MEASURED[across], str(setting), attribute, mean, *counts))
-    head = ("NDCG of", "at equal", "n/k", "attribute", "mean", "clearly above", "clearly below", "levels")
-    note = "Log weights, on the users that both ran on; clearly is by more than twice the standard error."
-    return Table("further", "What the further methods add", head, rows, note)
+                estimates = (str(found.at(0.5)), str(found.at(0.25)), str(found.mean))
+                rows.append((what, _MEASURED[across], str(setting), attribute, str(found.users), *estimates))
+    head = ("NDCG of", "at equal", "n/k", "attribute", "users", "at 50 %", "at 25 %", "mean over levels")
+    note = "Log weights, paired on the users that both ran on; ± is twice the standard error (bootstrap over users)."
+    return Table("differences", "Paired differences in NDCG", head, rows, note)
+
+
+def _aims(results: ExperimentResults) -> Table:
+    """Every method by every aim, its own among them."""
+    rows = []
+    arms = [arm for arm in results.plan.arms if arm != "relevance"]
+    for attribute, setting, across in product(results.curves.attributes, results.curves.settings, _MEASURED):
+        found = {arm: results.curves.get(attribute, "log", setting, arm) for arm in arms}
+        cells = [
+            "–" if curve is None else _at_level(curve, 0.25, across) + (" *" if ARMS[arm].aim == across else "")
+            for arm, curve in found.items()
+        ]
+        rows.append((attribute, str(setting), _MEASURED[across], *cells))
+    head = ("attribute", "n/k", "at 25 % of", *(ARMS[arm].label for arm in arms))
+    note = (
+        "NDCG where a deviation is down to a quarter of relevance only's, log weights; * marks what a method is made "
+        "to lower. A list cannot be as near to its target as an expectation is; a draw is not what a lottery aims at."
+    )
+    return Table("aims", "Every method by its own aim and by the others'", head, rows, note)
+
+
+def _measures(results: ExperimentResults) -> Table:
+    """Further measures where a method has half of relevance only's KL."""
+    names = results.plan.metrics or ("ndcg", "mrr", "recall", "popularity", *CATALOGUE)
+    rows = []
+    for curve in results.curves:
+        if curve.weighting == results.plan.weightings[0]:
+            level = np.array([0.5 * curve.start[KL]])
+            values = (
+                curve.means[name][0]
+                if curve.arm == "relevance"
+                else between(level, curve.means[KL], curve.means[name])[0]
+                for name in names
+            )
+            numbers = (_number(float(value), 4) for value in values)
+            rows.append((curve.attribute, str(curve.setting), ARMS[curve.arm].label, str(curve.users), *numbers))
+    head = ("attribute", "n/k", "method", "users", *names)
+    note = (
+        "At half of relevance only's KL of the expectation, log weights. Popularity is the share of training users who "
+        "like what is seen; coverage is the share of the catalogue that anybody is shown, Gini how unevenly attention "
+        "falls on it; both depend on how many users there are."
+    )
+    return Table("measures", "Further measures", head, rows, note)
 
 
 _LISTS = (
-    (DRAW_L1, ("greedy", "excalibr", "single")),
-    (DRAW_KL, ("greedy", "excalibr", "single-kl")),
+    (DRAW_L1, ("greedy", "greedy-projected", "excalibr", "single")),
+    (DRAW_KL, ("greedy", "greedy-projected", "excalibr", "single-kl")),
 )
 
 
@@ -238,21 +294,27 @@ def _lists(results: ExperimentResults) -> Table:
             curve = results.curves.get(attribute, "log", SLATE_SETTING, arm)
             if curve is not None:
                 least = (f"{curve.least(measure, share) * curve.start[measure]:.4f}" for share in shares)
-                gap = float(curve.plain_means["gap"].mean())
+                gap = float(curve.means["gap"].mean())
                 numbers = (f"{curve.start[measure]:.4f}", *least, "–" if isnan(gap) else f"{gap:.1e}")
                 rows.append((attribute, _MEASURED[measure], ARMS[arm].label, *numbers))
     head = ("attribute", "measured", "method", "relevance only", *(f"{share:.0%} of the NDCG" for share in shares))
     note = (
         f"n/k = {SLATE_SETTING}, log weights: the least mean deviation of a list (for the lottery, of a draw) with at "
         "least so much of relevance only's NDCG, between neighbouring trade-offs. The gap is how far from the best "
-        "possible objective the policies can be at most, as proven, on average over users and trade-offs."
+        "possible objective (of a list: of any single list) the policies can be at most, as proven, on average over "
+        "users and trade-offs."
     )
     return Table("lists", "One list: the least deviation at equal NDCG", (*head, "proven gap"), rows, note)
 
 
 def _claims(results: ExperimentResults) -> Table:
-    rows = [(claim.said, claim.verdict, claim.figures, claim.judged) for claim in check_claims(results)]
-    return Table("claims", "What the paper claims", ("claim", "here", "figures", "judged by"), rows, bold="here")
+    claims = check_claims(results)
+    rows = [
+        (claim.said + ("" if claim.of_paper else " (not the paper's)"), claim.verdict, claim.figures, claim.judged)
+        for claim in claims
+    ]
+    note = "Paired on users; ± is twice the standard error, and a difference is clear beyond it. The weakest decides."
+    return Table("claims", "What the paper claims", ("claim", "here", "figures", "judged by"), rows, note, bold="here")
 
 
 def _place(curve: MethodCurve) -> tuple[str, str, str]:

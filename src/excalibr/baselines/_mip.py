@@ -44,7 +44,9 @@ def mip_greedy(
     problem
         With n > k: with n = k there is one set only, and nothing to choose.
     solver
-        "highs": scipy's HiGHS. "scip": SCIP through CVXPY, the paper's stack (``excalibr[paper]``).
+        "highs": scipy's HiGHS, or, where every candidate has one category only and no program is needed, the k largest
+        additions to a set, which are the same optimum. "scip": SCIP through CVXPY, the paper's stack
+        (``excalibr[paper]``).
     max_nodes
         Stop the branch and bound there with the best set so far, and a :class:`~excalibr.errors.GapWarning`. Problems
         whose candidates have a few equally shared categories need one to some thousand nodes; shares that are
@@ -115,6 +117,9 @@ def _scaled(problem: Problem) -> tuple[Floats, float]:
 
 
 def _by_highs(problem: Problem, max_nodes: int, relative_gap: float) -> Floats:
+    rows = problem.memberships.dense()
+    if (rows.max(axis=1) == 1.0).all():
+        return _by_allocation(problem, rows.argmax(axis=1))
     program = _SetProgram.of(problem)
     options = {"node_limit": max_nodes, "mip_rel_gap": relative_gap}
     result = _milp(program, problem.n, options)
@@ -125,6 +130,23 @@ def _by_highs(problem: Problem, max_nodes: int, relative_gap: float) -> Floats:
     if result.status:
         _warn_of_limit()
     return np.asarray(result.x[: problem.n])
+
+
+def _by_allocation(problem: Problem, category: Integers) -> Floats:
+    """The best set where every candidate has one category: what another one of a category adds only falls.
+
+    A set's value is then a sum over categories of concave functions of how many it has of each, and the k largest
+    additions make the best one.
+    """
+    gains, trade_off = _scaled(problem)
+    order = np.lexsort((-gains, category))  # category after category, the best of each first
+    own = category[order]
+    place = np.arange(problem.n) - np.searchsorted(own, own)
+    wanted = problem.k * problem.target[own]
+    added = gains[order] + trade_off * (np.abs(place - wanted) - np.abs(place + 1 - wanted))
+    selection = np.zeros(problem.n)
+    selection[order[np.argsort(-added, kind="stable")[: problem.k]]] = 1.0
+    return selection
 
 
 def _milp(program: _SetProgram, n: int, options: dict[str, Any]) -> Any:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from excalibr import _seeds as seeds
-from excalibr._types import Booleans
+from excalibr._types import Booleans, Integers
 from excalibr.datasets._interactions import Interactions
-from excalibr.errors import InputError, InputTypeError, explain
+from excalibr.errors import InputError, InputTypeError, explain, unknown_name
 
 __all__ = ["HeldOutUsers", "Split", "hold_out", "split_users"]
 
@@ -57,6 +57,7 @@ def split_users(
     test: int | float | None = None,
     held_out: float = 0.2,
     seed: int = 0,
+    by: str = "random",
 ) -> Split:
     """Split users at random.
 
@@ -71,6 +72,8 @@ def split_users(
         The share of a validation or test user's positives that is hidden.
     seed
         The same seed gives the same split on any machine.
+    by
+        "random" hides positives at random; "time" hides the latest, as :func:`hold_out` does.
 
     Examples
     --------
@@ -89,14 +92,14 @@ def split_users(
     first, second = np.sort(order[: sizes[0]]), np.sort(order[sizes[0] : sum(sizes)])
     return Split(
         train=interactions.of_users(np.sort(order[sum(sizes) :])),
-        validation=hold_out(interactions.of_users(first), share=held_out, seed=seed),
-        test=hold_out(interactions.of_users(second), share=held_out, seed=seed),
+        validation=hold_out(interactions.of_users(first), share=held_out, seed=seed, by=by),
+        test=hold_out(interactions.of_users(second), share=held_out, seed=seed, by=by),
         seed=seed,
     )
 
 
-def hold_out(interactions: Interactions, *, share: float = 0.2, seed: int = 0) -> HeldOutUsers:
-    """Hide a random share of each user's positives: rounded down, at least one, and never all.
+def hold_out(interactions: Interactions, *, share: float = 0.2, seed: int = 0, by: str = "random") -> HeldOutUsers:
+    """Hide a share of each user's positives, at random or the latest: rounded down, at least one, and never all.
 
     >>> from excalibr.datasets import positives
     >>> users = hold_out(positives([1] * 10, range(10), [5] * 10))
@@ -105,22 +108,27 @@ def hold_out(interactions: Interactions, *, share: float = 0.2, seed: int = 0) -
     """
     if not 0.0 < share < 1.0:
         raise InputError(explain("share", f"is {share}", "be between 0 and 1", "0.2 hides a fifth."))
+    if by not in ("random", "time"):
+        raise unknown_name("by", by, ["random", "time"])
     sizes = np.diff(interactions.indptr)
     if sizes.min(initial=2) < 2:
         user = interactions.user_ids[int(np.argmin(sizes))]
         hint = "drop users with few positives: positives(…, minimum=5)."
         raise InputError(explain("interactions", f"have {sizes.min()} of user {user}", "have at least 2 a user", hint))
-    pairs = zip(interactions.user_ids.tolist(), sizes.tolist(), strict=True)
-    masks = [_hidden(_seed(seed), user, size, share) for user, size in pairs]
+    times = np.split(interactions.timestamps, interactions.indptr[1:-1]) if by == "time" else [None] * len(sizes)
+    users = zip(interactions.user_ids.tolist(), sizes.tolist(), times, strict=True)
+    masks = [_hidden(_seed(seed), user, size, share, own) for user, size, own in users]
     hidden = np.concatenate(masks) if masks else np.zeros(0, dtype=np.bool_)
     return HeldOutUsers(interactions.where(~hidden), interactions.where(hidden))
 
 
-def _hidden(seed: int, user: Any, size: int, share: float) -> Booleans:
-    """(size,) True for the items with the smallest draws, in the order of the items' ids."""
+def _hidden(seed: int, user: Any, size: int, share: float, times: Integers | None) -> Booleans:
+    """(size,) True for the latest items, of equals, or of all without times, those with the smallest draws."""
     count = min(max(int(size * share + 1e-9), 1), size - 1)  # 0.29 * 100 is a little below 29
     mask = np.zeros(size, dtype=np.bool_)
-    mask[np.argsort(seeds.uniforms(seed, ("held out", user), size), kind="stable")[:count]] = True
+    draws = seeds.uniforms(seed, ("held out", user), size)
+    order = np.argsort(draws, kind="stable") if times is None else np.lexsort((draws, -times))
+    mask[order[:count]] = True
     return mask
 
 

@@ -1,0 +1,128 @@
+"""Candidates by EASE, tuned on validation users: what it will take, said before it starts, and within memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from excalibr._sparse import SparseRows
+from excalibr._types import Booleans, Integers
+from excalibr.datasets import HeldOutUsers, Interactions, Split
+from excalibr.errors import InputError, explain
+from excalibr.models import EASE, gram_matrix
+from excalibr.models._ranking import TopItems
+
+__all__ = ["Fit", "FitCost", "among", "check_memory", "cost_of_fit", "fit_candidates"]
+
+_JUDGED = 100  # the regularisation is chosen by NDCG at so many slots, as in the paper
+_FURTHER = 5  # regularisations that are tried beyond an end of the grid, at most
+_PROBE = 1200  # items of the fit that the speed is measured with
+
+Tell = Callable[[str, float, float], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """The candidates of the best model, and each regularisation's NDCG on the validation users."""
+
+    top: TopItems
+    tuning: dict[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class FitCost:
+    """What fitting to so many items takes: memory at its peak, and seconds for each regularisation."""
+
+    items: int
+    gigabytes: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"EASE on {self.items:,} items: {self.gigabytes:.1f} GB, about {self.seconds:.0f} s a regularisation"
+
+
+def cost_of_fit(items: int) -> FitCost:
+    """From a small fit on this machine: the time grows with the cube of the items, two arrays of them are held."""
+    probe = min(_PROBE, items)
+    gram = np.eye(probe, dtype=np.float32)
+    EASE.from_gram(gram, 1.0, threads=None)  # loads what it needs
+    started = perf_counter()
+    EASE.from_gram(gram, 1.0, threads=None)
+    seconds = (perf_counter() - started) * (items / probe) ** 3
+    return FitCost(items, 2 * 4e-9 * items**2 + 0.3, seconds)
+
+
+def check_memory(cost: FitCost, counts: Integers) -> None:
+    """Refuse, before anything is begun, a fit that has no room, and say with which items it has."""
+    available = _available_gigabytes()
+    if cost.gigabytes <= available:
+        return
+    kept = int(np.sqrt(max(available - 0.3, 0.1) / 8e-9))
+    least = int(np.sort(counts)[::-1][min(kept, len(counts) - 1)]) + 1
+    found = f"needs {cost.gigabytes:.1f} GB for {cost.items:,} items, and {available:.1f} GB are free"
+    hint = f"pass --min-item-count {least}, or candidates of a model of your own with --scores."
+    raise InputError(explain("EASE", found, "fit in memory", hint))
+
+
+def fit_candidates(split: Split, test: Interactions, n: int, regularisations: tuple[float, ...], tell: Tell) -> Fit:
+    """Fit a model for each regularisation, further ones while an end of the grid is best, and keep the best's top n.
+
+    Only candidates are kept of a model, so that no more than two items × items arrays are ever held. All processors
+    are used: the fit, and with it every result, is the same for any number of processes of the experiment.
+    """
+    tell("counting what is liked together", 0.0, 1.0)
+    gram = gram_matrix(split.train.matrix)
+    tuning: dict[float, float] = {}
+    best: TopItems | None = None
+    waiting = sorted(regularisations)
+    while waiting:
+        value = waiting.pop(0)
+        tell(f"fitting EASE, regularisation {value:g}", float(len(tuning)), float(len(tuning) + len(waiting) + 1))
+        model = EASE.from_gram(gram, value, threads=None)
+        tuning[value] = _validation_ndcg(model, split.validation)
+        if tuning[value] >= max(tuning.values()):
+            best = model.top(test.matrix, n)
+        del model
+        if not waiting and len(regularisations) > 1 and len(tuning) < len(regularisations) + _FURTHER:
+            waiting.extend(_beyond(tuning))
+    assert best is not None
+    return Fit(best, tuning)
+
+
+def _beyond(tuning: dict[float, float]) -> Iterator[float]:
+    """The next regularisation, where the best so far is the smallest or the largest one."""
+    best = max(sorted(tuning), key=lambda value: tuning[value])
+    if best == min(tuning):
+        yield best / 2
+    elif best == max(tuning):
+        yield best * 2
+
+
+def _validation_ndcg(model: EASE, users: HeldOutUsers) -> float:
+    """Mean NDCG@100 of plain relevance, or at as many slots as there are items for every user."""
+    slots = min(_JUDGED, model.items - int(np.diff(users.history.indptr).max()))
+    hits = among(users.held_out.matrix, model.top(users.history.matrix, slots).items)
+    discounts = 1.0 / np.log2(np.arange(2.0, slots + 2.0))
+    ideals = np.cumsum(discounts)[np.minimum(np.diff(users.held_out.indptr), slots) - 1]
+    return float((hits @ discounts / ideals).mean())
+
+
+def among(hidden: SparseRows, items: Integers) -> Booleans:
+    """(users, n): which of each user's candidates are in the user's row."""
+    rows = [
+        np.isin(items[user], hidden.indices[hidden.indptr[user] : hidden.indptr[user + 1]])
+        for user in range(hidden.shape[0])
+    ]
+    return np.array(rows, dtype=np.bool_).reshape(items.shape)
+
+
+def _available_gigabytes() -> float:
+    """What is free, as Linux tells it; elsewhere nothing is refused."""
+    told = Path("/proc/meminfo")
+    lines = told.read_text(encoding="ascii").splitlines() if told.is_file() else []
+    free = [line.split()[1] for line in lines if line.startswith("MemAvailable")]
+    return 1.024e-6 * int(free[0]) if free else float("inf")
