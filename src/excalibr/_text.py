@@ -1,10 +1,11 @@
-"""Text from data shown as the text that it is: in Markdown, in a CSV cell that a spreadsheet opens, in a figure."""
+"""Text from data shown as the text that it is: in Markdown, HTML, a CSV cell that a spreadsheet opens, a figure."""
 
 from __future__ import annotations
 
+import html
 import re
 
-__all__ = ["csv_cell", "figure_text", "markdown_text"]
+__all__ = ["csv_cell", "figure_text", "html_text", "markdown_text"]
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]|$~])")
 _NUMBER = re.compile(r"[+-]?(\d[\d,_]*\.?\d*|\.\d+)([eE][+-]?\d+)?\s?%?|[+-]?(nan|inf)")
@@ -19,6 +20,15 @@ def markdown_text(text: str) -> str:
     plain = " ".join(text.split())  # a new line would end the cell
     plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKDOWN.sub(r"\\\1", plain)
+
+
+def html_text(text: str) -> str:
+    """Text for the inside of an HTML element or of an attribute in quotes.
+
+    >>> html_text("<b>A & 'B'</b>")
+    '&lt;b&gt;A &amp; &#x27;B&#x27;&lt;/b&gt;'
+    """
+    return html.escape(text)
 
 
 def csv_cell(text: str) -> str:

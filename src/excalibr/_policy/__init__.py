@@ -1,7 +1,8 @@
 """What is answered, for any number of users; one user is a view, :class:`Policy`."""
 
+from excalibr._policy.info import SolveInfo
 from excalibr._policy.policies import Effort, Lotteries, Policies, join, no_effort
-from excalibr._policy.policy import Policy, SolveInfo
+from excalibr._policy.policy import Policy
 
 __all__ = [
     "Effort",

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from excalibr._arrays import frozen
+from excalibr._grid import MOST_ROWS, Grid, grid_of, html_of, number, numbers, percent, short
 from excalibr._problem import Problem, relevance_order
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
     from excalibr._policy.policy import Policy
 
 __all__ = ["CategoryShares", "Explanation", "SlateItems", "explain_policy"]
-
-MOST_ROWS = 20
-"""How many rows of a table are written out."""
-
-LONGEST_LABEL = 40
 
 
 class _ByColumn:
@@ -169,12 +165,15 @@ class Explanation:
             parts += [Text(), grid.rich()]
         return Group(*parts)
 
+    def _repr_html_(self) -> str:
+        return html_of(self._headline(), *self._grids())
+
     def _headline(self) -> str:
         problem, method = self.policy.problem, self.policy.method
         return f"{problem.k} of {problem.n} candidates, method {method}, trade-off {problem.trade_off:.4g}"
 
-    def _grids(self) -> list[_Grid]:
-        return [_items_grid(self.items), _categories_grid(self.categories), _balance_grid(self)]
+    def _grids(self) -> list[Grid]:
+        return [_items_grid(self.items), categories_grid(self.categories), balance_grid(self)]
 
 
 def explain_policy(policy: Policy, items: Sequence[object] | None = None, categories: Any = None) -> Explanation:
@@ -272,124 +271,60 @@ def _labels(argument: str, given: Any, count: int | None, what: str) -> NDArray[
     return array
 
 
-class _Grid(NamedTuple):
-    """A table of texts: numbers to the right, the columns named in ``words`` to the left."""
-
-    headings: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-    words: tuple[str, ...]
-    more: int = 0
-
-    def text(self) -> str:
-        """Plain lines in which the columns line up."""
-        widths = [max(map(len, column)) for column in zip(self.headings, *self.rows, strict=True)]
-        lines = [self._line(cells, widths) for cells in (self.headings, *self.rows)]
-        return "\n".join([*lines, *self._rest()])
-
-    def rich(self) -> Any:
-        """The same for a terminal with colours."""
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-        for heading in self.headings:
-            table.add_column(heading, justify="left" if heading in self.words else "right", no_wrap=True)
-        for cells in self.rows:
-            table.add_row(*map(Text, cells))
-        table.caption = "".join(self._rest()) or None
-        table.caption_justify = "left"
-        return table
-
-    def _line(self, cells: tuple[str, ...], widths: list[int]) -> str:
-        aligned = (
-            cell.ljust(width) if heading in self.words else cell.rjust(width)
-            for cell, width, heading in zip(cells, widths, self.headings, strict=True)
-        )
-        return "  ".join(aligned).rstrip()
-
-    def _rest(self) -> list[str]:
-        return [f"… and {self.more} more"] if self.more else []
-
-
-def _items_grid(items: SlateItems) -> _Grid:
+def _items_grid(items: SlateItems) -> Grid:
     count = min(len(items.label), MOST_ROWS)
-    shown = [_number(rank, 1) if rank % 1 else str(int(rank)) for rank in items.new_rank[:count].round(3)]
+    shown = [number(rank, 1) if rank % 1 else str(int(rank)) for rank in items.new_rank[:count].round(3)]
     columns = {
         "rank": shown,
         "was": [str(rank) for rank in items.old_rank[:count]],
-        "shown": [_percent(chance) for chance in items.probability[:count]],
-        "score": _numbers(items.score[:count]),
-        "adjusted": _numbers(items.adjusted_score[:count]),
-        "item": [_short(label) for label in items.label[:count]],
+        "shown": [percent(chance) for chance in items.probability[:count]],
+        "score": numbers(items.score[:count]),
+        "adjusted": numbers(items.adjusted_score[:count]),
+        "item": [short(label) for label in items.label[:count]],
     }
-    return _grid(columns, ("item",), len(items.label) - count, without_nan="adjusted")
+    bars = {"shown": items.probability[:count]}
+    return grid_of(columns, ("item",), len(items.label) - count, without_nan="adjusted", bars=bars)
 
 
-def _categories_grid(categories: CategoryShares) -> _Grid:
+def categories_grid(categories: CategoryShares) -> Grid:
     """The categories with the largest shares, in their own order."""
     low, high = categories.target_low, categories.target_high
     largest = np.max([np.abs(low), np.abs(high), categories.before, categories.after], axis=0)
     kept = np.sort(np.argsort(-largest, kind="stable")[:MOST_ROWS])
     columns = {
-        "attribute": [_short(name) for name in categories.attribute[kept]],
-        "category": [_short(label) for label in categories.label[kept]],
+        "attribute": [short(name) for name in categories.attribute[kept]],
+        "category": [short(label) for label in categories.label[kept]],
         "target": [_band(low[at], high[at]) for at in kept],
-        "before": [_number(share) for share in categories.before[kept]],
-        "after": [_number(share) for share in categories.after[kept]],
-        "price": _numbers(categories.price[kept]),
+        "before": [number(share) for share in categories.before[kept]],
+        "after": [number(share) for share in categories.after[kept]],
+        "price": numbers(categories.price[kept]),
     }
     if not any(columns["attribute"]):
         del columns["attribute"]
-    return _grid(columns, ("attribute", "category"), len(low) - len(kept), without_nan="price")
+    bars = {"target": high[kept], "before": categories.before[kept], "after": categories.after[kept]}
+    return grid_of(columns, ("attribute", "category"), len(low) - len(kept), without_nan="price", bars=bars)
 
 
-def _balance_grid(why: Explanation) -> _Grid:
+def balance_grid(why: Explanation) -> Grid:
     before, after = why.before, why.policy
     deviations = {"deviation": (before.deviation, after.deviation)}
     if before.problem.attributes:
         deviations = {
-            f"deviation of {_short(str(name))}": (was, after.deviation[name]) for name, was in before.deviation.items()
+            f"deviation of {short(str(name))}": (was, after.deviation[name]) for name, was in before.deviation.items()
         }
     if not before.problem.plain:
         deviations["cost"] = (before.cost, after.cost)
-    changes = [f"{_percent(why.relevance_kept)} kept"]
-    changes += [f"{_percent(1.0 - now / was)} removed" if was > 0.0 else "" for was, now in deviations.values()]
-    pairs = [_numbers(np.array(pair)) for pair in ((before.relevance, after.relevance), *deviations.values())]
+    changes = [f"{percent(why.relevance_kept)} kept"]
+    changes += [f"{percent(1.0 - now / was)} removed" if was > 0.0 else "" for was, now in deviations.values()]
+    pairs = [numbers(np.array(pair)) for pair in ((before.relevance, after.relevance), *deviations.values())]
     columns = {
         "": ["relevance", *deviations],
         "before": [pair[0] for pair in pairs],
         "after": [pair[1] for pair in pairs],
         "change": changes,
     }
-    return _grid(columns, ("", "change"), 0)
-
-
-def _grid(columns: dict[str, list[str]], words: tuple[str, ...], more: int, without_nan: str | None = None) -> _Grid:
-    """The columns as rows; one that has nothing but nan is left out."""
-    kept = {name: cells for name, cells in columns.items() if name != without_nan or set(cells) != {"nan"}}
-    return _Grid(tuple(kept), list(zip(*kept.values(), strict=True)), words, more)
-
-
-def _numbers(values: Floats) -> list[str]:
-    """With as many decimals as tell them apart: three at least, fewer for large numbers."""
-    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
-    decimals = 3 if largest == 0.0 else int(np.clip(2 - np.floor(np.log10(largest)), 0, 6))
-    return [_number(value, max(decimals, 3) if largest < 10.0 else decimals) for value in values]
-
-
-def _number(value: float, decimals: int = 3) -> str:
-    return f"{value:.{decimals}f}" if round(float(value), decimals) else f"{0:.{decimals}f}"  # no minus before a zero
+    return grid_of(columns, ("", "change"), 0)
 
 
 def _band(low: float, high: float) -> str:
-    return _number(low) if low == high else f"{_number(low)} to {_number(high)}"
-
-
-def _percent(part: float) -> str:
-    if 0.0 < part < 0.0005:
-        return "< 0.1 %"
-    return "100 %" if abs(part - 1.0) < 1e-9 else f"{_number(100.0 * part, 1)} %"
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+    return number(low) if low == high else f"{number(low)} to {number(high)}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from excalibr import _seeds as seeds
 from excalibr._arrays import Array, frozen
 from excalibr._native import kernel
+from excalibr._policy.info import SolveInfo
 from excalibr._problem import Problem, relevance_order
 from excalibr._propensities import Propensities, probability_of, propensities_of, read_ranking
 from excalibr._types import Floats, Integers
@@ -28,36 +29,6 @@ if TYPE_CHECKING:
     from excalibr._policy.explanation import Explanation
 
 __all__ = ["Policy", "SolveInfo"]
-
-
-class SolveInfo(NamedTuple):
-    """What a solve by the exact method took.
-
-    Attributes
-    ----------
-    engine
-        Which engine found the answer: "simplex" (column generation), "proximal" (Newton steps in exposure space),
-        "interior" (column generation with an interior-point master), or "none" where nothing was left to decide.
-    sorts
-        How often the candidates were sorted, in all engines together.
-    steps
-        Pivots, Newton steps and interior-point steps, in all engines together.
-    status
-        "converged": the tolerance is proven; "sorts spent": ``max_sorts`` was reached first; "stalled": rounding left
-        no room for more. The gap is proven in every case.
-    seconds
-        Time in the kernel.
-    allowed_gap
-        The gap that was asked: ``tolerance`` · (1 − λ)·(max s − min s), or, if larger, 1e-13 of the largest price;
-        infinite for single and even draws, which have a gap to the best lottery by their nature.
-    """
-
-    engine: str
-    sorts: int
-    steps: int
-    status: str
-    seconds: float
-    allowed_gap: float
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -352,6 +323,23 @@ class Policy:
         from excalibr._policy.explanation import explain_policy  # only who asks why needs it
 
         return explain_policy(self, items, categories)
+
+    def plot(
+        self, items: Sequence[object] | None = None, categories: Any = None, *, ranking: ArrayLike | None = None
+    ) -> Any:
+        """Draw before and after: both slates joined item by item, and the shares; returns the two matplotlib axes.
+
+        ``items`` and ``categories`` are labels, as :meth:`explain` takes them; ``ranking`` is the draw to show, by
+        default the most probable one.
+        """
+        from excalibr._policy.notebook import policy_plot
+
+        return policy_plot(self, items, categories, ranking)
+
+    def _repr_html_(self) -> str:
+        from excalibr._policy.notebook import policy_html
+
+        return policy_html(self)
 
     def __repr__(self) -> str:
         problem, count = self.problem, len(self.weights)

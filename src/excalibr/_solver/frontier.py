@@ -77,6 +77,20 @@ class Frontier:
         axes.grid(alpha=0.3)
         return axes
 
+    def _repr_html_(self) -> str:
+        from excalibr._grid import MOST_ROWS, grid_of, html_of, numbers
+
+        shown = np.unique(np.linspace(0, len(self) - 1, min(len(self), MOST_ROWS)).round().astype(int))
+        relevance, deviation = self.relevance[shown], self.deviation[shown]
+        columns = {
+            "from λ": numbers(self.trade_offs[shown]),
+            "relevance": numbers(relevance),
+            "deviation": numbers(deviation),
+        }
+        bars = {name: _part(values) for name, values in (("relevance", relevance), ("deviation", deviation))}
+        headline = f"The frontier: {len(self)} vertices, exact to {self.error:.1g}"
+        return html_of(headline, grid_of(columns, (), len(self) - len(shown), bars=bars))
+
     def __len__(self) -> int:
         return len(self.relevance)
 
@@ -86,6 +100,13 @@ class Frontier:
             f"deviation {self.deviation[0]:.6g} to {self.deviation[-1]:.6g}, error {self.error:.1e}, "
             f"{self.solves} solves)"
         )
+
+
+def _part(values: Floats) -> Floats:
+    """How far up each is from the least of them, or from 0, to the largest."""
+    least = min(float(values.min()), 0.0)
+    spread = float(values.max()) - least
+    return (values - least) / spread if spread > 0.0 else np.zeros(len(values))
 
 
 def _labelled(trade_offs: Floats) -> list[int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from excalibr._grid import MOST_ROWS, Grid, grid_of, html_of, number, numbers, short
 from excalibr._options import read_options
 from excalibr._parallel import checked_threads, progress_bar
 from excalibr._population import Balanced, BatchCrowd, Mixture, Progress, balance_crowd
@@ -135,6 +136,11 @@ class Balance:
             f"bound {self.bound:.6g}, gap {100 * self.relative_gap:.3g} % after {self.passes} passes)"
         )
 
+    def _repr_html_(self) -> str:
+        proven = f"proven within {100 * self.relative_gap:.3g} % of the best after {self.passes} passes"
+        headline = f"{len(self.groups)} groups, {self.asked.crowd.users:,} users: {proven}"
+        return html_of(headline, _groups_grid(self))
+
     @cached_property
     def _results(self) -> Results:
         return self._solve(keep=True, measured=True)
@@ -145,6 +151,36 @@ class Balance:
 
     def _like(self, columns: dict[str, Any]) -> Any:
         return read_frame(self.asked.candidates, "candidates").like(columns)
+
+
+def _groups_grid(balance: Balance) -> Grid:
+    """The groups with the largest shares, in their own order; what they had before where it takes no long pass."""
+    after, targets = balance.shares, balance.targets
+    kept = np.sort(np.argsort(-after, kind="stable")[:MOST_ROWS])
+    low, high = np.fmax(targets.low, targets.floors)[kept], np.fmin(targets.high, targets.caps)[kept]
+    columns = {
+        "attribute": [short(balance.groups[group][0]) for group in kept],
+        "group": [short(balance.groups[group][1]) for group in kept],
+        "wanted": [_wanted(*edges) for edges in zip(low, high, strict=True)],
+        "price": numbers((balance.mixture.probabilities @ balance.mixture.prices)[kept]),
+        "after": [number(share) for share in after[kept]],
+    }
+    bars = {"after": after[kept]}
+    if "shares_before" in vars(balance) or balance.asked.crowd.users <= OWN_BLOCKS:
+        columns["before"], bars["before"] = list(map(number, balance.shares_before[kept])), balance.shares_before[kept]
+    order = ("attribute", "group", "wanted", "price", "before", "after")
+    ordered = {name: columns[name] for name in order if name in columns}
+    return grid_of(ordered, ("attribute", "group"), len(after) - len(kept), bars=bars)
+
+
+def _wanted(low: float, high: float) -> str:
+    if np.isnan(low) and np.isnan(high):
+        return "–"
+    if np.isnan(low):
+        return f"at most {number(high)}"
+    if np.isnan(high):
+        return f"at least {number(low)}"
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,10 +278,10 @@ def start_of(prices: GroupPrices, labels: list[tuple[str, str]], terms: Any) -> 
     by_group = dict(zip(prices.groups, prices.mixture.probabilities @ prices.mixture.prices, strict=True))
     left = np.array([by_group.get(label, 0.0) for label in labels])
     start = np.zeros(len(terms))
-    for number, group in enumerate(terms.groups.tolist()):
-        own = float(np.clip(terms.signs[number] * left[group], terms.lowest[number], terms.highest[number]))
-        start[number] = own
-        left[group] -= terms.signs[number] * own
+    for term, group in enumerate(terms.groups.tolist()):
+        own = float(np.clip(terms.signs[term] * left[group], terms.lowest[term], terms.highest[term]))
+        start[term] = own
+        left[group] -= terms.signs[term] * own
     return start
 
 
