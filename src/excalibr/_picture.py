@@ -148,7 +148,7 @@ def _draw_shares(axes: Axes, picture: Picture) -> None:
         axes.barh(rows + (number - 1) * _BAR_HEIGHT, 100 * values[order], _BAR_HEIGHT, color=colour, label=label)
     low, high = shares.low[order], shares.high[order]
     if (high > low).any():  # what a band leaves open
-        free = {"color": _GREY, "alpha": 0.35, "label": "target, up to"}
+        free: dict[str, Any] = {"color": _GREY, "alpha": 0.35, "label": "target, up to"}
         axes.barh(rows - _BAR_HEIGHT, 100 * (high - low), _BAR_HEIGHT, left=100 * low, **free)
     axes.plot(
         100 * shares.drawn[order],

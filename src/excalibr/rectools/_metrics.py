@@ -22,8 +22,10 @@ from excalibr.tables._ids import codes_in, matched, read_ids, sorted_unique
 
 __all__ = ["CalibrationError"]
 
+_with_fields = attr.s(auto_attribs=True)  # by another name: mypy knows attr.s, but not the fields of RecTools' class
 
-@attr.s(auto_attribs=True)
+
+@_with_fields
 class CalibrationError(AvgRecPopularity):  # type: ignore[misc]
     """The divergence of what is shown from what the user had before: ``calc_metrics(…, prev_interactions=…)``.
 
