@@ -138,3 +138,9 @@ def test_other_arguments_that_make_no_sense_are_refused() -> None:
         targets.fixed([1.5, -0.5])
     with pytest.raises(InputError, match="shares: have shape"):
         targets.fixed([])
+
+
+def test_sparse_categories_may_have_indices_of_32_bits() -> None:
+    rows = sparse.csr_array(np.array([[1.0, 0.0], [0.5, 0.5]]))
+    rows.indptr, rows.indices = rows.indptr.astype(np.int32), rows.indices.astype(np.int32)
+    assert targets.histories(rows, [[1.0, 1.0]]).tolist() == [[0.75, 0.25]]

@@ -58,7 +58,8 @@ class Memberships:
 
     def of(self, candidates: Integers) -> Memberships:
         """The rows of some candidates."""
-        rows = kernel.gather_rows(self.indptr, self.indices, self.values, np.asarray(candidates, dtype=np.int64))
+        starts, columns = np.asarray(self.indptr, dtype=np.int64), np.asarray(self.indices, dtype=np.int64)  # scipy: 32
+        rows = kernel.gather_rows(starts, columns, self.values, np.asarray(candidates, dtype=np.int64))
         return Memberships(*rows, self.n_categories)
 
     @staticmethod
