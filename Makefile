@@ -6,6 +6,7 @@
 #   make check                what CI does: format, lint, types, import contracts, then `make test`
 #   make test-frameworks      the tests of LensKit and RecTools, each in an environment of its own under build/
 #                             (test-lenskit, test-rectools; TORCH=torch for another PyTorch than the pinned one)
+#   make docs                 the documentation site, into build/site/index.html; no warning is let through
 #   make sanitize             the kernel's tests and some fuzzing with bounds, memory and undefined behaviour checked
 #   make fuzz DURATION=60     questions with every option at every scale, each checked, for so many seconds, with a fresh
 #                             seed (or SEED=7); PROBLEMS=1000000 for so many instead, PROFILE=small, scales, large, paper
@@ -50,6 +51,7 @@ comma := ,
 FOR_DEMO := cli,plot
 FOR_TEST := test,cli,plot,serve$(if $(EXTRAS),$(comma)$(EXTRAS))
 FOR_CHECK := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
+FOR_DOCS := docs
 FOR_BENCH := paper,plot,data
 
 KERNEL := $(VENV)/.kernel
@@ -65,7 +67,7 @@ CHECKED_PROBLEMS ?= 20000
 
 installed = $(KERNEL) $(VENV)/.installed-$(1)
 
-.PHONY: help kernel demo test test-frameworks test-lenskit test-rectools check sanitize fuzz kills bench bench-repeat bench-compare bench-against bench-batch bench-service profile \
+.PHONY: help kernel demo docs test test-frameworks test-lenskit test-rectools check sanitize fuzz kills bench bench-repeat bench-compare bench-against bench-batch bench-service profile \
 	release-check format clean
 
 help:
@@ -90,6 +92,10 @@ check: $(call installed,$(FOR_CHECK))
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
 	@$(MAKE) --no-print-directory test FOR_TEST='$(FOR_CHECK)'
+
+docs: $(call installed,$(FOR_DOCS))
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "The documentation is in build/site/index.html."
 
 sanitize: $(call installed,$(FOR_TEST))
 	@command -v g++ > /dev/null || { echo "make sanitize needs g++, whose sanitizers it loads into Python."; exit 1; }

@@ -13,18 +13,23 @@ PAGES = [
     "CHANGELOG.md",
     "docs/beyond.md",
     "docs/explore.md",
+    "docs/glossary.md",
     "docs/index.md",
     "docs/lenskit.md",
+    "docs/questions.md",
     "docs/recipes.md",
     "docs/rectools.md",
     "docs/reference.md",
     "docs/serve.md",
     "docs/tables.md",
     "docs/visits.md",
+    "docs/which-tool.md",
 ]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/beyond.md", "docs/visits.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/beyond.md", "docs/questions.md", "docs/visits.md", "docs/which-tool.md"]
+)
 def test_the_examples_print_what_the_page_shows(page: str) -> None:
     if page == "docs/beyond.md":
         pytest.importorskip("matplotlib").use("agg")
