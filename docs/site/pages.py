@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+from mkdocs.utils import get_relative_url
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -41,6 +42,7 @@ REFERENCE = {
 }  # fmt: skip
 
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
+SHIM = "https://unpkg.com/iframe-worker/shim"
 ROLE = re.compile(r":(?:class|meth|func|mod|attr|data|math):<code>~?(.*?)</code>")
 
 
@@ -77,5 +79,15 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Roles of docstrings as plain code."""
-    return ROLE.sub(r"<code>\1</code>", html)
+    """Roles of docstrings as plain code, and formulas as they are written."""
+    return ROLE.sub(r"<code>\1</code>", html).replace("<p>.. math::</p>", "")
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Take the search's script for pages read as files from the site itself."""
+    return output.replace(SHIM, get_relative_url("search-from-files.js", page.url))
+
+
+def on_post_template(output_content: str, **_: Any) -> str:
+    """The same for the page that says that there is none."""
+    return output_content.replace(SHIM, "search-from-files.js")
