@@ -160,7 +160,7 @@ def _in_process(bench: Bench, k: int) -> dict[str, float]:
 
 def in_process(profiles: str, k: int) -> None:
     """Print milliseconds of processor time: the application without a server, its kernel, and the kernel alone."""
-    import excalibr._solver as solver
+    import excalibr._solver.seam as solver
     from excalibr._native import kernel
     from excalibr.service import application
 
@@ -179,11 +179,11 @@ def in_process(profiles: str, k: int) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(kernel, name)
 
-        def solve_user(self, question: Any, user: int) -> Any:
+        def solve_alone(self, *question: Any) -> Any:
             if len(questions) < len(bodies):
                 questions.append(question)
             start = time.thread_time()
-            found = kernel.solve_user(question, user)
+            found = kernel.solve_alone(*question)
             spent[0] += time.thread_time() - start
             return found
 
@@ -195,7 +195,7 @@ def in_process(profiles: str, k: int) -> None:
     for body in 5 * bodies:
         call(body)
     within = 1000 * spent[0] / (5 * len(bodies))
-    alone = _mean_milliseconds(lambda each: kernel.solve_user(each, 0), questions)
+    alone = _mean_milliseconds(lambda each: kernel.solve_alone(*each), questions)
     print(json.dumps({"kernel": alone, "kernel_within": within, "in_process": whole}))
 
 
