@@ -143,7 +143,7 @@ def _objective(found: SetResult, method: str) -> str:
     if method == "excalibr":
         return f"optimum, gap ≤ {max(max(solve.gap / solve.scale for solve in found.solves), 1e-16):.0e}"
     if peer.like is None or peer.like not in found.objectives:
-        return f"{number(float(np.nanmean(found.shortfalls(method))))} below the optimum"
+        return f"{number(float(np.nanmean(found.shortfalls(method))))} below the optimum by L1"
     apart = np.abs(found.shortfalls(method, peer.like))
     failed, off = int(np.isnan(apart).sum()), float(np.nanmax(apart, initial=0.0))
     what = "the optimum" if peer.like == "excalibr" else PEERS[peer.like].label

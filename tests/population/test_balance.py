@@ -177,7 +177,7 @@ def test_few_passes_end_with_what_was_proven(tables: Any, reranker: Any) -> None
         ({"everyone": {"seller": WANTED}, "everyone_weights": {"seller": -1}}, "everyone_weights: has -1"),
     ],
 )
-def test_bad_wishes_are_refused(tables: Any, reranker: Any, asked: Any, says: Any) -> None:
+def test_bad_targets_are_refused(tables: Any, reranker: Any, asked: Any, says: Any) -> None:
     candidates, items, history = tables
     with pytest.raises(InputError, match=says):
         reranker.balance(candidates, items, history=history, **asked)

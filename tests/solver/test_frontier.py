@@ -157,7 +157,7 @@ def test_so_many_vertices_and_no_more() -> None:
     assert curve.error > 1e-4
 
 
-def test_wrong_wishes_are_refused() -> None:
+def test_wrong_requests_are_refused() -> None:
     scores, rows, target = asked(0)
     curve = frontier(scores, rows, target, k=20, max_vertices=3)
     with pytest.raises(InputError, match="relevance_loss and max_deviation: are both given or both left out"):

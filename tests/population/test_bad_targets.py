@@ -1,4 +1,4 @@
-"""Wishes and prices that cannot be: each refused in the usual form; and what can be, with its edge cases."""
+"""Wanted shares and prices that cannot be: each refused in the usual form; and what can be, with its edge cases."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def table(**columns: Any) -> Any:
         ),
     ],
 )
-def test_wishes_that_cannot_be_are_refused(asked: Any, says: str) -> None:
+def test_shares_that_cannot_be_are_refused(asked: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
         RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, **asked)
 
