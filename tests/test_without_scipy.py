@@ -42,7 +42,9 @@ def refused(call):
         return str(error)
 told = "scipy is not installed. Hint: pip install 'excalibr[scipy]'."
 assert refused(lambda: excalibr.calibrate(*arrays, k=2, method="lp")) == told
-assert refused(lambda: excalibr.calibrate(*arrays, k=2, method="mip-greedy")) == told
+assert excalibr.calibrate(*arrays, k=2, method="mip-greedy").rankings.shape == (1, 2)  # one category each: no program
+mixed = [[0.5, 0.5], *arrays[1][1:]]
+assert refused(lambda: excalibr.calibrate(arrays[0], mixed, arrays[2], k=2, method="mip-greedy")) == told
 assert refused(lambda: excalibr.paper.birkhoff(np.full((2, 2), 0.5))) == told
 assert refused(lambda: excalibr.models.EASE.fit([[1, 0], [1, 1]])) == told
 print("fine")

@@ -76,6 +76,6 @@ def _line(what: str, done: float, total: float, seconds: float) -> str:
     >>> _line("genre, 150/100, greedy", 60.0, 240.0, 75.0)
     'excalibr: 1 min 15 s: genre, 150/100, greedy, 25 %, about 3 min to go'
     """
-    share = f", {done / total:.0%}" if total > 1.0 else ""
+    share = f", {100 * done / total:.0f} %" if total > 1.0 else ""
     left = f", about {(total - done) / 60:.0f} min to go" if total > 60.0 else ""
     return f"excalibr: {int(seconds) // 60} min {int(seconds) % 60} s: {what}{share}{left}"
