@@ -114,12 +114,13 @@ def test_a_fork_after_a_solve_solves() -> None:
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
 from types import SimpleNamespace
 from excalibr import _parallel, calibrate_batch
 from excalibr import _many_users as solving
 from tests.kernel.test_safety import made_up
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's jobs in the background ignore it
 kernel = solving.kernel
 def solve_range(*arguments):
     print("begun\\n", end="", flush=True)  # at once: two threads say it

@@ -278,7 +278,7 @@ def test_the_next_change_ends_what_is_under_way(page: Any, server: Server) -> No
     solved(page)
     kinds = [each["choices"]["draws"] for each in asked]
     assert kinds == sorted(kinds)  # all of "even" before all of "lottery"
-    assert kinds.count("even") < 10  # of a curve of 17 points
+    assert kinds.count("even") < 10  # of a curve of 13 points
     assert_shows(page, report(server, trade_off=0.3))
 
 

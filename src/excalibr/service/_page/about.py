@@ -13,7 +13,7 @@ from excalibr.service._page.explored import Explored
 
 __all__ = ["About", "about"]
 
-RATIOS = (0.01, 0.025, 0.05, 0.08, 0.12, 0.17, 0.23, 0.3, 0.4, 0.55, 0.8, 1.25, 2.5, 10.0)
+RATIOS = (0.01, 0.03, 0.07, 0.12, 0.2, 0.3, 0.45, 0.8, 2.0, 10.0)
 """Points of the curve between pure relevance and pure calibration: λ / (1 − λ), in units of the scores' spread."""
 
 LOSSES = (0.0, 0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
@@ -91,9 +91,9 @@ def _spread(explored: Explored) -> float:
 
 
 def _round(trade_off: float) -> float:
-    """To two digits, of λ or of 1 − λ, whichever is smaller.
+    """To two digits, of λ or of 1 − λ, whichever is smaller; as it is shown, to the last bit.
 
-    >>> _round(0.012345), _round(0.98765)
-    (0.012, 0.988)
+    >>> _round(0.012345), _round(0.98765), _round(2 / 3)
+    (0.012, 0.988, 0.67)
     """
-    return float(f"{trade_off:.2g}") if trade_off <= 0.5 else 1.0 - float(f"{1.0 - trade_off:.2g}")
+    return float(f"{trade_off:.2g}") if trade_off <= 0.5 else float(f"{1.0 - float(f'{1.0 - trade_off:.2g}'):.12g}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -48,6 +47,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 _encode = msgspec.json.Encoder().encode
 
+Decode: TypeAlias = Callable[[bytes], Any]
+
 
 class Page:
     """Answers what the page asks; until :meth:`load` has run, it has nothing to show.
@@ -65,6 +66,7 @@ class Page:
         self._lock = threading.Lock()
         self._bodies = BodyReader(MOST_BYTES, 64)
         self._solving = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._questions = self._all_questions()
 
     def load(self) -> None:
         """Read the tables and swap them in."""
@@ -86,13 +88,15 @@ class Page:
         _require(method == "POST", f"{method:.20} is not how to ask for this: POST is.")
         if not environ.get("CONTENT_TYPE", "").startswith("application/json"):
             raise RequestFailure(400, "The body must be of the type application/json.")
-        kind, answer = asked
-        return self._answered(kind, answer, self._bodies.read(environ))
+        decode, answer = asked
+        return self._answered(decode, answer, self._bodies.read(environ))
 
-    @cached_property
-    def _questions(self) -> dict[str, tuple[Any, Callable[[Explored, Any], Any]]]:
-        """By path, what a body must be and what answers it."""
-        return {
+    def _all_questions(self) -> dict[str, tuple[Decode, Callable[[Explored, Any], Any]]]:
+        """By path, what decodes a body and what answers it.
+
+        Decoders are made before the first request: msgspec crashes where two threads are the first to meet a type.
+        """
+        questions: dict[str, tuple[Any, Callable[[Explored, Any], Any]]] = {
             "/explore/about": (dict[str, int], lambda explored, _: about(explored)),
             "/explore/sample": (SampleRequest, self._sample),
             "/explore/person": (PersonRequest, _person),
@@ -100,13 +104,14 @@ class Page:
             "/explore/settings": (PageRequest, _settings),
             "/explore/save": (PageRequest, self._save),
         }
+        return {path: (msgspec.json.Decoder(kind).decode, answer) for path, (kind, answer) in questions.items()}
 
-    def _answered(self, kind: Any, answer: Callable[[Explored, Any], Any], body: bytes) -> Reply:
+    def _answered(self, decode: Decode, answer: Callable[[Explored, Any], Any], body: bytes) -> Reply:
         explored = self.explored
         if explored is None:
             raise RequestFailure(503, "The tables are being loaded: try again.", retry_after=1)
         try:
-            found = answer(explored, msgspec.json.decode(body, type=kind))
+            found = answer(explored, decode(body))
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise malformed(error) from None
         except ExcalibrError as error:
