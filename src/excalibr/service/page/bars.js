@@ -69,5 +69,5 @@ export function describeBars(shares) {
   const most = order.reduce((best, at) => (off(at) > off(best) ? at : best), order[0]);
   const left = shares.names.length > order.length ? " Categories with hardly a share are not drawn." : "";
   if (off(most) < 0.0005) return `The shares hardly change.${left}`;
-  return `${shares.names[most]} gains most: ${percent(shares.target[most])} is wanted, ${percent(shares.before[most])} by score alone, ${percent(shares.after[most])} now.${left}`;
+  return `${shares.names[most]} moves most: ${percent(shares.target[most])} is wanted, ${percent(shares.before[most])} by score alone, ${percent(shares.after[most])} now.${left}`;
 }
