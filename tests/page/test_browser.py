@@ -152,6 +152,7 @@ def test_the_keyboard_alone_moves_the_dot_and_the_slider(page: Any) -> None:
     page.focus("#aim-slider")
     page.keyboard.press("End")
     page.wait_for_selector('#aim-slider[aria-valuetext="λ = 1"]')
+    assert page.get_attribute("#frontier .dot", "aria-valuetext").startswith("λ = 1:")  # the dot follows the slider
 
 
 def test_the_slider_reads_as_a_budget_with_a_curve_of_its_own(page: Any, server: Server) -> None:
