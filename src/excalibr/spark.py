@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from excalibr._options import read_options
 from excalibr.tables import ItemArrays, Tables, read_items, review_items, warn_all
+from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import read_frame
 from excalibr.tables._options import Everyone
 from excalibr.tables._reranker import Reranker
@@ -100,9 +103,6 @@ class SparkBalance:
 
 
 def _balanced(plan: _SparkRun, items: Any, asked: Everyone) -> SparkBalance:
-    import numpy as np
-    import pyarrow as pa
-
     from excalibr import _population as population
     from excalibr._crowd_on_spark import PartOfCrowd, SparkCrowd
     from excalibr.tables import _balance as balancing
@@ -225,8 +225,6 @@ class _Task:
 
     def chunks(self, batches: Iterator[Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """The candidates of whole users, a few thousand rows at a time, with their rows of the other tables."""
-        import pyarrow as pa
-
         first = next(batches, None)
         if first is None:
             return
@@ -280,9 +278,6 @@ def _known_items(items: Any, prices: Any, options: Tables) -> ItemArrays:
 
 def _rows_of(chunk: Any, number: int, name: str) -> Any:
     """One of the tables that travelled together."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     rows = chunk.filter(pc.equal(chunk.column(TABLE), number)).column(_column(name))
     return pa.Table.from_struct_array(rows.combine_chunks())
 

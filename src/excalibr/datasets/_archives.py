@@ -20,7 +20,8 @@ from typing import IO, Any
 
 from excalibr._messages import Message, Option
 from excalibr.errors import InputError, explain
-from excalibr.tables._files import SNIFFED, explained, open_bytes, plain_name, pyarrow_module, sniff
+from excalibr.tables._arrow import arrow_csv, pa, parquet
+from excalibr.tables._files import SNIFFED, explained, open_bytes, plain_name, sniff
 
 __all__ = ["MAX_BYTES", "MAX_RATIO", "ArchiveTables", "Unpacked", "read_tables"]
 
@@ -180,16 +181,15 @@ def _csv_tables(files: Files, path: Path, _: Unpacked) -> tuple[Any, Any]:
 
 def _csv(opener: Callable[[], IO[bytes]], where: Path, columns: dict[str, str]) -> Any:
     """A file with a header, MovieLens' names or ours."""
-    csv = pyarrow_module("csv")
     ours = {theirs: columns[name] for theirs, name in _CSV_NAMES.items() if name in columns}
     with explained(where), opener() as file:
         dialect = sniff(file.read(SNIFFED).decode("utf-8", errors="replace"))
-    parsing = csv.ParseOptions(delimiter=dialect.delimiter)
-    options = csv.ConvertOptions(
+    parsing = arrow_csv.ParseOptions(delimiter=dialect.delimiter)
+    options = arrow_csv.ConvertOptions(
         column_types={**columns, **ours}, strings_can_be_null=False, decimal_point=dialect.decimal
     )
     with explained(where), opener() as file:
-        table = csv.read_csv(file, parse_options=parsing, convert_options=options)
+        table = arrow_csv.read_csv(file, parse_options=parsing, convert_options=options)
     return _columns(table.rename_columns([_CSV_NAMES.get(name, name) for name in table.column_names]), where, columns)
 
 
@@ -201,13 +201,12 @@ def _dat_tables(files: Files, path: Path, _: Unpacked) -> tuple[Any, Any]:
 
 def _dat_ratings(opener: Callable[[], IO[bytes]], where: Path) -> Any:
     """``user::item::rating::timestamp``: split at each colon, every second field is empty and left out."""
-    csv = pyarrow_module("csv")
     names = [name for column in RATING_COLUMNS for name in (column, f"after {column}")][:-1]
-    reading = csv.ReadOptions(column_names=names)
-    parsing = csv.ParseOptions(delimiter=":", quote_char=False)
-    convert = csv.ConvertOptions(column_types=RATING_COLUMNS, include_columns=list(RATING_COLUMNS))
+    reading = arrow_csv.ReadOptions(column_names=names)
+    parsing = arrow_csv.ParseOptions(delimiter=":", quote_char=False)
+    convert = arrow_csv.ConvertOptions(column_types=RATING_COLUMNS, include_columns=list(RATING_COLUMNS))
     with explained(where), opener() as file:
-        table = csv.read_csv(file, read_options=reading, parse_options=parsing, convert_options=convert)
+        table = arrow_csv.read_csv(file, read_options=reading, parse_options=parsing, convert_options=convert)
     return _columns(table, where, RATING_COLUMNS)
 
 
@@ -227,15 +226,13 @@ def _dat_items(opener: Callable[[], IO[bytes]], where: Path) -> Any:
         if not middle or not item.isdigit():
             raise InputError(explain(str(where), f"line {number} is {line!r}", "be item::title::genres"))
         rows.append((int(item), "::".join(middle), genres))
-    arrow = pyarrow_module()
     parts = zip(*rows, strict=True) if rows else ((), (), ())
-    return arrow.table(
-        {name: arrow.array(part, kind) for (name, kind), part in zip(ITEM_COLUMNS.items(), parts, strict=True)}
+    return pa.table(
+        {name: pa.array(part, kind) for (name, kind), part in zip(ITEM_COLUMNS.items(), parts, strict=True)}
     )
 
 
 def _parquet_tables(files: Files, path: Path, unpacked: Unpacked) -> tuple[Any, Any]:
-    parquet = pyarrow_module("parquet")
     tables = []
     for name, columns in (("ratings.parquet", RATING_COLUMNS), ("items.parquet", ITEM_COLUMNS)):
         with explained(path / name), files[name]() as file:
@@ -248,7 +245,7 @@ def _parquet_tables(files: Files, path: Path, unpacked: Unpacked) -> tuple[Any, 
 
 def _decoded_size(file: IO[bytes]) -> int:
     """What a Parquet file unpacks to, at least: its pages, and eight bytes a value, which pages can hold in a bit."""
-    found = pyarrow_module("parquet").read_metadata(file)
+    found = parquet.read_metadata(file)
     file.seek(0)
     pages = sum(int(found.row_group(number).total_byte_size) for number in range(found.num_row_groups))
     return max(pages, 8 * int(found.num_rows) * int(found.num_columns))
@@ -260,8 +257,7 @@ def _columns(table: Any, where: Path, columns: dict[str, str], may_be_missing: t
     if missing:
         hint = f"columns are {table.column_names}."
         raise InputError(explain(str(where), f"has no column {missing[0]!r}", f"have {list(columns)}", hint))
-    arrow = pyarrow_module()
-    schema = arrow.schema(list(columns.items()))
+    schema = pa.schema(list(columns.items()))
     with explained(where):
         made = table.select(list(columns)).cast(schema)
     for name in columns:

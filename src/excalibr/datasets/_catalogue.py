@@ -16,7 +16,8 @@ import numpy as np
 from excalibr import _seeds as seeds
 from excalibr._types import Floats, Integers
 from excalibr.datasets._titles import GENRES, PEOPLE, Genre, titles_of
-from excalibr.errors import InputError, explain, missing_extra, unknown_name
+from excalibr.errors import InputError, explain, unknown_name
+from excalibr.tables._arrow import pa
 
 __all__ = ["Candidates", "Catalogue", "Film", "User", "make_catalogue"]
 
@@ -128,10 +129,6 @@ class Catalogue:
         >>> {name: table.num_rows for name, table in make_catalogue(seed=7).tables(n=100).items()}
         {'candidates': 2400, 'items': 600, 'history': 1264}
         """
-        try:
-            import pyarrow as pa
-        except ModuleNotFoundError:
-            raise missing_extra("pyarrow", "data") from None
         offered = {user.name: self.candidates(user.name, n) for user in self.users}
         watched = {user.name: self.history(user.name) for user in self.users}
         return {

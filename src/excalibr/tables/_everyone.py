@@ -13,6 +13,7 @@ from excalibr._population import Terms, join_terms, limit_terms, target_terms
 from excalibr._problem import AttributeSpan
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain, unknown_name
+from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Everyone, Tables
@@ -146,9 +147,6 @@ def _part_of(given: Any, name: str, options: Tables) -> Any:
     """What is given for one attribute: of a mapping its part, of a table with attributes its rows."""
     if given is None or isinstance(given, Mapping):
         return None if given is None else given.get(name)
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     frame = read_frame(given, "everyone")
     columns = {column: frame.column(column, column) for column in frame.columns}
     table = pa.table(columns).filter(pc.equal(columns[options.attribute].cast(pa.string()), name))

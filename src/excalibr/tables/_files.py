@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from excalibr.errors import ExcalibrError, InputError, explain, needs_extra
+from excalibr.errors import ExcalibrError, InputError, explain
+from excalibr.tables._arrow import arrow_csv, pa, parquet, pc
 
 __all__ = [
     "ENDINGS",
@@ -24,7 +24,6 @@ __all__ = [
     "kind_of",
     "open_bytes",
     "plain_name",
-    "pyarrow_module",
     "read_batches",
     "read_schema",
     "read_table",
@@ -82,7 +81,7 @@ def plain_name(path: Path) -> str:
 
 def open_bytes(path: Path) -> Any:
     """A file opened for reading, decompressed as its name says."""
-    return pyarrow_module().input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower()))
+    return pa.input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower()))
 
 
 def read_schema(path: Path) -> Any:
@@ -100,7 +99,7 @@ def read_batches(path: Path, columns: Sequence[str] | None = None, rows: int = 6
     with explained(path):
         match _kind(path):
             case "parquet":
-                with pyarrow_module("parquet").ParquetFile(path) as file:
+                with parquet.ParquetFile(path) as file:
                     for group in range(file.num_row_groups):  # one by one: Arrow would hold on to several
                         yield from file.iter_batches(rows, row_groups=[group], columns=columns)
             case "csv":
@@ -109,9 +108,7 @@ def read_batches(path: Path, columns: Sequence[str] | None = None, rows: int = 6
                     for batch in reader:
                         yield _empty_as_null(batch)
             case _:
-                with pyarrow_module().OSFile(
-                    str(path)
-                ) as file:  # mapped, a file that gets shorter would end the process
+                with pa.OSFile(str(path)) as file:  # mapped, a file that gets shorter would end the process
                     for batch in _arrow_batches(_open_arrow(file)):
                         batch.validate(full=True)  # what a damaged file points to may be anywhere
                         yield batch if columns is None else batch.select(columns)
@@ -120,7 +117,7 @@ def read_batches(path: Path, columns: Sequence[str] | None = None, rows: int = 6
 def read_table(path: Path) -> Any:
     """The whole file as an Arrow table."""
     schema = read_schema(path)
-    return pyarrow_module().Table.from_batches(list(read_batches(path)), schema)
+    return pa.Table.from_batches(list(read_batches(path)), schema)
 
 
 def dialect_of(path: Path) -> Dialect:
@@ -152,12 +149,11 @@ def sniff(start: str) -> Dialect:
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Whatever is wrong with a file's content is an error of one line with the file's name."""
-    arrow = pyarrow_module()
     try:
         yield
     except ExcalibrError:
         raise
-    except (arrow.ArrowException, ValueError, OverflowError, EOFError, MemoryError, OSError) as error:
+    except (pa.ArrowException, ValueError, OverflowError, EOFError, MemoryError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk's, and not the content's
             raise _with_name(error, path) from error
         found = " ".join(str(error).split()) or type(error).__name__
@@ -173,12 +169,12 @@ def _with_name(error: OSError, path: Path) -> OSError:
 def _schema(path: Path) -> Any:
     match _kind(path):
         case "parquet":
-            return pyarrow_module("parquet").read_schema(path).remove_metadata()
+            return parquet.read_schema(path).remove_metadata()
         case "csv":
             with _open_csv(path, None) as reader:
                 return _text_checked(reader.schema, path)
         case _:
-            with pyarrow_module().OSFile(str(path)) as file:
+            with pa.OSFile(str(path)) as file:
                 return _open_arrow(file).schema.remove_metadata()
 
 
@@ -190,7 +186,7 @@ def _kind(path: Path) -> str:
 
 
 def _open_csv(path: Path, columns: Sequence[str] | None) -> Any:
-    arrow_csv, dialect = pyarrow_module("csv"), dialect_of(path)
+    dialect = dialect_of(path)
     return arrow_csv.open_csv(
         open_bytes(path),
         parse_options=arrow_csv.ParseOptions(delimiter=dialect.delimiter),
@@ -200,7 +196,7 @@ def _open_csv(path: Path, columns: Sequence[str] | None) -> Any:
 
 def _text_checked(schema: Any, path: Path) -> Any:
     """The schema of a CSV file; text in another encoding would come as bytes."""
-    wrong = [field.name for field in schema if pyarrow_module().types.is_binary(field.type)]
+    wrong = [field.name for field in schema if pa.types.is_binary(field.type)]
     if wrong:
         found = f"column {wrong[0]!r} has bytes that are not UTF-8"
         raise InputError(explain(str(path), found, "be UTF-8 text", "save it as UTF-8."))
@@ -209,12 +205,10 @@ def _text_checked(schema: Any, path: Path) -> Any:
 
 def _empty_as_null(batch: Any) -> Any:
     """A text of nothing in a CSV file is no value, as it is for numbers."""
-    arrow, compute = pyarrow_module(), pyarrow_module("compute")
     for at, field in enumerate(batch.schema):
-        if arrow.types.is_string(field.type) and compute.any(compute.equal(batch.column(at), "")).as_py():
-            filled = compute.if_else(
-                compute.equal(batch.column(at), ""), arrow.scalar(None, field.type), batch.column(at)
-            )
+        empty = pc.equal(batch.column(at), "") if pa.types.is_string(field.type) else None
+        if empty is not None and pc.any(empty).as_py():
+            filled = pc.if_else(empty, pa.scalar(None, field.type), batch.column(at))
             batch = batch.set_column(at, field, filled)
     return batch
 
@@ -226,15 +220,8 @@ def _arrow_batches(opened: Any) -> Iterator[Any]:
 
 def _open_arrow(file: Any) -> Any:
     """The file form, which Feather also is, or else the stream form."""
-    arrow = pyarrow_module()
     try:
-        return arrow.ipc.open_file(file)
-    except arrow.ArrowInvalid:
+        return pa.ipc.open_file(file)
+    except pa.ArrowInvalid:
         file.seek(0)
-        return arrow.ipc.open_stream(file)
-
-
-def pyarrow_module(module: str | None = None) -> Any:
-    """pyarrow, or a module of it; an error that says which extra brings it where it is missing."""
-    with needs_extra("data", "pyarrow"):
-        return import_module("pyarrow" if module is None else f"pyarrow.{module}")
+        return pa.ipc.open_stream(file)

@@ -16,7 +16,7 @@ import numpy as np
 from excalibr._messages import Message, Option, Wording
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain
-from excalibr.tables._files import pyarrow_module
+from excalibr.tables._arrow import pa, require_arrow
 
 __all__ = ["Frame", "missing_column", "numbers_of", "read_frame"]
 
@@ -71,7 +71,7 @@ def read_frame(table: Any, name: str) -> Frame:
     """A table of pandas, Polars or PyArrow, or anything with an Arrow stream, which comes back as a PyArrow table."""
     import narwhals as nw
 
-    pyarrow_module()
+    require_arrow()
     try:
         frame = Frame(name, nw.from_native(table, eager_only=True))
         twice = [each for number, each in enumerate(frame.columns) if each in frame.columns[:number]]
@@ -92,10 +92,9 @@ def read_frame(table: Any, name: str) -> Frame:
 
 def numbers_of(column: Any, what: str) -> Floats:
     """An Arrow array as numbers, nan where it is null."""
-    arrow = pyarrow_module()
     try:
-        return np.array(column.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-    except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError) as error:
+        return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputTypeError(explain(what, _no_number(column), "have numbers")) from error
 
 
@@ -132,20 +131,18 @@ def missing_column(name: str, table: str, columns: Sequence[str], keyword: str, 
 
 
 def _arrow(series: Any, what: str) -> Any:
-    arrow = pyarrow_module()
     try:
         array = series.to_arrow()
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         array = _large_integers(series.to_list(), what, error)
-    return array.combine_chunks() if isinstance(array, arrow.ChunkedArray) else array
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def _large_integers(values: list[Any], what: str, error: Exception) -> Any:
     """Whole numbers beyond 64 bits, which Arrow does not take by itself; anything else is the caller's error."""
-    arrow = pyarrow_module()
     try:
-        return arrow.array(values, arrow.decimal256(76, 0))
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError, TypeError):
+        return pa.array(values, pa.decimal256(76, 0))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
         found = f"cannot be read ({error})"
         raise InputTypeError(explain(what, found, "have values of one type, such as text or whole numbers")) from error
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from excalibr._arrays import numbers
 from excalibr._types import Booleans, Integers
-from excalibr.errors import InputError, InputTypeError, explain, missing_extra
+from excalibr.errors import InputError, InputTypeError, explain
+from excalibr.tables._arrow import pa
 
 __all__ = ["from_arrays"]
 
@@ -165,8 +166,4 @@ def _numbered(places: NDArray[Any], items: Any) -> NDArray[Any]:
 
 
 def _table(columns: dict[str, NDArray[Any]]) -> Any:
-    try:
-        import pyarrow as pa
-    except ModuleNotFoundError:
-        raise missing_extra("pyarrow", "data") from None
     return pa.table({name: pa.array(each.tolist() if each.dtype == object else each) for name, each in columns.items()})

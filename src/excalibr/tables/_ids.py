@@ -15,6 +15,7 @@ import numpy as np
 from excalibr._messages import Message, Wording
 from excalibr._types import Booleans, Integers
 from excalibr.errors import InputTypeError, explain
+from excalibr.tables._arrow import pa, pc
 
 __all__ = [
     "codes_in",
@@ -34,9 +35,6 @@ def read_ids(column: Any, what: str = "ids") -> Any:
 
     ``what`` is what to call it in a message.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = pa.types
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -63,8 +61,6 @@ def read_ids(column: Any, what: str = "ids") -> Any:
 
 def matched(one: Any, other: Any, column: str, tables: tuple[str, str]) -> tuple[Any, Any]:
     """Two columns of ids in a type that both can be compared in; an error where there is none."""
-    import pyarrow as pa
-
     if one.type == other.type or not len(one) or not len(other):
         return one, (other if len(other) else other.cast(one.type))
     kinds = _kind(one), _kind(other)
@@ -83,17 +79,12 @@ def valid(ids: Any) -> Booleans:
 
 def sorted_unique(ids: Any) -> Any:
     """The different ids, in order, without null."""
-    import pyarrow.compute as pc
-
     different = ids.unique().drop_null()
     return different.take(pc.sort_indices(different))
 
 
 def codes_in(ids: Any, vocabulary: Any) -> Integers:
     """Each id's place in the vocabulary, −1 where it has none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not len(vocabulary) or not len(ids):
         return np.full(len(ids), -1, dtype=np.int64)
     places = pc.fill_null(pc.index_in(ids, value_set=vocabulary, skip_nulls=True), pa.scalar(-1, pa.int32()))
@@ -116,9 +107,6 @@ def keys_of(ids: Any) -> list[Hashable]:
 
 def rows_of_users(table: Any, user_id: str, keys: list[Hashable]) -> Any:
     """The rows of an Arrow table whose users are among these keys."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     ids = read_ids(table.column(user_id))
     return table.filter(pc.is_in(ids, pa.array(keys, ids.type)))
 
@@ -129,9 +117,6 @@ def _is_whole(key: Any) -> bool:
 
 def labels_of(column: Any, what: str = "labels") -> Any:
     """Labels as text without space around them, null where there is nothing left."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         text = pc.utf8_trim_whitespace(read_ids(column, what).cast(pa.large_string()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -140,24 +125,18 @@ def labels_of(column: Any, what: str = "labels") -> Any:
 
 
 def _kind(ids: Any) -> str:
-    import pyarrow as pa
-
     if pa.types.is_integer(ids.type) or pa.types.is_decimal(ids.type):
         return "whole numbers"
     return "text" if pa.types.is_large_string(ids.type) else str(ids.type)
 
 
 def _all_whole(column: Any) -> bool:
-    import pyarrow.compute as pc
-
     small = pc.less(pc.abs(column), 2.0**53)
     return pc.all(pc.and_(pc.equal(column, pc.floor(column)), small)).as_py() is not False
 
 
 def _smallest(column: Any) -> Any:
     """Whole numbers that came as decimals: as int64 where they fit."""
-    import pyarrow as pa
-
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:

@@ -12,6 +12,7 @@ from excalibr._arrays import sums_by
 from excalibr._problem import AttributeSpan, Memberships
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
+from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import encode, labels_of, valid
 from excalibr.tables._labels import guess_separator, marks_in
@@ -162,8 +163,6 @@ def _separator(values: Any, options: Tables) -> str | None:
 
 def _marks(values: Any, categories: Any, separator: str | None, options: Tables) -> dict[str, float]:
     """Possible separators in labels that nobody asked to leave whole, and that are not split by what was asked."""
-    import pyarrow.compute as pc
-
     if not _kind_of_text(values.type) or options.splits_at is None:
         return {}
     if separator is not None and pc.any(pc.match_substring(values, separator)).as_py():
@@ -172,23 +171,16 @@ def _marks(values: Any, categories: Any, separator: str | None, options: Tables)
 
 
 def _side_by_side(found: list[tuple[Any, Memberships, CategoryColumn]]) -> tuple[Any, Memberships]:
-    import pyarrow as pa
-
     rows = Memberships.side_by_side([rows for _, rows, _ in found])
     return pa.concat_arrays([categories for categories, _, _ in found]), rows
 
 
 def _plain(column: Any) -> Any:
-    import pyarrow as pa
-
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def _pairs(column: Any, separator: str | None, what: str) -> tuple[Integers, Any]:
     """The row and the label of each pair of item and category; a row without any has none or a null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = pa.types
     if separator is not None:
         column = pc.split_pattern(column, separator)
@@ -199,14 +191,10 @@ def _pairs(column: Any, separator: str | None, what: str) -> tuple[Integers, Any
 
 
 def _kind_of_text(kind: Any) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _joined(labels: Any, there: Booleans, without: int) -> Any:
-    import pyarrow as pa
-
     none = pa.array([NO_CATEGORY] * without, pa.large_string())
     return pa.concat_arrays([labels.filter(pa.array(there)), none])
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from excalibr.tables._arrow import pc
+
 __all__ = ["SEPARATORS", "guess_separator", "marks_in"]
 
 SEPARATORS = ("|", ";", ",", "/")
@@ -39,8 +41,6 @@ def guess_separator(labels: Any) -> str | None:
 
 def marks_in(labels: Any) -> dict[str, float]:
     """The share of labels in which each possible separator stands, the most frequent first."""
-    import pyarrow.compute as pc
-
     if not len(labels):
         return {}
     shares = {mark: float(pc.mean(pc.match_substring(labels, mark)).as_py()) for mark in SEPARATORS}
@@ -48,8 +48,6 @@ def marks_in(labels: Any) -> dict[str, float]:
 
 
 def _separates(labels: Any, mark: str) -> bool:
-    import pyarrow.compute as pc
-
     holding = pc.match_substring(labels, mark).to_numpy(zero_copy_only=False).astype(bool)
     if mark == "|" or holding.sum() < 2:
         return mark == "|" and bool(holding.any())

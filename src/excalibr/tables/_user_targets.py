@@ -15,6 +15,7 @@ from excalibr._arrays import sums_by
 from excalibr._problem import AttributeSpan, Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
+from excalibr.tables._arrow import pa
 from excalibr.tables._frames import Frame, numbers_of, read_frame
 from excalibr.tables._ids import codes_in, labels_of
 from excalibr.tables._items import ItemArrays
@@ -154,8 +155,6 @@ def _frames(given: Any, name: str, items: ItemArrays, options: Tables) -> Iterat
 
 def _frame(given: Any, name: str, options: Tables) -> Frame:
     """A table, or a mapping from categories to weights or to pairs of low and high."""
-    import pyarrow as pa
-
     if not isinstance(given, Mapping):
         return read_frame(given, name)
     labels, values = list(map(str, given)), list(given.values())
@@ -270,8 +269,6 @@ def _labels(frame: Frame, attribute: AttributeSpan, items: ItemArrays, options: 
 
 
 def _texts(values: list[str]) -> Any:
-    import pyarrow as pa
-
     return pa.array(values, pa.large_string())
 
 
@@ -309,8 +306,6 @@ def _weights(frame: Frame, options: Tables) -> Floats:
 
 def _moments(column: Any, what: str) -> Floats:
     """Numbers as they are, dates and times in seconds."""
-    import pyarrow as pa
-
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         stamps = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())
         return numbers_of(stamps, what) / 1e6

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from excalibr.tables._arrow import pa, pc
 from excalibr.tables._ids import read_ids
 
 __all__ = ["UserStream"]
@@ -67,17 +68,12 @@ class UserStream:
             self._held = following
 
     def _start_of_last_user(self, table: Any) -> int:
-        import pyarrow.compute as pc
-
         ids = read_ids(table.column(self._user_id))
         return int(pc.index(ids, ids[-1]).as_py())
 
 
 def _count_up_to(ids: Any, user: Any) -> int:
     """How many of the ids, which are in order, come before this user or are it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not len(ids):
         return 0  # a column of nothing but nulls has no type to compare in
     if pa.types.is_integer(ids.type):
@@ -86,6 +82,4 @@ def _count_up_to(ids: Any, user: Any) -> int:
 
 
 def _joined(tables: list[Any]) -> Any:
-    import pyarrow as pa
-
     return pa.concat_tables(tables, promote_options="permissive")
