@@ -59,6 +59,7 @@ def test_a_visit_is_the_same_whenever_it_is_asked_for() -> None:
     together = policy.sample(seed=2, key="ada", visit=60, size=8)
     alone = [policy.sample(seed=2, key="ada", visit=visit) for visit in range(60, 68)]
     assert together.tolist() == np.array(alone).tolist()
+    assert policy.sample(seed=2, key="ada", visit=64, size=0).shape == (0, 10)
 
 
 def test_a_late_visit_is_drawn_as_quickly_as_an_early_one() -> None:

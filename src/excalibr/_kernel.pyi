@@ -48,6 +48,9 @@ def visit_rankings(
 ) -> Integers:
     """(users,) the ranking that each user's visit sees, counted from the user's first; −1 for users without any."""
 
+def visit_sequence(rankings: Integers, weights: Floats, items: int, draw: Floats, visits: int) -> Integers:
+    """(visits,) the rankings of one lottery that a person's first visits see, in one deal."""
+
 class IdTable:
     """The place of each of these whole numbers, which are distinct."""
 

@@ -16,7 +16,7 @@ from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 
-__all__ = ["DEAL", "LATEST_VISIT", "choose_rankings", "choose_visits", "read_visit"]
+__all__ = ["DEAL", "LATEST_VISIT", "choose_rankings", "choose_visits", "read_visit", "visit_sequence"]
 
 DEAL = 64
 """So many visits belong to one deal; the next ones to another, whose random numbers are its own."""
@@ -96,3 +96,24 @@ def choose_visits(
     if (visits >= 0).all():
         return chosen
     return np.where(visits >= 0, chosen, choose_rankings(weights, counts, keys, seed))
+
+
+def visit_sequence(
+    rankings: Integers, weights: Floats, key: Hashable, seed: int | None, *, first: int, size: int
+) -> Integers:
+    """(size,) the rankings of one lottery that the visits of a key see from the first one asked on.
+
+    They are those of :func:`choose_visits`, with one deal for up to :data:`DEAL` visits.
+
+    >>> visit_sequence(np.array([[0], [1]]), np.array([0.5, 0.5]), "ada", 1, first=2, size=4).tolist()
+    [1, 0, 1, 0]
+    """
+    if not size:
+        return np.zeros(0, dtype=np.int64)
+    lottery = (np.ascontiguousarray(rankings), np.ascontiguousarray(weights), int(rankings.max()) + 1)
+    past = first + size
+    dealt = [
+        kernel.visit_sequence(*lottery, seeds.uniforms(seed, (key, "visits", deal), 2), min(DEAL, past - deal * DEAL))
+        for deal in range(first // DEAL, (past - 1) // DEAL + 1)
+    ]
+    return np.concatenate(dealt)[first % DEAL :]

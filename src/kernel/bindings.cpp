@@ -95,6 +95,20 @@ nb::object visit_rankings(const IntegerArray& places, const RealArray& weights, 
     return copied<std::int64_t>(drawn.data(), users, nb::int_(users), numpy.int64);
 }
 
+// The rankings of one lottery that the first `visits` visits of a person see; `draw` are the person's two numbers.
+nb::object visit_sequence(const IntegerTable& rankings, const RealArray& weights, std::size_t items, const RealArray& draw,
+                          std::size_t visits) {
+    require(weights.size && rankings.rows() == weights.size, "a lottery has a weight for each ranking");
+    require(draw.size == 2, "a person has two numbers");
+    require(visits >= 1 && visits <= tuning::most_visits, "there are so many visits in a deal, and at least one is asked");
+    const std::vector<Index> shown = indices(rankings, items);
+    VisitDealer dealer;
+    return to_numpy(without_gil([&] {
+        const VisitDraw asked{draw.data[0], draw.data[1], visits - 1};
+        return dealer.draw_all(shown, reals(weights), rankings.columns(), items, asked);
+    }));
+}
+
 }  // namespace
 }  // namespace excalibr::bindings
 
@@ -109,6 +123,7 @@ NB_MODULE(_kernel, module) {
     module.def("calibrated_order", &calibrated_order);
     module.def("marginal_order", &marginal_order);
     module.def("visit_rankings", &visit_rankings);
+    module.def("visit_sequence", &visit_sequence);
     bind_checking(module);
     bind_requests(module);
     bind_solver(module);

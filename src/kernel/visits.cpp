@@ -17,15 +17,24 @@ constexpr Index nowhere = std::numeric_limits<Index>::max();
 
 std::size_t VisitDealer::draw(Indices rankings, Reals weights, std::size_t slots, std::size_t items,
                               const VisitDraw& asked) {
-    if (weights.size() == 1) return 0;
+    return draw_all(rankings, weights, slots, items, asked).back();
+}
+
+Indices VisitDealer::draw_all(Indices rankings, Reals weights, std::size_t slots, std::size_t items,
+                              const VisitDraw& asked) {
+    drawn_.assign(asked.visit + 1, 0);
+    if (weights.size() == 1) return drawn_;
     sample(weights, asked);
     measure_overlaps(rankings, slots, items);
     seen_.resize(copies, distinct_.size());
     for (std::size_t copy = 0; copy < copies; ++copy) std::ranges::fill(seen_.row(copy), 0.0);
     costs_.resize(copies, copies);
-    for (std::size_t visit = 0; visit <= asked.visit; ++visit) deal(visit);
     const auto copy = std::min(static_cast<std::size_t>(asked.copy * copies), copies - 1);
-    return distinct_[sampled_[asked.visit * copies + dealt_[copy]]];
+    for (std::size_t visit = 0; visit <= asked.visit; ++visit) {
+        deal(visit);
+        drawn_[visit] = distinct_[sampled_[visit * copies + dealt_[copy]]];
+    }
+    return drawn_;
 }
 
 // Sixteen evenly spaced points in the cumulative weights, shifted from visit to visit by the golden ratio.

@@ -23,6 +23,9 @@ class VisitDealer {
     // probabilities; beyond those it depends on nothing but which rankings have which items where.
     std::size_t draw(Indices rankings, Reals weights, std::size_t slots, std::size_t items, const VisitDraw& asked);
 
+    // The same for this visit and all before it, in one deal.
+    Indices draw_all(Indices rankings, Reals weights, std::size_t slots, std::size_t items, const VisitDraw& asked);
+
   private:
     void sample(Reals weights, const VisitDraw& asked);
     void measure_overlaps(Indices rankings, std::size_t slots, std::size_t items);
@@ -39,6 +42,7 @@ class VisitDealer {
     Matrix costs_;
     Assignment assignment_;
     Indices dealt_;                  // which of the sixteen rankings each copy was dealt last
+    std::vector<Index> drawn_;       // the rankings that the person saw, visit by visit
 };
 
 }  // namespace excalibr

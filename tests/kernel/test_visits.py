@@ -72,6 +72,37 @@ def test_likeness_decides_and_not_the_names_of_items() -> None:
         assert draw(places, weights, 0.3, 0.7, visit) == draw(renamed, weights, 0.3, 0.7, visit)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sequence_is_its_visits_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    places, weights = lottery(rng, 7, 4, 10)
+    together = kernel.visit_sequence(places, weights, 10, np.array([0.3, 0.7]), 40)
+    assert together.tolist() == [draw(places, weights, 0.3, 0.7, visit) for visit in range(40)]
+    assert kernel.visit_sequence(places[:1], np.ones(1), 10, np.array([0.3, 0.7]), 3).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"visits": 65}, "so many visits in a deal"),
+        ({"visits": 0}, "so many visits in a deal"),
+        ({"items": 1}, "out of range"),
+        ({"weights": np.ones(3)}, "a weight for each ranking"),
+        ({"draw": np.zeros(3)}, "two numbers"),
+    ],
+)
+def test_a_sequence_that_cannot_be_is_refused(change: dict[str, object], message: str) -> None:
+    given: dict[str, Any] = {
+        "rankings": np.array([[0], [1]]),
+        "weights": np.array([0.5, 0.5]),
+        "items": 2,
+        "draw": np.zeros(2),
+        "visits": 2,
+    }
+    with pytest.raises(ValueError, match=message):
+        kernel.visit_sequence(*(given | change).values())
+
+
 def test_an_only_ranking_is_always_seen() -> None:
     assert draw(np.array([[3, 1]]), np.ones(1), 0.2, 0.8, 63) == 0
 

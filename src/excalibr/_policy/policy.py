@@ -22,7 +22,7 @@ from excalibr._policy.info import SolveInfo
 from excalibr._problem import Problem, relevance_order
 from excalibr._propensities import Propensities, probability_of, propensities_of, read_ranking
 from excalibr._types import Floats, Integers
-from excalibr._visits import choose_visits, read_visit
+from excalibr._visits import read_visit, visit_sequence
 from excalibr.errors import InputError, explain
 
 if TYPE_CHECKING:
@@ -236,15 +236,14 @@ class Policy:
         if visit is None:
             chosen = self.rankings[seeds.choose(self.weights, seeds.uniforms(seed, key, count))]
         else:
-            chosen = self.rankings[[self._visited(seed, key, read_visit(visit) + later) for later in range(count)]]
+            chosen = self.rankings[self._visited(seed, key, read_visit(visit), count)]
         return chosen[0] if size is None else chosen
 
-    def _visited(self, seed: int | None, key: Hashable, visit: int) -> int:
-        """The number of the ranking that a visit sees."""
+    def _visited(self, seed: int | None, key: Hashable, visit: int, count: int) -> Integers:
+        """(count,) the numbers of the rankings that visits see, from this one on."""
         if seed is None and key is None:
             raise InputError(explain("visit", f"is {visit} without a seed and a key", "be a visit of a key"))
-        counts, slots = np.array([len(self.weights)]), np.array([self.problem.k])
-        return int(choose_visits(self.rankings.ravel(), self.weights, counts, slots, [key], seed, np.array([visit]))[0])
+        return visit_sequence(self.rankings, self.weights, key, seed, first=visit, size=count)
 
     def probability(self, ranking: ArrayLike) -> float:
         """The probability that this ranking (k candidates, slot by slot) is drawn; 0 where the lottery has it not.
