@@ -106,10 +106,18 @@ def test_reasons_in_a_report_are_in_the_commands_words(tmp_path: Path) -> None:
 def test_experiment_names_its_own_options(tmp_path: Path) -> None:
     plays, tracks = own_tables(tmp_path)
     own = ["experiment", "--ratings", plays, "--items", tracks, "--category-column", "mood", "--out", tmp_path / "out"]
-    assert message(*own) == (
+    assert message(*own, "--item-column", "track") == (
         f"column 'user_id' not found in {plays}. "
         "Hint: columns are ['listener', 'track', 'stars']; pass --user-column listener."
     )
+    several = message(*own).splitlines()
+    assert several[0] == "3 things are wrong with the tables."
+    assert [line.partition(" not found in ")[0] for line in several[1:]] == [
+        "(1) column 'user_id'",
+        "(2) column 'item_id'",
+        "(3) column 'item_id'",
+    ]
+    assert several[1].endswith("pass --user-column listener.")
     assert message(*own, "--category-column", "moods", "--user-column", "listener", "--item-column", "track").endswith(
         "pass --category-column mood."
     )

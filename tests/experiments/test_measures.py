@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from excalibr import _seeds as seeds
 from excalibr import calibrate_path, metrics
 from excalibr._experiments.measures import METRICS, measure
 from excalibr._policy import Policy
@@ -19,7 +18,7 @@ def lotteries(k: int) -> list[Policy]:
 @pytest.mark.parametrize("k", [3, 12])
 def test_what_is_measured_is_what_the_metrics_say(k: int) -> None:
     policies, held_out = lotteries(k), HeldOut.of([1, 7, 15], n=20, total=5)
-    found = measure(policies, held_out, 0.5, POPULARITY)
+    found = measure(policies, held_out, POPULARITY, seed=0, key="ada")
     assert max(len(policy.weights) for policy in policies) > 1
     for policy, row in zip(policies, found, strict=True):
         by_name = dict(zip(METRICS, row, strict=True))
@@ -34,8 +33,8 @@ def test_what_is_measured_is_what_the_metrics_say(k: int) -> None:
 def test_the_one_draw_is_the_ranking_that_the_policy_samples() -> None:
     held_out = HeldOut.of([0, 2, 3], n=20)
     for user in range(8):
-        draw = float(seeds.uniforms(4, user, 1)[0])
-        for policy, row in zip(lotteries(3), measure(lotteries(3), held_out, draw, POPULARITY), strict=True):
+        found = measure(lotteries(3), held_out, POPULARITY, seed=4, key=user)
+        for policy, row in zip(lotteries(3), found, strict=True):
             alone = Policy(policy.problem, policy.sample(seed=4, key=user)[None, :], np.ones(1))
             expected = metrics.evaluate(alone, held_out)
             shown = dict(zip(METRICS, row, strict=True))
@@ -44,3 +43,17 @@ def test_the_one_draw_is_the_ranking_that_the_policy_samples() -> None:
             for name in ("kl", "l1"):
                 known = getattr(expected, f"{name}_of_expectation")
                 assert shown[f"{name}_of_one_draw"] == pytest.approx(known, abs=1e-12)
+
+
+def test_after_some_visits_it_is_the_mean_of_what_they_showed() -> None:
+    held_out = HeldOut.of([0, 2, 3], n=20)
+    for user in ("ada", "bob"):
+        found = measure(lotteries(3), held_out, POPULARITY, seed=4, key=user)
+        for policy, row in zip(lotteries(3), found, strict=True):
+            categories, weights = policy.problem.memberships.dense(), policy.problem.position_weights
+            shown = policy.sample(seed=4, key=user, visit=0, size=30)
+            seen = np.array([weights @ categories[ranking] for ranking in shown])
+            for visits in (1, 3, 7, 30):
+                known = np.abs(seen[:visits].mean(axis=0) - policy.problem.target).sum()
+                name = "l1_of_1_visit" if visits == 1 else f"l1_of_{visits}_visits"
+                assert row[METRICS.index(name)] == pytest.approx(known, abs=1e-12)

@@ -170,3 +170,58 @@ def test_a_damaged_table_is_named(tmp_path: Path, ending: str) -> None:
     damaged.write_bytes(b"\xff\xfe" + bytes(range(200)))
     with pytest.raises(InputError, match=f"damaged.{ending}: .*, must be "):
         table_source(plays, damaged, COLUMNS)
+
+
+def test_all_columns_that_are_missing_are_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        table_source(*own_tables(tmp_path), Columns(("mod", "era")))
+    said = str(raised.value)
+    assert said.startswith("4 things are wrong with the tables.\n(1) column 'user_id' not found in ")
+    for name in ("'user_id'", "'item_id'", "'mod'"):
+        assert f"column {name} not found" in said
+    assert "pass categories='mood'" in said
+
+
+def test_a_file_that_is_not_there_does_not_hide_a_missing_column(tmp_path: Path) -> None:
+    plays, _ = own_tables(tmp_path)
+    with pytest.raises(InputError, match=r"(?s)2 things .*'user_id' not found.*nothing.csv: does not exist"):
+        table_source(plays, tmp_path / "nothing.csv", Columns(("mood",), item="track", rating="stars"))
+
+
+def test_ids_of_two_types_are_refused_and_not_taken_for_one_another(tmp_path: Path) -> None:
+    """Once they were compared as texts and then looked up as they are."""
+    pq.write_table(pa.table({"user_id": [1] * 6, "item_id": range(6)}), tmp_path / "r.parquet")
+    pq.write_table(pa.table({"item_id": list("012345"), "kind": list("aabbcc")}), tmp_path / "i.parquet")
+    with pytest.raises(ExcalibrError, match="item_id: is whole numbers in r.parquet and text in the items table"):
+        table_source(tmp_path / "r.parquet", tmp_path / "i.parquet", Columns(("kind",), rating=""))
+
+
+def test_a_column_of_counts_is_recognised_and_any_play_is_a_positive(tmp_path: Path) -> None:
+    plays, tracks = own_tables(tmp_path)
+    lines = plays.read_text(encoding="utf-8").splitlines()[1:]
+    counted = ["user,track_id,Play_Count", *(f"{line.rpartition(',')[0]},{at % 4}" for at, line in enumerate(lines))]
+    plays.write_text("\n".join([*counted, ""]), encoding="utf-8")
+    tracks.write_text(tracks.read_text(encoding="utf-8").replace("track,", "track_id,", 1), encoding="utf-8")
+    own = table_source(plays, tracks, Columns(("mood",), separator=";"), minimum=1)
+    played = {(line.split(",")[0], line.split(",")[1]) for at, line in enumerate(lines) if at % 4 > 0}
+    found = {
+        (str(user), str(own.liked.item_ids[item]))
+        for row, user in enumerate(own.liked.user_ids)
+        for item in own.liked.items[own.liked.indptr[row] : own.liked.indptr[row + 1]]
+    }
+    assert found == played
+    assert "`Play_Count` of plays.csv is taken as rating; any play counts as a positive" in own.understood
+    more = table_source(plays, tracks, Columns(("mood",), separator=";"), above=1.0, minimum=1)
+    assert len(more.liked) == sum(at % 4 > 1 for at in range(len(lines)))
+    assert "any play" not in more.understood
+
+
+def test_of_several_rows_of_a_user_and_an_item_the_latest_counts(tmp_path: Path) -> None:
+    users, items = [1] * 8, [0, 0, 1, 1, 2, 3, 4, 5]
+    stars, days = [5.0, 1.0, 5.0, 1.0, 5, 5, 5, 5], ["b", "a", "a", "b", "a", "a", "a", None]
+    pq.write_table(pa.table({"user": users, "item": items, "stars": stars, "date": days}), tmp_path / "r.parquet")
+    pq.write_table(pa.table({"item": range(6), "kind": list("aabbcc")}), tmp_path / "i.parquet")
+    own = table_source(tmp_path / "r.parquet", tmp_path / "i.parquet", Columns(("kind",)), minimum=1)
+    assert own.liked.item_ids.tolist() == [0, 2, 3, 4, 5]
+    assert own.liked.timestamps.tolist() == [2, 1, 1, 1, 0]
+    assert "`date` of r.parquet is taken as timestamp" in own.understood

@@ -3,11 +3,12 @@
 ``run_experiment`` does the work, ``write_files`` shows it; the command ``excalibr experiment`` adds options and a bar.
 """
 
+from excalibr._experiments.own_tables import Columns
 from excalibr._experiments.page import write_page
 from excalibr._experiments.plan import Plan, Setting
 from excalibr._experiments.report import write_files
 from excalibr._experiments.run import ExperimentResults, run_experiment
-from excalibr._experiments.sources import Columns, Source, movielens_source, table_source
+from excalibr._experiments.sources import Source, movielens_source, table_source
 
 __all__ = [
     "Columns",

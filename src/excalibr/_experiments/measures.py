@@ -5,15 +5,20 @@ Each function stacks the rankings of all policies and measures them together, wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from excalibr import _seeds as seeds
 from excalibr._policy import Policy
 from excalibr._types import Floats, Integers
+from excalibr._visits import visit_sequence
 from excalibr.metrics import HeldOut, kl, l1, mrr_of_draws, ndcg_of_draws, recall_of_draws
 
-__all__ = ["CATALOGUE", "METRICS", "attention", "catalogue_measures", "measure"]
+__all__ = ["CATALOGUE", "METRICS", "VISITS", "attention", "catalogue_measures", "measure"]
+
+VISITS = (1, 3, 7, 30)
+"""After so many visits it is measured how far what was seen is from the target."""
 
 METRICS = (
     "ndcg",
@@ -30,14 +35,16 @@ METRICS = (
     "mrr_of_one_draw",
     "kl_of_one_draw",
     "l1_of_one_draw",
+    *(f"l1_of_{visits}_visit{'s' * (visits > 1)}" for visits in VISITS),
     "rankings",
     "gap",
 )
 """What is measured of each user. ``ndcg``, ``mrr`` and ``recall`` are expectations over the lottery; ``popularity`` is
 the expected share of training users that like an item that is seen. ``…_of_expectation`` is of the expected
 distribution; ``…_of_draw_mean`` and ``…_of_draw_worst`` are over the lottery's rankings by themselves;
-``…_of_one_draw`` is of the ranking that the user is shown, drawn once; ``rankings`` is the lottery's size; ``gap`` is
-what was proven, nan where a method proves nothing."""
+``…_of_one_draw`` is of the ranking that the user is shown, drawn once; ``…_of_7_visits`` is of the mean of what the
+user's first seven visits show, as :meth:`excalibr.Policy.sample` has them with ``visit``; ``rankings`` is the lottery's
+size; ``gap`` is what was proven, nan where a method proves nothing."""
 
 
 CATALOGUE = ("coverage", "gini")
@@ -47,7 +54,7 @@ what its items get of everybody's attention, 0 where all get the same and near 1
 _UNIT = 2.0**40  # attention is added up in whole parts of it, so that no order of adding changes a sum
 
 
-def measure(policies: Sequence[Policy], held_out: HeldOut, draw: float, popularity: Floats) -> Floats:
+def measure(policies: Sequence[Policy], held_out: HeldOut, popularity: Floats, *, seed: int, key: Hashable) -> Floats:
     """(policies, metrics) for policies of one user that differ in their trade-off only.
 
     Parameters
@@ -56,10 +63,10 @@ def measure(policies: Sequence[Policy], held_out: HeldOut, draw: float, populari
         With the same candidates, target and position weights.
     held_out
         What the user went on to like.
-    draw
-        In [0, 1): which slice of each lottery is shown, as :meth:`excalibr.Policy.sample` has it.
     popularity
         (n,) of each candidate.
+    seed, key
+        What the ranking that is shown, and those of the visits, are drawn by: :meth:`excalibr.Policy.sample`.
     """
     sizes = np.array([len(policy.weights) for policy in policies])
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
@@ -73,13 +80,19 @@ def measure(policies: Sequence[Policy], held_out: HeldOut, draw: float, populari
     ndcg, mrr = relevant[:2]
     popular = popularity[every.rankings] @ every.problem.position_weights
     by_kl, by_l1 = kl(distributions, target), l1(distributions, target)
+    draw = float(seeds.uniforms(seed, key, 1)[0])
     shown = starts + np.array([_shown(policy.weights, draw) for policy in policies])
     means = [np.add.reduceat(weights * values, starts) for values in (*relevant, popular, by_kl, by_l1)]
     worst = [np.maximum.reduceat(values, starts) for values in (by_kl, by_l1)]
     drawn = [values[shown] for values in (ndcg, mrr, by_kl, by_l1)]
     of_expectation = [kl(expected, target), l1(expected, target)]
+    visited = [
+        _after_visits(policy, own, seed, key)
+        for policy, own in zip(policies, np.split(distributions, starts[1:]), strict=True)
+    ]
+    after = [l1(seen, target) for seen in np.stack(visited, axis=1)]
     gaps = np.array([policy.gap for policy in policies])
-    return np.stack([*means[:4], *of_expectation, *means[4:], *worst, *drawn, sizes, gaps], axis=1)
+    return np.stack([*means[:4], *of_expectation, *means[4:], *worst, *drawn, *after, sizes, gaps], axis=1)
 
 
 def attention(policies: Sequence[Policy]) -> Integers:
@@ -106,6 +119,12 @@ def _distributions(policy: Policy) -> Floats:
     exposures = np.zeros((len(rankings), problem.n))
     np.put_along_axis(exposures, rankings, np.broadcast_to(problem.position_weights, rankings.shape), axis=1)
     return np.asarray(exposures @ problem.memberships.dense())
+
+
+def _after_visits(policy: Policy, distributions: Floats, seed: int, key: Hashable) -> Floats:
+    """(visits, r): the mean of what a user's first visits show, after each number of :data:`VISITS`."""
+    seen = visit_sequence(policy.rankings, policy.weights, key, seed, first=0, size=max(VISITS))
+    return np.array([distributions[seen[:visits]].mean(axis=0) for visits in VISITS])
 
 
 def _shown(weights: Floats, draw: float) -> Integers:

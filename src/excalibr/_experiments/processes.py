@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import wait
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from excalibr import _seeds as seeds
 from excalibr._experiments.arms import ARMS, answer
 from excalibr._experiments.measures import METRICS, attention, catalogue_measures, measure
 from excalibr._experiments.plan import Plan, PlanPart
@@ -87,10 +87,10 @@ def measure_users(study: Study, plan: Plan, part: PlanPart, users: Iterable[int]
     seen = np.zeros((len(weightings), len(trade_offs), len(study.popularity)), dtype=np.int64)
     for user in users:
         question, held_out = study.question(user, part.attribute, part.setting), study.held_out(user, part.setting)
-        draw = float(seeds.uniforms(plan.seed, study.user_ids[user].item(), 1)[0])
         policies = answer(arm, question, weightings, trade_offs)
         items = study.items[user, : part.setting.candidates]
-        rows.append([measure(own, held_out, draw, study.popularity[items]) for own in policies])
+        who: dict[str, Any] = {"seed": plan.seed, "key": study.user_ids[user].item()}
+        rows.append([measure(own, held_out, study.popularity[items], **who) for own in policies])
         for total, own in zip(seen, policies, strict=True):
             total[:, items] += attention(own)
     shape = (len(rows), len(weightings), len(trade_offs), len(METRICS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -16,7 +16,7 @@ from excalibr.errors import InputError, explain
 from excalibr.models import EASE, gram_matrix
 from excalibr.models._ranking import TopItems
 
-__all__ = ["Fit", "FitCost", "among", "check_memory", "cost_of_fit", "fit_candidates"]
+__all__ = ["Fit", "FitCost", "among", "best_of", "check_memory", "cost_of_fit", "fit_candidates"]
 
 _JUDGED = 100  # the regularisation is chosen by NDCG at so many slots, as in the paper
 _FURTHER = 5  # regularisations that are tried beyond an end of the grid, at most
@@ -85,7 +85,7 @@ def fit_candidates(split: Split, test: Interactions, n: int, regularisations: tu
         tell(f"fitting EASE, regularisation {value:g}", float(len(tuning)), float(len(tuning) + len(waiting) + 1))
         model = EASE.from_gram(gram, value, threads=None)
         tuning[value] = _validation_ndcg(model, split.validation)
-        if tuning[value] >= max(tuning.values()):
+        if best_of(tuning) == value:
             best = model.top(test.matrix, n)
         del model
         if not waiting and len(regularisations) > 1 and len(tuning) < len(regularisations) + _FURTHER:
@@ -94,9 +94,14 @@ def fit_candidates(split: Split, test: Interactions, n: int, regularisations: tu
     return Fit(best, tuning)
 
 
+def best_of(tuning: Mapping[float, float]) -> float:
+    """The regularisation with the best NDCG, of equals the smallest; nan where none was tried."""
+    return max(sorted(tuning), key=lambda value: tuning[value], default=float("nan"))
+
+
 def _beyond(tuning: dict[float, float]) -> Iterator[float]:
     """The next regularisation, where the best so far is the smallest or the largest one."""
-    best = max(sorted(tuning), key=lambda value: tuning[value])
+    best = best_of(tuning)
     if best == min(tuning):
         yield best / 2
     elif best == max(tuning):

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from excalibr._arrays import numbers
-from excalibr._types import Booleans, Floats, Integers
+from excalibr._experiments.given import GivenScores, read_given
+from excalibr._experiments.own_tables import (
+    Columns,
+    KnownItems,
+    OwnTable,
+    Rated,
+    open_tables,
+    roles_of_items,
+    roles_of_ratings,
+)
 from excalibr.datasets import (
     Attribute,
     Interactions,
@@ -26,12 +34,8 @@ from excalibr.datasets import (
 )
 from excalibr.errors import InputError, explain
 from excalibr.tables import ItemArrays, Note, Tables, items_text, read_items, review_items
-from excalibr.tables._columns import usual_columns
-from excalibr.tables._files import ENDINGS, dialect_of, kind_of, read_table
-from excalibr.tables._frames import missing_column
-from excalibr.tables._options import GUESS
 
-__all__ = ["Columns", "GivenScores", "Source", "movielens_source", "table_source"]
+__all__ = ["Source", "movielens_source", "table_source"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,45 +82,6 @@ class Source:
         return digest.hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GivenScores:
-    """Candidates and scores, best first, (users, n) each; what users liked before, and what they are judged by."""
-
-    items: Integers
-    scores: Floats
-    history: Interactions
-    held_out: Interactions
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """How the columns of one's own tables are called.
-
-    Attributes
-    ----------
-    categories
-        Columns of the items table, an attribute each.
-    user, item, rating
-        Where a table has no such column, the only one with a usual name, such as ``userId``, is taken.
-        ``rating`` is empty where the table has no ratings and every row is a positive.
-    timestamp
-        Used by a split by time, and to keep the latest of several rows of a user and an item; may be missing.
-    separator
-        What stands between several labels in one text; "auto" is what the labels show, as for
-        :meth:`excalibr.Reranker.rerank`; "none" or empty keeps them whole.
-    items_item
-        The column with the item in the items table, where it is called otherwise than in the ratings.
-    """
-
-    categories: tuple[str, ...]
-    user: str = "user_id"
-    item: str = "item_id"
-    rating: str = "rating"
-    separator: str = GUESS
-    items_item: str | None = None
-    timestamp: str = "timestamp"
-
-
 def movielens_source(path: Path, *, complete: bool = True, min_item_count: int = 1, **limits: float) -> Source:
     """The paper's attributes of a MovieLens zip or folder: genre, decade and popularity.
 
@@ -159,118 +124,53 @@ def table_source(
     rows of items that the items table lacks, and all but the latest row of a user and an item are left out and counted.
     """
     _check_names(columns.categories)
-    rated_table, table, wanted = _table(ratings), _table(items), _wanted_of_items(columns)
-    _names(rated_table, ratings, _wanted_of_ratings(columns))
-    item_column, *labels = _names(table, items, wanted)
-    known_ids, rows, item_notes = _unique_items(_values(table, item_column))
-    rated = _Rated.read(rated_table, ratings, columns, known_ids)
-    least = above if above is not None else 0.0 if rated.counts_plays else 3.5
-    liked = positives(rated.users, rated.items, rated.stars, rated.times, above=least, minimum=minimum)
-    liked, dropped = _often_liked(liked, min_item_count)
-    place = dict(zip(known_ids.tolist(), rows.tolist(), strict=True))
-    of_liked = np.array([place[item] for item in liked.item_ids.tolist()], dtype=np.int64)
-    known = _items(table, item_column, columns)
+    wanted = [(ratings, roles_of_ratings(columns)), (items, roles_of_items(columns))]
+    rated_table, item_table, *of_model = open_tables([*wanted, *_roles_of_model(scores, held_out, columns)])
+    catalogue = KnownItems.read(item_table)
+    rated = Rated.read(rated_table, catalogue)
+    liked, dropped = _often_liked(_positives(rated, above, minimum), min_item_count)
+    rows = catalogue.rows[liked.item_ids]
+    liked = replace(
+        liked, user_ids=_outside(rated.user_ids, liked.user_ids), item_ids=_outside(catalogue.ids, liked.item_ids)
+    )
+    known = _items(item_table, columns)
     attributes = [
-        from_column(column.name, _values(table, name)[of_liked].tolist(), separator=column.separator)
-        for column, name in zip(known.columns, labels, strict=True)
+        from_column(
+            column.name, item_table.labels(f"categories {column.name}")[rows].tolist(), separator=column.separator
+        )
+        for column in known.columns
     ]
-    facts = {"ratings": f"{rated.rows:,}", "items": f"{len(known_ids):,}", **_facts(liked)}
-    said = [*rated.said, *_said(table, items, wanted), *item_notes, *rated.dropped, *dropped]
+    given = read_given(of_model[0], of_model[1], liked) if of_model else None
+    facts = {"ratings": f"{rated.rows:,}", "items": f"{len(catalogue.rows):,}", **_facts(liked)}
+    plays = ["any play counts as a positive"] if rated.counts_plays and above is None else []
+    said = [*rated_table.said(), *plays, *item_table.said(), *(text for each in of_model for text in each.said())]
+    said += [*catalogue.left_out, *rated.left_out, *dropped, *(given.left_out if given is not None else ())]
     understood = "; ".join([items_text(known.columns), f"{len(liked.user_ids):,} users", *said])
     made = (name or ratings.stem, liked, facts, lambda seen: [*attributes, popularity(seen)])
-    given = None if scores is None else _given(scores, held_out, columns, liked)
     return Source(*made, understood, tuple(review_items(known)), given)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rated:
-    """A table of ratings, read, with what was left out of it."""
-
-    users: NDArray[Any]
-    items: NDArray[Any]
-    stars: Floats
-    times: Integers
-    rows: int
-    counts_plays: bool
-    said: tuple[str, ...]
-    dropped: tuple[str, ...]
-
-    @classmethod
-    def read(cls, table: Any, path: Path, columns: Columns, known: NDArray[Any]) -> _Rated:
-        wanted = _wanted_of_ratings(columns)
-        names = _names(table, path, wanted)
-        users, items, *values = (_values(table, name) for name in names)
-        times = _values(table, columns.timestamp) if columns.timestamp in table.column_names else None
-        whole = np.ones(len(users), dtype=np.bool_)
-        for column in (users, items, *values):
-            whole &= ~_missing(column)
-        inside = whole & np.isin(items.astype(np.str_), known.astype(np.str_))
-        stars = np.full(len(users), np.inf)
-        if values:
-            stars[inside] = numbers(columns.rating, values[0][inside])
-        when = np.zeros(len(users), dtype=np.int64) if times is None else _times(times)
-        kept = _latest(users, items, when, inside)
-        unknown = len(set(items[whole & ~inside].tolist()))
-        left_out = {
-            "rows without a user, an item or a rating": int((~whole).sum()),
-            f"rows of {unknown:,} items that are not in the items table": int((whole & ~inside).sum()),
-            "earlier rows of a user and an item": int(inside.sum()) - len(kept),
-        }
-        dropped = tuple(f"left out: {count:,} {what}" for what, count in left_out.items() if count)
-        plays = bool(values) and names[-1].lower().replace("_", "") in _PLAYS
-        said = (*_said(table, path, wanted), *(("any play counts as a positive",) if plays else ()))
-        return cls(users[kept], items[kept], stars[kept], when[kept], len(users), plays, said, dropped)
+def _roles_of_model(scores: Path | None, held_out: Path | None, columns: Columns) -> list[tuple[Path, dict[str, str]]]:
+    """The tables of a model of one's own, which come together or not at all."""
+    if scores is None and held_out is None:
+        return []
+    if scores is None or held_out is None:
+        missing, other = ("--held-out", "--scores") if held_out is None else ("--scores", "--held-out")
+        hint = "the ratings are what the model knew; what its users are judged by comes in a table of its own."
+        raise InputError(explain(missing, "is missing", f"be given with {other}", hint))
+    who = {"user": columns.user, "item": columns.item}
+    return [(scores, who | {"score": "score"}), (held_out, who)]
 
 
-_PLAYS = ("plays", "playcount", "count", "listens", "listencount", "views", "clicks")
+def _positives(rated: Rated, above: float | None, minimum: int) -> Interactions:
+    least = above if above is not None else 0.0 if rated.counts_plays else 3.5
+    return positives(rated.users, rated.items, rated.stars, rated.times, above=least, minimum=minimum)
 
 
-def _wanted_of_ratings(columns: Columns) -> dict[str, str]:
-    return {role: getattr(columns, role) for role in ("user", "item", *(("rating",) if columns.rating else ()))}
-
-
-def _wanted_of_items(columns: Columns) -> dict[str, str]:
-    own = {"items_item": columns.items_item} if columns.items_item else {"item": columns.item}
-    return own | {f"categories {each}": each for each in columns.categories}
-
-
-def _unique_items(ids: NDArray[Any]) -> tuple[NDArray[Any], Integers, list[str]]:
-    """The items, the row of each, and what was left out: rows without an id, and all but the first of an item."""
-    present = np.flatnonzero(~_missing(ids))
-    first = {item: row for row, item in reversed(list(zip(present.tolist(), ids[present].tolist(), strict=True)))}
-    rows = np.array(sorted(first.values()), dtype=np.int64)
-    left = len(ids) - len(rows)
-    said = f"left out: {left:,} rows of the items, without an id or with one that came before"
-    return ids[rows], rows, [said] if left else []
-
-
-def _latest(users: NDArray[Any], items: NDArray[Any], times: Integers, kept: Booleans) -> Integers:
-    """Rows with the latest of each user and item, in their order."""
-    rows = np.flatnonzero(kept)
-    _, user = np.unique(users[rows].astype(np.str_), return_inverse=True)
-    _, item = np.unique(items[rows].astype(np.str_), return_inverse=True)
-    order = np.lexsort((rows, times[rows], item, user))
-    last = np.ones(len(order), dtype=np.bool_)
-    last[:-1] = (user[order][1:] != user[order][:-1]) | (item[order][1:] != item[order][:-1])
-    return np.sort(rows[order[last]])
-
-
-def _missing(values: NDArray[Any]) -> Booleans:
-    if values.dtype.kind == "f":
-        return np.asarray(np.isnan(values))
-    if values.dtype == np.object_:
-        return np.array([value is None or value != value for value in values.tolist()], dtype=np.bool_)
-    return np.zeros(len(values), dtype=np.bool_)
-
-
-def _times(values: NDArray[Any]) -> Integers:
-    """Seconds, or days, or anything that grows: only the order counts; what is missing is the earliest."""
-    if values.dtype.kind == "M":
-        return values.astype("datetime64[ms]").astype(np.int64)
-    known = ~_missing(values)
-    times = np.zeros(len(values), dtype=np.int64)
-    times[known] = np.unique(values[known], return_inverse=True)[1] + 1
-    return times
+def _outside(ids: Any, places: NDArray[Any]) -> NDArray[Any]:
+    """The outside world's ids at some places."""
+    found = ids.take(places)
+    return np.array(found.to_pylist(), dtype=np.str_) if found.type == "large_string" else np.asarray(found)
 
 
 def _often_liked(liked: Interactions, least: int) -> tuple[Interactions, list[str]]:
@@ -287,48 +187,11 @@ def _often_liked(liked: Interactions, least: int) -> tuple[Interactions, list[st
     return kept, [f"left out: {int((counts < least).sum()):,} items with fewer than {least} positives"]
 
 
-def _given(scores: Path, judged: Path | None, columns: Columns, liked: Interactions) -> GivenScores:
-    """Candidates of one's own, for the users that have scores, a history and something held out."""
-    if judged is None:
-        hint = "the ratings are what the model knew; what its users are judged by comes in a table of its own."
-        raise InputError(explain("--held-out", "is missing", "be given with --scores", hint))
-    column = {item: place for place, item in enumerate(liked.item_ids.tolist())}
-    row = {user: place for place, user in enumerate(liked.user_ids.tolist())}
-    best: dict[int, list[tuple[float, int]]] = {}
-    scored = _arrays(_table(scores), scores, {"user": columns.user, "item": columns.item, "score": "score"})
-    for user, item, score in zip(*(each.tolist() for each in scored), strict=True):
-        if user in row and item in column:
-            best.setdefault(row[user], []).append((-float(score), column[item]))
-    hidden = _arrays(_table(judged), judged, {"user": columns.user, "item": columns.item})
-    wanted: dict[int, set[int]] = {}
-    for user, item in zip(*(each.tolist() for each in hidden), strict=True):
-        if user in row and item in column:
-            wanted.setdefault(row[user], set()).add(column[item])
-    users = sorted(best.keys() & wanted.keys())
-    if not users:
-        raise InputError(explain(str(scores), "has no user with ratings and held-out items", "have one"))
-    n = min(len(best[user]) for user in users)
-    order = [sorted(best[user])[:n] for user in users]
-    history = liked.of_users(users)
-    sizes = [len(wanted[user]) for user in users]
-    items = np.array([item for user in users for item in sorted(wanted[user])], dtype=np.int64)
-    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    held_out = Interactions(
-        history.user_ids.copy(),
-        liked.item_ids,
-        starts,
-        items,
-        np.ones(len(items)),
-        np.zeros(len(items), dtype=np.int64),
-    )
-    places = np.array([[item for _, item in own] for own in order])
-    return GivenScores(places, -np.array([[score for score, _ in own] for own in order]), history, held_out)
-
-
-def _items(table: Any, item: str, columns: Columns) -> ItemArrays:
+def _items(items: OwnTable, columns: Columns) -> ItemArrays:
     """The items as :class:`excalibr.Reranker` reads them: which columns are split, and where."""
+    item = items.found["items_item" if "items_item" in items.found else "item"]
     asked = Tables(targets={}, item_id=item, category=list(columns.categories), separator=columns.separator)
-    return read_items(table.select([item, *columns.categories]), asked)
+    return read_items(items.table.select([item, *columns.categories]), asked)
 
 
 def _check_names(categories: Sequence[str]) -> None:
@@ -348,57 +211,3 @@ def _facts(liked: Interactions) -> dict[str, str]:
         "positives a user, mean": f"{len(liked) / len(liked.user_ids):.1f}",
         "share of positives on the top 5 % of items": f"{top.sum() / len(liked):.1%}",
     }
-
-
-def _table(path: Path) -> Any:
-    if not path.is_file():
-        raise InputError(explain(str(path), "does not exist", f"be a file that ends in one of {ENDINGS}"))
-    table = read_table(path)
-    if not table.num_rows:
-        raise InputError(explain(str(path), "has no rows", "have at least one"))
-    return table
-
-
-def _arrays(table: Any, path: Path, wanted: Mapping[str, str]) -> list[NDArray[Any]]:
-    """Columns of a table, by option and name, as arrays, without rows that lack one of them."""
-    found = [_values(table, name) for name in _names(table, path, wanted)]
-    whole = np.ones(len(found[0]), dtype=np.bool_)
-    for column in found:
-        whole &= ~_missing(column)
-    return [column[whole] for column in found]
-
-
-def _values(table: Any, name: str) -> NDArray[Any]:
-    return _array(table.column(name))
-
-
-def _names(table: Any, path: Path, wanted: Mapping[str, str]) -> list[str]:
-    """The column for each option: the one that was named, or the only one with a usual name."""
-    found = []
-    for option, name in wanted.items():
-        keyword = option.partition(" ")[0]
-        usual = usual_columns(_ROLES.get(keyword, ""), table.column_names)
-        if name not in table.column_names and (name != _DEFAULTS.get(keyword) or len(usual) != 1):
-            nearest = usual[0] if usual else ""
-            raise InputError(missing_column(name, str(path), table.column_names, keyword, nearest))
-        found.append(name if name in table.column_names else usual[0])
-    return found
-
-
-def _said(table: Any, path: Path, wanted: Mapping[str, str]) -> list[str]:
-    """What to say of a file: columns that nobody named, delimiters that are not commas."""
-    pairs = zip(wanted.values(), _names(table, path, wanted), strict=True)
-    taken = [f"`{name}` of {path.name} is taken as {asked}" for asked, name in pairs if name != asked]
-    between = dialect_of(path).text if kind_of(path) == "csv" else ""
-    return [*taken, *([f"{path.name} has {between}"] if between else [])]
-
-
-_ROLES = {"user": "user_id", "item": "item_id", "items_item": "item_id", "rating": "rating", "score": "score"}
-_DEFAULTS = {"user": "user_id", "item": "item_id", "rating": "rating", "score": "score"}
-
-
-def _array(column: Any) -> NDArray[Any]:
-    values = column.to_pylist()
-    if column.null_count or isinstance(values[0], (str, list)):
-        return np.array([*values, None], dtype=np.object_)[:-1]  # None keeps numpy from guessing
-    return np.asarray(column.to_numpy())

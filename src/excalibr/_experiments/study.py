@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from excalibr import _seeds as seeds
 from excalibr import targets
 from excalibr._experiments.arms import Question
+from excalibr._experiments.given import GivenScores
 from excalibr._experiments.plan import Plan, Setting
-from excalibr._experiments.scoring import Tell, among, fit_candidates
+from excalibr._experiments.scoring import Tell, among, best_of, fit_candidates
 from excalibr._experiments.sources import Source
 from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Booleans, Floats, Integers
@@ -86,7 +87,7 @@ class Study:
     @property
     def regularisation(self) -> float:
         """The one that was chosen, of equals the smallest; nan where scores were given."""
-        return max(sorted(self.tuning), key=lambda value: self.tuning[value], default=float("nan"))
+        return best_of(self.tuning)
 
     def sample(self, size: int) -> Integers:
         """Rows of a sample of the users, rising; a smaller sample is part of a larger one."""
@@ -146,16 +147,31 @@ def prepare(source: Source, plan: Plan, tell: Tell = lambda *_: None) -> Study:
 
 
 def check_plan(source: Source, plan: Plan) -> None:
-    """Everything that can be known before the fit: names, sizes, and room for the candidates and in memory."""
+    """Everything that can be known before the fit: names, times, and room for the candidates."""
     plan.chosen([each.name for each in source.attributes(source.liked.counts)])
-    if source.given is not None:
-        return
-    split = split_for(source, plan)
     n = max(setting.candidates for setting in plan.settings)
+    if source.given is not None:
+        _check_given(source.given, n)
+        return
+    if plan.split == "time" and not source.liked.timestamps.any():
+        hint = "name the column with --timestamp-column, or split at random."
+        raise InputError(explain("split", "is 'time', and the ratings have no times", "be 'random'", hint))
+    split = split_for(source, plan)
     left = len(source.liked.item_ids) - int(np.diff(split.test.history.indptr).max())
     if left < n:
         found = f"asks for {n} candidates, and a user has {left} items outside the history"
-        raise InputError(explain("settings", found, f"ask for at most {left}", f"pass --settings {left}/10."))
+        raise InputError(explain("settings", found, f"ask for at most {left}", _hint_of_settings(left)))
+
+
+def _check_given(given: GivenScores, n: int) -> None:
+    if not len(given.with_enough(n)):
+        most = int(given.sizes.max())
+        found = f"asks for {n} candidates, and no user has more than {most} with scores"
+        raise InputError(explain("settings", found, f"ask for at most {most}", _hint_of_settings(most)))
+
+
+def _hint_of_settings(most: int) -> str:
+    return f"pass --settings {most}/{min(10, most)}."
 
 
 def split_for(source: Source, plan: Plan) -> Split:
@@ -170,10 +186,12 @@ def from_scores(source: Source, plan: Plan) -> Study:
     given = source.given
     assert given is not None
     n = max(setting.candidates for setting in plan.settings)
-    users = _some(len(given.history.user_ids), plan)
-    top = TopItems(given.items[users, :n], given.scores[users, :n])
+    enough = given.with_enough(n)
+    users = enough[_some(len(enough), plan)]
+    top = given.top(users, n)
     history, hidden = given.history.of_users(users), given.held_out.of_users(users)
-    facts = {**source.facts, "users with scores, of whom re-ranked": f"{len(given.items):,}, {len(users):,}"}
+    told = f"users with scores, of whom with {n} candidates, of whom re-ranked"
+    facts = {**source.facts, told: f"{len(given.sizes):,}, {len(enough):,}, {len(users):,}"}
     return _study(source, plan, history, hidden, top, source.liked.counts, len(source.liked.user_ids), facts, {})
 
 

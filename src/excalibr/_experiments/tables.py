@@ -16,7 +16,7 @@ from excalibr._experiments.arms import ARMS
 from excalibr._experiments.claims import check_claims
 from excalibr._experiments.comparison import margins
 from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, MethodCurve, between
-from excalibr._experiments.measures import CATALOGUE
+from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import SLATE_SETTING
 from excalibr._experiments.run import ExperimentResults
 from excalibr._experiments.runtimes import Runtimes
@@ -257,7 +257,8 @@ def _aims(results: ExperimentResults) -> Table:
 
 def _measures(results: ExperimentResults) -> Table:
     """Further measures where a method has half of relevance only's KL."""
-    names = results.plan.metrics or ("ndcg", "mrr", "recall", "popularity", *CATALOGUE)
+    visits = tuple(name for name in METRICS if "visit" in name)
+    names = results.plan.metrics or ("ndcg", "mrr", "recall", "popularity", *CATALOGUE, *visits)
     rows = []
     for curve in results.curves:
         if curve.weighting == results.plan.weightings[0]:
@@ -274,7 +275,8 @@ def _measures(results: ExperimentResults) -> Table:
     note = (
         "At half of relevance only's KL of the expectation, log weights. Popularity is the share of training users who "
         "like what is seen; coverage is the share of the catalogue that anybody is shown, Gini how unevenly attention "
-        "falls on it; both depend on how many users there are."
+        "falls on it; both depend on how many users there are. After so many visits is how far the "
+        "mean of what they showed is from the target, in L1: a list shows the same on every visit, a lottery does not."
     )
     return Table("measures", "Further measures", head, rows, note)
 
