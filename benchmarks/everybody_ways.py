@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+import excalibr
 from benchmarks.everybody import TRADE_OFF, WEIGHT, K, Measured, World, measure
 from excalibr._many_users import Solver
 from excalibr._many_users import measure as measure_lotteries
-from excalibr._options import Options
 from excalibr._population import BatchCrowd
 from excalibr._population.crowd import exposure_of
-from excalibr._problem import AttributeSpan, Batch
 from excalibr._solver import questions_of
 from excalibr._types import Floats
+from excalibr.errors import InfeasibleError
 
 TOGETHER = 64
 """Users between two moves of online prices."""
@@ -41,22 +42,62 @@ def boosts(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float,
 
 
 def quotas(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float, Measured]]:
-    """Every slate by itself near the groups' shares: a second attribute of each user's own program."""
-    r, count = world.rows.shape[1], len(wanted)
-    rows = sparse.hstack([world.rows, crowd.groups], format="csr")
-    targets = np.hstack([world.targets, np.tile(wanted, (len(world.targets), 1))])
-    attributes = (AttributeSpan("genre", 0, r), AttributeSpan("seller", r, r + count))
+    """Every slate by itself keeps a part of each group's share, as ``floors``; of each user as far as it is possible.
+
+    Prints for how many users the floors are possible as they are. For the others each floor is cut to what the user's
+    candidates of the group can reach; who has no slate even so keeps the calibrated one.
+    """
     found = []
-    for weight in (0.1, 0.3, 1.0):
-        options = Options(k=K, trade_off=TRADE_OFF, tolerance=1e-6, attribute_weights={"genre": 1.0, "seller": weight})
-        batch = Batch.of(
-            *(world.batch.scores, world.batch.starts, rows, targets),
-            items=world.batch.items,
-            options=options,
-            attributes=attributes,
-        )
-        found.append((weight, measure(world, world.crowd(crowd.groups, batch), np.zeros(rows.shape[0]), wanted)))
+    for part in (0.25, 0.5, 0.75, 1.0):
+        floors = part * wanted
+        slates = [_with_floors(world, crowd, user, floors) for user in range(world.batch.users)]
+        as_they_are, cut = (sum(each.kept == kept for each in slates) for kept in ("whole", "cut"))
+        print(f"floors of {part:g} × the shares: possible for {as_they_are:,} users, {cut:,} more with floors cut")
+        relevance, deviation = (float(np.mean([each[at] for each in slates])) for at in (0, 1))
+        shares = np.mean([each.shares for each in slates], axis=0)
+        found.append((part, Measured(relevance, deviation, float(np.abs(shares - wanted).sum()))))
     return found
+
+
+class _Slate(NamedTuple):
+    """One user's lottery with floors: relevance, own deviation, the groups' shares, and whether floors were kept."""
+
+    relevance: float
+    deviation: float
+    shares: Floats
+    kept: str
+
+
+def _with_floors(world: World, crowd: BatchCrowd, user: int, floors: Floats) -> _Slate:
+    """The best lottery of one user with these floors of groups, or with those that are possible."""
+    batch, groups = world.batch, crowd.groups
+    own = slice(batch.starts[user], batch.starts[user + 1])
+    rows, members = world.rows[world.items[own]], groups[world.items[own]]
+    reached = np.concatenate([[0.0], np.cumsum(batch.options.weights_of(K))])
+    of_group = np.minimum(np.asarray((members > 0).sum(axis=0)).ravel(), K)
+    cut = np.minimum(floors, reached[of_group])
+    tried = {"whole": floors, "cut": cut, "none": np.zeros(len(floors))}
+    solved = ((kept, _exposure(batch.scores[own], rows, members, world.targets[user], tried[kept])) for kept in tried)
+    kept, exposure = next((kept, exposure) for kept, exposure in solved if exposure is not None)
+    deviation = float(np.abs(rows.T @ exposure - world.targets[user]).sum())
+    return _Slate(float(batch.scores[own] @ exposure), deviation, np.asarray(members.T @ exposure), kept)
+
+
+def _exposure(scores: Floats, rows: Any, members: Any, target: Floats, floors: Floats) -> Floats | None:
+    """(n,) the best exposure of one user's candidates with floors of groups; None where there is none."""
+    target_of_groups = np.full(len(floors), 1.0 / len(floors))  # of no weight
+    with suppress(InfeasibleError):
+        return excalibr.calibrate(
+            scores,
+            {"genre": rows, "seller": members},
+            {"genre": target, "seller": target_of_groups},
+            k=K,
+            trade_off=TRADE_OFF,
+            tolerance=1e-6,
+            attribute_weights={"seller": 0.0},
+            floors={"seller": floors},
+        ).exposure
+    return None
 
 
 def online(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float, Measured]]:

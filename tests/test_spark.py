@@ -2,9 +2,6 @@
 
 import os
 import shutil
-import signal
-import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,49 +13,32 @@ import pytest
 
 from excalibr import Reranker
 from tests.cli.reranking import run, write
+from tests.cluster import SECOND_PASS, cluster, executors, with_a_kill
 from tests.population.tables import SELLERS, shop
 from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables, one_by_one
 
-pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'excalibr[spark]'")
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'excalibr[spark]'")
 if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
     pytest.skip("there is no Java for Spark: install openjdk-17-jre-headless", allow_module_level=True)
 
-from excalibr import spark as on_spark  # noqa: E402
+from excalibr import spark as on_spark
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
 OPTIONS: dict[str, Any] = {"k": 5, "trade_off": 0.4, "seed": 3, **GENRE_COLUMNS}
 PLAIN: dict[str, Any] = {"k": 5, "trade_off": 0.4, "seed": 3}
 LOCAL = Reranker(k=5, trade_off=0.4, seed=3)
-ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
-    from pyspark.sql import SparkSession
-
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("SPARK_HOME", str(Path(pyspark.__file__).parent))
-        environment.setenv("PYSPARK_PYTHON", sys.executable)
-        environment.setenv("PYTHONPATH", path)
-        builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("excalibr")
-        settings = {
-            "spark.executorEnv.PYTHONPATH": path,
-            "spark.sql.shuffle.partitions": "4",
-            "spark.sql.adaptive.enabled": "false",
-            "spark.sql.execution.arrow.maxRecordsPerBatch": "7",
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
-        }
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        started = builder.getOrCreate()
-        started.sparkContext.setLogLevel("OFF")
+    settings = {
+        "spark.sql.shuffle.partitions": 4,
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": 7,
+    }
+    with cluster(settings) as started:
         yield started
-        started.stop()
 
 
 @pytest.fixture(scope="module")
@@ -134,34 +114,11 @@ def test_lotteries_and_reports_are_those_of_a_local_reranker(session: Any, table
 def test_an_executor_that_is_killed_loses_and_doubles_nothing(session: Any, tables: Invented) -> None:
     candidates, history = frames(session, tables)
     slates = on_spark.rerank(candidates, tables.items, history=history, **OPTIONS)
-    found: list[Any] = []
-    job = threading.Thread(target=lambda: found.append(in_order(slates, "rank")))
-    before = executors(session)
-    job.start()
-    tracker = session.sparkContext.statusTracker()
-    while job.is_alive() and not tracker.getActiveStageIds():
-        job.join(0.01)
-    os.kill(before[0], signal.SIGKILL)
-    job.join()
-    assert len(before) == 2
-    assert before[0] not in executors(session)
+    assert len(executors(session)) == 2
+    killed = with_a_kill(session, lambda: in_order(slates, "rank"))
+    assert killed.executor not in executors(session)
     local = LOCAL.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
-    assert found[0].to_pydict() == local.to_pydict()
-
-
-def executors(session: Any) -> list[int]:
-    """The processes of this session's executors, and no others."""
-    wanted = session.sparkContext.applicationId.encode()
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                command = (folder / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if b"CoarseGrainedExecutorBackend" in command and wanted in command:
-                found.append(int(folder.name))
-    return sorted(found)
+    assert killed.answer.to_pydict() == local.to_pydict()
 
 
 def test_a_mistyped_option_is_answered_before_anything_runs(session: Any, tables: Invented) -> None:
@@ -209,20 +166,13 @@ def test_prices_for_everybody_are_those_of_one_machine_to_the_bit(
 def test_an_executor_that_is_killed_changes_no_price(session: Any) -> None:
     candidates, items, history = shop(users=120)
     local = LOCAL.balance(candidates, items, history=history, **BALANCED)
-    found: list[Any] = []
     frame = session.createDataFrame(candidates)
-    job = threading.Thread(
-        target=lambda: found.append(on_spark.balance(frame, items, history=history, **PLAIN, **BALANCED))
-    )
-    before, tracker = executors(session), session.sparkContext.statusTracker()
-    jobs: set[int] = set()
-    job.start()
-    while job.is_alive() and len(jobs) < 5:  # counted, looked at, the first pass, the second
-        jobs |= set(tracker.getActiveJobsIds())
-        job.join(0.005)
-    os.kill(before[0], signal.SIGKILL)
-    job.join()
-    assert found[0].table.equals(local.table)
+
+    def balance() -> Any:
+        return on_spark.balance(frame, items, history=history, **PLAIN, **BALANCED)
+
+    killed = with_a_kill(session, balance, job=SECOND_PASS)
+    assert killed.answer.table.equals(local.table)
 
 
 def test_slates_on_spark_take_the_prices(session: Any) -> None:

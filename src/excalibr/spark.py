@@ -106,14 +106,15 @@ def _balanced(plan: _SparkRun, items: Any, asked: Everyone) -> SparkBalance:
     from excalibr import _population as population
     from excalibr._crowd_on_spark import PartOfCrowd, SparkCrowd
     from excalibr.tables import _balance as balancing
-    from excalibr.tables._everyone import attributes_of, read_terms
-    from excalibr.tables._prices import group_rows, price_columns, read_groups, read_prices
+    from excalibr.tables._everyone import attributes_of, read_start, read_terms
+    from excalibr.tables._prices import group_rows, price_columns, read_groups
 
     balancing.check_asked(plan.task.reranker, plan.names)
     groups = read_groups(items, attributes_of(asked, plan.names), plan.names)
     terms, targets = read_terms(asked, groups, plan.names)
     labels = balancing.labels_of(groups)
-    start = None if asked.start is None else balancing.start_of(read_prices(asked.start), labels, terms)
+    start, notes = read_start(asked, labels, terms)
+    warn_all(notes, stacklevel=3)
     frame = plan.prepared().persist()
     users = plan.frames["candidates"].select(plan.task.user_id).distinct().count()
     n_blocks = balancing.most_blocks(users, terms.n_groups)

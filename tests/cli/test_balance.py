@@ -95,6 +95,17 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_prices(
     assert len(passes) == len(set(passes)), "no pass was made twice"
 
 
+def test_a_start_with_other_groups_is_refused_or_told(files: dict[str, Path]) -> None:
+    start = files["out"].parent / "start.csv"
+    start.write_text("attribute,category,price\nseller,gone,0.1\n")
+    with pytest.raises(InputError, match="start: has prices of 'gone' of 'seller', all of them unknown here"):
+        run(files, "--start", str(start))
+    start.write_text("attribute,category,price\nseller,gone,0.1\nseller,big,0.1\n")
+    told = run(files, "--start", str(start))
+    assert told.exit_code == 0, told.output
+    assert "warning: --start: has prices of 'gone' of 'seller', which are not used" in told.stderr
+
+
 def test_rerank_takes_the_prices(files: dict[str, Path]) -> None:
     assert run(files).exit_code == 0
     command = ["rerank", str(files["candidates"]), "--items", str(files["items"]), "--history", str(files["history"])]

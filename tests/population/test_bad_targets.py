@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import excalibr
-from excalibr.errors import InfeasibleError, InputError
+from excalibr.errors import InfeasibleError, InputError, InputTypeError, TableWarning
 from excalibr.positions import position_weights
 from tests.population.tables import seller_shares, shop
 
@@ -148,6 +148,10 @@ def test_small_groups_count_as_much_where_deviation_is_relative() -> None:
             "column 'probability' of prices: has a number below 0",
         ),
         (
+            table(attribute=["seller"], category=["big"], cost=[0.1]),
+            r"prices: have no column 'price', but \['attribute', 'category', 'cost'\], must have attribute, category",
+        ),
+        (
             table(**{"pass": [None]}, probability=[1.0], attribute=["seller"], category=["big"], price=[0.1]),
             "column 'pass' of prices",
         ),
@@ -156,3 +160,32 @@ def test_small_groups_count_as_much_where_deviation_is_relative() -> None:
 def test_prices_that_cannot_be_are_refused(prices: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
         RERANKER.rerank(CANDIDATES, ITEMS, history=HISTORY, prices=prices)
+
+
+@pytest.mark.parametrize(
+    ("start", "says"),
+    [
+        (
+            {"seller": {"nobody": 0.1, "somebody": 0.2}},
+            "start: has prices of 'nobody' of 'seller' and 1 more, all of them unknown here, must be of groups of "
+            "this balance, such as 'big' of 'seller'. Hint: leave it out",
+        ),
+        ({"category": {"drama": 0.1}}, "start: has prices of 'drama' of 'category', all of them unknown here"),
+        ({"seller": {"big": np.inf}}, "start: have inf for 'big' of 'seller', must have finite numbers"),
+        (table(attribute=["seller"], category=["big"], cost=[0.1]), "start: have no column 'price'"),
+        ("yesterday", "start: is a builtins.str, must be a table"),
+    ],
+)
+def test_a_start_with_prices_of_something_else_is_refused(start: Any, says: str) -> None:
+    with pytest.raises((InputError, InputTypeError), match=says):
+        RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, everyone={"seller": WANTED}, start=start)
+
+
+def test_prices_of_groups_that_are_gone_are_told_and_not_used() -> None:
+    asked = {"everyone": {"seller": WANTED}}
+    known = {"seller": {"big": 0.1, "small": -0.1}}
+    with_gone = {"seller": {"big": 0.1, "gone": 0.3, "small": -0.1}}
+    plain = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, start=known, **asked)
+    with pytest.warns(TableWarning, match="start: has prices of 'gone' of 'seller', which are not used"):
+        told = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, start=with_gone, **asked)
+    assert told.table.equals(plain.table)

@@ -50,6 +50,30 @@ def test_the_objective_told_is_reached_by_the_lotteries(balance: Any) -> None:
     assert balance.objective - 1e-9 <= own - cost <= balance.bound + 1e-9
 
 
+def test_users_have_their_relevance_and_deviation_before_and_after(balance: Any, tables: Any, reranker: Any) -> None:
+    candidates, items, history = tables
+    before = reranker.report(candidates, items, history=history).to_pydict()
+    after = balance.report().to_pydict()
+    assert balance.relevance_before == pytest.approx(np.mean(before["relevance"]), abs=1e-12)
+    assert balance.deviation_before == pytest.approx(np.mean(before["deviation"]), abs=1e-12)
+    assert balance.relevance == pytest.approx(np.mean(after["relevance"]), abs=1e-12)
+    assert balance.deviation == pytest.approx(np.mean(after["deviation"]), abs=1e-12)
+    assert balance.relevance < balance.relevance_before
+
+
+def test_users_means_go_by_their_weights_and_leave_out_who_has_no_target(tables: Any, reranker: Any) -> None:
+    candidates, items, history = tables
+    few = history.filter(pa.compute.not_equal(history["user_id"], "u0000"))
+    users = pa.table({"user_id": ["u0000", "u0001"], "weight": [60.0, 40.0]})
+    rest = pa.table({"user_id": [f"u{number:04d}" for number in range(2, 60)], "weight": [0.0] * 58})
+    users = pa.concat_tables([users, rest])
+    balance = reranker.balance(candidates, items, history=few, users=users, **ASKED)
+    rows = {row["user_id"]: row for row in balance.report().to_pylist()}
+    mean = 0.6 * rows["u0000"]["relevance"] + 0.4 * rows["u0001"]["relevance"]
+    assert balance.relevance == pytest.approx(mean, abs=1e-12)
+    assert balance.deviation == pytest.approx(rows["u0001"]["deviation"], abs=1e-12)
+
+
 def test_rerank_with_the_table_draws_the_same_slates(balance: Any, tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     again = reranker.rerank(candidates, items, history=history, prices=balance.table)

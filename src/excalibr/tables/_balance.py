@@ -19,12 +19,13 @@ from excalibr._population.limits import conflict_of
 from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._types import Floats
 from excalibr.errors import GapWarning, InputError, explain
-from excalibr.tables._everyone import GroupTargets, attributes_of, read_terms
+from excalibr.tables._everyone import GroupTargets, attributes_of, read_start, read_terms
 from excalibr.tables._frames import read_frame
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Everyone, Tables
-from excalibr.tables._prices import GroupPrices, group_rows, price_columns, read_groups, read_prices
+from excalibr.tables._prices import group_rows, price_columns, read_groups
 from excalibr.tables._results import Results
+from excalibr.tables._summary import warn_all
 
 if TYPE_CHECKING:
     from excalibr.tables._reranker import Reranker
@@ -53,6 +54,9 @@ class Balance:
         (bound − objective) / max(|bound|, mean spread of the scores), what ``everyone_tolerance`` is about.
     passes
         How many passes the search took over all users; ``work`` counts those over samples by their size as well.
+
+    What users have of it is :attr:`relevance` and :attr:`deviation`, beside the same before; that of groups is
+    :attr:`shares` and :attr:`prices`.
     """
 
     objective: float
@@ -80,6 +84,26 @@ class Balance:
     def shares_before(self) -> Floats:
         """(G,) the same without prices: every user calibrated, nobody looking at the whole."""
         return self.asked.crowd.run(np.zeros(len(self.groups))).group_shares
+
+    @property
+    def relevance(self) -> float:
+        """Mean over users, by their weights, of what they are shown; of the scores as they are, without prices."""
+        return self._mean(self._results, "relevance")
+
+    @property
+    def relevance_before(self) -> float:
+        """The same without prices, as of :attr:`shares_before`."""
+        return self._mean(self._results_before, "relevance")
+
+    @property
+    def deviation(self) -> float:
+        """Mean over users, by their weights, of the deviation from their own targets; of those who have one."""
+        return self._mean(self._results, "deviation")
+
+    @property
+    def deviation_before(self) -> float:
+        """The same without prices, as of :attr:`shares_before`."""
+        return self._mean(self._results_before, "deviation")
 
     @property
     def prices(self) -> Any:
@@ -145,9 +169,18 @@ class Balance:
     def _results(self) -> Results:
         return self._solve(keep=True, measured=True)
 
+    @cached_property
+    def _results_before(self) -> Results:
+        return self._solve(prices=None, measured=True)
+
     def _solve(self, **how: Any) -> Results:
         asked = self.asked
-        return asked.reranker.solve(asked.candidates, asked.items, prices=self.table, **how, **asked.tables)
+        return asked.reranker.solve(asked.candidates, asked.items, **({"prices": self.table} | how), **asked.tables)
+
+    def _mean(self, results: Results, measure: str) -> float:
+        values = read_frame(results.report(), "report").numbers(measure, measure)
+        weights = np.where(np.isfinite(values), self.asked.crowd.visits, 0.0)
+        return float(weights @ np.nan_to_num(values) / weights.sum()) if weights.any() else float("nan")
 
     def _like(self, columns: dict[str, Any]) -> Any:
         return read_frame(self.asked.candidates, "candidates").like(columns)
@@ -208,7 +241,8 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
     fall_back, threads = reranker.fallback == "relevance", checked_threads(reranker.threads)
     crowd = rounded(BatchCrowd(batch, given.keys(), group_rows(groups), visits, n_blocks, fall_back, threads))
     labels = labels_of(groups)
-    start = None if wanted.start is None else start_of(read_prices(wanted.start), labels, terms)
+    start, notes = read_start(wanted, labels, terms)
+    warn_all(notes, stacklevel=3)
     with progress_bar("Balancing", wanted.max_passes, "passes") as done:
 
         def tell(progress: Progress) -> None:
@@ -271,18 +305,6 @@ def labels_of(groups: ItemArrays) -> list[tuple[str, str]]:
     """The groups, by attribute and category."""
     categories = groups.categories.to_pylist()
     return [(part.name, label) for part in groups.parts for label in categories[part.columns]]
-
-
-def start_of(prices: GroupPrices, labels: list[tuple[str, str]], terms: Any) -> Floats:
-    """Prices of the terms from a table of prices of groups: each group's price goes to its first term that takes it."""
-    by_group = dict(zip(prices.groups, prices.mixture.probabilities @ prices.mixture.prices, strict=True))
-    left = np.array([by_group.get(label, 0.0) for label in labels])
-    start = np.zeros(len(terms))
-    for term, group in enumerate(terms.groups.tolist()):
-        own = float(np.clip(terms.signs[term] * left[group], terms.lowest[term], terms.highest[term]))
-        start[term] = own
-        left[group] -= terms.signs[term] * own
-    return start
 
 
 def user_weights(users: Any, options: Tables) -> Floats:

@@ -12,13 +12,15 @@ from excalibr._options import is_real
 from excalibr._population import Terms, join_terms, limit_terms, target_terms
 from excalibr._problem import AttributeSpan
 from excalibr._types import Floats
-from excalibr.errors import InputError, explain, unknown_name
+from excalibr.errors import InputError, TableWarning, explain, unknown_name
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Everyone, Tables
+from excalibr.tables._prices import read_prices
+from excalibr.tables._summary import Note
 
-__all__ = ["GroupTargets", "attributes_of", "read_terms"]
+__all__ = ["GroupTargets", "attributes_of", "read_start", "read_terms"]
 
 SUM_TOLERANCE = 1e-6
 
@@ -69,6 +71,40 @@ def read_terms(asked: Everyone, groups: ItemArrays, options: Tables) -> tuple[Te
         found_there = f"of {groups.categories[at].as_py()!r} is {floor:g}, above its cap {cap:g}"
         raise InputError(explain("everyone_floors", found_there, "be no more than the cap"))
     return join_terms(terms), targets
+
+
+def read_start(asked: Everyone, labels: list[tuple[str, str]], terms: Terms) -> tuple[Floats | None, list[Note]]:
+    """Prices of the terms to begin with, from an earlier table of prices, and what to warn of; None without a table.
+
+    Each group's price goes to its first term that takes it; groups that the table does not have begin at 0.
+    """
+    if asked.start is None:
+        return None, []
+    prices = read_prices(asked.start, "start")
+    by_group = dict(zip(prices.groups, prices.mixture.probabilities @ prices.mixture.prices, strict=True))
+    notes = _other_groups(prices.groups, labels)
+    left = np.array([by_group.get(label, 0.0) for label in labels])
+    start = np.zeros(len(terms))
+    for term, group in enumerate(terms.groups.tolist()):
+        own = float(np.clip(terms.signs[term] * left[group], terms.lowest[term], terms.highest[term]))
+        start[term] = own
+        left[group] -= terms.signs[term] * own
+    return start, notes
+
+
+def _other_groups(given: list[tuple[str, str]], labels: list[tuple[str, str]]) -> list[Note]:
+    """An error where no price is of a group of this balance, a note where some are not."""
+    others = sorted(set(given) - set(labels))
+    if not others:
+        return []
+    attribute, category = others[0]
+    more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+    must = f"be of groups of this balance, such as {labels[0][1]!r} of {labels[0][0]!r}"
+    if len(others) == len(set(given)):
+        found = f"has prices of {category!r} of {attribute!r}{more}, all of them unknown here"
+        raise InputError(explain("start", found, must, "leave it out to begin without prices."))
+    unused = f"has prices of {category!r} of {attribute!r}{more}, which are not used"
+    return [Note(TableWarning, explain("start", unused, must))]
 
 
 def _check_names(asked: Everyone, groups: ItemArrays, options: Tables) -> None:

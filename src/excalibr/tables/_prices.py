@@ -97,23 +97,24 @@ def read_priced_items(table: Any, prices: GroupPrices | None, options: Tables) -
     return dataclasses.replace(items, groups=read_groups(table, prices.attributes, options))
 
 
-def read_prices(table: Any, attribute: str = "attribute", category: str = "category") -> GroupPrices:
-    """A table of prices, or a mapping by attribute from categories to prices."""
+def read_prices(table: Any, name: str = "prices") -> GroupPrices:
+    """A table of prices, or a mapping by attribute from categories to prices; ``name`` is how messages call it."""
     if isinstance(table, Mapping):
-        return _from_mapping(table)
-    frame = read_frame(table, "prices")
-    attributes, categories = (_texts(frame, name) for name in (attribute, category))
-    prices = frame.numbers("price", "prices")
+        return _from_mapping(table, name)
+    frame = read_frame(table, name)
+    _check_columns(frame)
+    attributes, categories = (_texts(frame, column) for column in ("attribute", "category"))
+    prices = frame.numbers("price", name)
     passes = _passes(frame)
     blocks = _texts(frame, "block") if "block" in frame.columns else [""] * len(frame)
     probabilities = _numbers(frame, "probability", 1.0)
     if not (probabilities >= 0).all():
-        raise InputError(explain("column 'probability' of prices", "has a number below 0 or none", "be at least 0"))
+        raise InputError(explain(f"column 'probability' of {name}", "has a number below 0 or none", "be at least 0"))
     listed = np.array([bool(block) for block in blocks], dtype=np.bool_)
     if not (~listed).any():
-        raise InputError(explain("prices", "have no row with an attribute, a category and a price", "have one"))
+        raise InputError(explain(name, "have no row with an attribute, a category and a price", "have one"))
     if not np.isfinite(prices[~listed]).all():
-        raise InputError(explain("column 'price' of prices", "has values that are not finite", "have numbers"))
+        raise InputError(explain(f"column 'price' of {name}", "has values that are not finite", "have numbers"))
     numbers = np.unique(passes[~listed])
     groups = list(
         dict.fromkeys(
@@ -127,31 +128,39 @@ def read_prices(table: Any, attribute: str = "attribute", category: str = "categ
     rows = np.flatnonzero(~listed)
     columns = np.array([at[attributes[row], categories[row]] for row in rows.tolist()])
     if len(np.unique(passes[rows] * len(groups) + columns)) < len(rows):
-        raise InputError(explain("prices", "have a group twice in a pass", "have one price for each group and pass"))
+        raise InputError(explain(name, "have a group twice in a pass", "have one price for each group and pass"))
     table_of[np.searchsorted(numbers, passes[rows]), columns] = prices[rows]
     chances = np.zeros(len(numbers))
     chances[np.searchsorted(numbers, passes[rows])] = probabilities[rows]
     if abs(chances.sum() - 1.0) > SUM_TOLERANCE:
         found = f"sum to {chances.sum():g} over the {len(numbers)} passes"
-        raise InputError(explain("column 'probability' of prices", found, "sum to 1"))
-    return GroupPrices(groups, _with_blocks(table_of, chances, numbers, passes, probabilities, blocks, listed))
+        raise InputError(explain(f"column 'probability' of {name}", found, "sum to 1"))
+    return GroupPrices(groups, _with_blocks(name, table_of, chances, numbers, passes, probabilities, blocks, listed))
 
 
-def _from_mapping(table: Mapping[Any, Any]) -> GroupPrices:
+def _check_columns(frame: Frame) -> None:
+    """What a table of prices must have at least."""
+    for column in ("attribute", "category", "price"):
+        if column not in frame.columns:
+            must = "have attribute, category and price, as balance writes them"
+            raise InputError(explain(frame.name, f"have no column {column!r}, but {frame.columns}", must))
+
+
+def _from_mapping(table: Mapping[Any, Any], what: str) -> GroupPrices:
     """One price a group, by attribute and category."""
     groups, values = [], []
     for name, own in table.items():
         if not isinstance(own, Mapping):
-            hint = 'prices={"seller": {"big": 0.1}} makes the seller big dearer.'
+            hint = f'{what}={{"seller": {{"big": 0.1}}}} makes the seller big dearer.'
             must = "have a price for each category of it"
-            raise InputError(explain("prices", f"have {own!r} for {name!r}", must, hint))
+            raise InputError(explain(what, f"have {own!r} for {name!r}", must, hint))
         for label, price in own.items():
             if not (is_real(price) and np.isfinite(price)):
-                raise InputError(explain("prices", f"have {price!r} for {label!r} of {name!r}", "have finite numbers"))
+                raise InputError(explain(what, f"have {price!r} for {label!r} of {name!r}", "have finite numbers"))
             groups.append((str(name), str(label)))
             values.append(float(price))
     if not groups:
-        raise InputError(explain("prices", "are empty", "have a price for at least one group"))
+        raise InputError(explain(what, "are empty", "have a price for at least one group"))
     return GroupPrices(groups, Mixture.single(np.array(values)))
 
 
@@ -172,6 +181,7 @@ def price_columns(groups: list[tuple[str, str]], mixture: Mixture) -> dict[str, 
 
 
 def _with_blocks(
+    name: str,
     prices: Floats,
     chances: Floats,
     numbers: Integers,
@@ -183,10 +193,10 @@ def _with_blocks(
     rows = np.flatnonzero(listed)
     if not len(rows):
         return Mixture(prices, chances / chances.sum(), 1, np.empty(0, np.int64), np.empty((len(numbers), 0)))
-    parts = [_block(blocks[row]) for row in rows.tolist()]
+    parts = [_block(blocks[row], name) for row in rows.tolist()]
     sizes = {size for _, size in parts}
     if len(sizes) > 1 or not np.isin(passes[rows], numbers).all():
-        raise InputError(explain("prices", "mix blocks of several balances", "be the table of one balance"))
+        raise InputError(explain(name, "mix blocks of several balances", "be the table of one balance"))
     own = np.array([block for block, _ in parts], dtype=np.int64)
     different, place = np.unique(own, return_inverse=True)
     weights = np.zeros((len(numbers), len(different)))
@@ -195,30 +205,33 @@ def _with_blocks(
     if (np.abs(sums - 1.0) > SUM_TOLERANCE).any():
         worst = int(np.argmax(np.abs(sums - 1.0)))
         found = f"sum to {sums[worst]:g} in block {different[worst]}"
-        raise InputError(explain("column 'probability' of prices", found, "sum to 1 in each block"))
+        raise InputError(explain(f"column 'probability' of {name}", found, "sum to 1 in each block"))
     return Mixture(prices, chances / chances.sum(), sizes.pop(), different, weights / sums)
 
 
-def _block(text: str) -> tuple[int, int]:
+def _block(text: str, name: str) -> tuple[int, int]:
     number, _, size = text.partition("/")
     if not (number.isdigit() and size.isdigit() and 0 <= int(number) < int(size) <= 1 << 62):
-        raise InputError(explain("column 'block' of prices", f"has {text!r}", "have texts such as '519/1000'"))
+        raise InputError(explain(f"column 'block' of {name}", f"has {text!r}", "have texts such as '519/1000'"))
     return int(number), int(size)
 
 
 def _texts(frame: Frame, name: str) -> list[str]:
-    return ["" if value is None or value != value else str(value) for value in frame.column(name, "prices").to_pylist()]
+    return [
+        "" if value is None or value != value else str(value) for value in frame.column(name, frame.name).to_pylist()
+    ]
 
 
 def _numbers(frame: Frame, name: str, default: float) -> Floats:
     if name not in frame.columns:
         return np.full(len(frame), default)
-    return frame.numbers(name, "prices")
+    return frame.numbers(name, frame.name)
 
 
 def _passes(frame: Frame) -> Integers:
     """The number of each row's pass."""
     numbers = _numbers(frame, "pass", 1.0)
     if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
-        raise InputError(explain("column 'pass' of prices", "has a value that is no number of a pass", "count passes"))
+        what = f"column 'pass' of {frame.name}"
+        raise InputError(explain(what, "has a value that is no number of a pass", "count passes"))
     return numbers.astype(np.int64)

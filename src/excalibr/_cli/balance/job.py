@@ -16,10 +16,12 @@ from excalibr._cli.rerank.feed import UserBlock
 from excalibr._cli.rerank.inputs import Inputs, check_apart
 from excalibr._cli.rerank.job import CHUNK_ROWS, Job, feed_of, nested, read_job, run_job
 from excalibr._cli.rerank.lock import locked
+from excalibr._cli.rerank.options import WORDS
 from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
 from excalibr._cli.rerank.sources import TableSource, format_of
 from excalibr._cli.signals import Stop
-from excalibr._cli.speech import say
+from excalibr._cli.speech import say, say_warning
+from excalibr._messages import message_of
 from excalibr._options import read_options
 from excalibr._parallel import Advance, checked_threads, progress_bar
 from excalibr._population import Balanced, BatchCrowd, JoinedCrowd, Progress, balance_crowd, sample_share
@@ -34,14 +36,13 @@ from excalibr.tables._balance import (
     labels_of,
     mixture_of,
     most_blocks,
-    start_of,
     summary_columns,
     user_weights,
 )
-from excalibr.tables._everyone import GroupTargets, attributes_of, read_terms
+from excalibr.tables._everyone import GroupTargets, attributes_of, read_start, read_terms
 from excalibr.tables._ids import rows_of_users
 from excalibr.tables._options import Everyone
-from excalibr.tables._prices import group_rows, price_columns, read_groups, read_prices
+from excalibr.tables._prices import group_rows, price_columns, read_groups
 from excalibr.tables._results import Tally
 
 __all__ = ["run_balance"]
@@ -180,7 +181,9 @@ def _search(
         crowd = crowd.rounded(work.step, work.parts)
     crowd = dataclasses.replace(crowd, recall=kept.recall, keep=kept.keep)
     labels = labels_of(groups)
-    start = None if wanted.start is None else start_of(read_prices(wanted.start), labels, terms)
+    start, notes = read_start(wanted, labels, terms)
+    for note in notes:
+        say_warning(message_of(note.message, WORDS))
     options: dict[str, Any] = {
         "tolerance": wanted.everyone_tolerance,
         "max_passes": wanted.max_passes,

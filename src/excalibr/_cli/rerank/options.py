@@ -16,6 +16,7 @@ import typer
 from excalibr._messages import CommandWords
 from excalibr.tables import Tables
 from excalibr.tables._columns import OWN_COLUMNS, ColumnNames
+from excalibr.tables._options import Everyone
 from excalibr.tables._reranker import Reranker
 
 __all__ = ["PATHS", "WORDS", "CandidatesFile", "Resume", "with_options"]
@@ -33,10 +34,10 @@ _SHORT = {"k": ("-k",)}
 WORDS = CommandWords(
     {
         each.name: next(iter(_SHORT.get(each.name, ())), f"--{each.name.replace('_', '-')}")
-        for each in (*dataclasses.fields(Reranker), *dataclasses.fields(Tables))
+        for each in (*dataclasses.fields(Reranker), *dataclasses.fields(Tables), *dataclasses.fields(Everyone))
     }
 )
-"""How the command writes the options of :class:`Reranker` and :class:`Tables`."""
+"""How the commands write the options of :class:`Reranker`, :class:`Tables` and :class:`Everyone`."""
 
 _KINDS = {**dict.fromkeys((*PATHS, "start"), Path | None), "everyone": list[str] | None}
 """What the command line reads where a caller in Python may give anything."""
