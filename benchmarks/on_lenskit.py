@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import lenskit
@@ -22,24 +20,42 @@ from lenskit.splitting import SampleFrac, sample_users
 from lenskit.training import TrainingOptions
 
 import excalibr
-from benchmarks.framework_slates import Films, page_with, ratio_text, read_films, seconds_by_turns, table, worth_of
+from benchmarks.framework_slates import (
+    CANDIDATES,
+    TRADE_OFFS,
+    USERS,
+    Films,
+    K,
+    Way,
+    Worth,
+    comparison,
+    run_times,
+    worth_of,
+    write_measured,
+)
 from excalibr.lenskit import CalibratedReranker, MeanCalibrationError, calibrated_pipeline
 
-USERS, CANDIDATES, K = 1000, 200, 10
-TRADE_OFFS = (0.1, 0.2, 0.5)
-AGREE = 1e-9
+COMPARED = (
+    f"LensKit {lenskit.__version__}, what users rated 4 or better, {USERS:,} test users with a fifth of theirs held "
+    f"out, EASE (λ = 500), {CANDIDATES} candidates, {K} slots, targets from the genres of the training data. Every "
+    "figure is from LensKit's `RunAnalysis`; the metrics of this library, on the same slates, differ from them by at "
+    "most {furthest}."
+)
+TIMED = (
+    f"Run time of the component, {USERS:,} users one by one, against `Reranker.rerank` on the same candidates in one "
+    "table ({processors}, one thread, {rounds} turns each; both give the same slates):"
+)
 
 
-def main() -> None:
-    """Everything, printed and written."""
-    films = read_films(Path(sys.argv[1]))
+def measure(films: Films) -> list[str]:
+    """What the page says."""
     split = sample_users(dataset_of(films), USERS, SampleFrac(0.2, rng=1), rng=1)
     plain = topn_pipeline(EASEScorer(regularization=500), n=K)
     plain.train(split.train)
     calibrated = {each: calibrated_with(plain, split.train, each) for each in TRADE_OFFS}
-    text = "\n\n".join([*compared(films, split, plain, calibrated), *timed(films, split, calibrated[0.2])])
-    print(text)
-    page_with(Path(sys.argv[2] if len(sys.argv) > 2 else "docs/lenskit.md"), text)
+    named = {"EASE": plain} | {f"EASE, calibrated, λ = {key}": own for key, own in calibrated.items()}
+    compared = comparison(COMPARED, "pipeline", measured(films, split, named, calibrated[0.5].component("reranker")))
+    return compared + timed(films, split, calibrated[0.2])
 
 
 def dataset_of(films: Films) -> Dataset:
@@ -60,77 +76,41 @@ def calibrated_with(plain: Pipeline, train: Dataset, trade_off: float) -> Pipeli
     return pipeline
 
 
-def compared(films: Films, split: Any, plain: Pipeline, calibrated: dict[float, Pipeline]) -> list[str]:
-    """NDCG and calibration error by LensKit's run analysis, and how far our metrics are from them."""
-    reranker = calibrated[0.5].component("reranker")
-    rows, furthest = [], 0.0
-    pipelines = {"EASE": plain} | {f"EASE, calibrated, λ = {key}": own for key, own in calibrated.items()}
+def measured(
+    films: Films, split: Any, pipelines: dict[str, Pipeline], reranker: CalibratedReranker
+) -> Iterator[tuple[str, Any, Worth]]:
+    """NDCG, KL and L1 of each pipeline by LensKit's run analysis, and by us."""
+    errors = [MeanCalibrationError(reranker, K, divergence=name) for name in ("kl", "l1")]
+    analysis = RunAnalysis(NDCG(K, weight=LogRankWeight(offset=1)), *errors)
     for name, pipeline in pipelines.items():
         lists = recommend(pipeline, split.test, K, n_jobs=1)
-        theirs = measured(reranker, lists, split.test)
+        result = analysis.measure(lists, split.test)
+        found = result.global_metrics()
+        theirs = [result.list_summary().loc[f"NDCG@{K}", "mean"], *(found[each.label] for each in errors)]
         slates = pd.concat([_slate(key[0], each) for key, each in lists])
-        ours = worth_of(slates, films, liked(split.train), liked_of_lists(split.test))
-        differences = np.abs(np.array([ours.ndcg, ours.kl, ours.l1]) - theirs)
-        furthest = max(furthest, float(differences.max()))
-        rows.append((name, *(f"{value:.4f}" for value in theirs)))
-    if furthest > AGREE:
-        raise SystemExit(f"LensKit's figures and ours differ by {furthest:.3g}")
-    head = ("pipeline", f"NDCG@{K}", f"KL@{K}", f"L1@{K}")
-    return [
-        "## On MovieLens 1M",
-        f"LensKit {lenskit.__version__}, what users rated 4 or better, {USERS:,} test users with a fifth of theirs "
-        f"held out, EASE (λ = 500), {CANDIDATES} candidates, {K} slots, targets from the genres of the training data. "
-        "Every figure is from LensKit's `RunAnalysis`; the metrics of this library, on the same slates, differ from "
-        f"them by at most {furthest:.0e}.",
-        table(head, rows),
-    ]
-
-
-def measured(reranker: CalibratedReranker, lists: Any, test: Any) -> Any:
-    """NDCG, KL and L1 by LensKit's run analysis."""
-    errors = [MeanCalibrationError(reranker, K, divergence=name) for name in ("kl", "l1")]
-    result = RunAnalysis(NDCG(K, weight=LogRankWeight(offset=1)), *errors).measure(lists, test)
-    found = result.global_metrics()
-    return np.array([result.list_summary().loc[f"NDCG@{K}", "mean"], *(found[each.label] for each in errors)])
+        yield name, np.array(theirs), worth_of(slates, films, liked(split.train), liked_of_lists(split.test))
 
 
 def timed(films: Films, split: Any, pipeline: Pipeline) -> list[str]:
     """Ours as a component, user by user, against ``Reranker.rerank`` on the same candidates in one table."""
-    reranker = pipeline.component("reranker")
+    reranker, items = pipeline.component("reranker"), films.items[["item_id", "genres"]]
     users = [key[0] for key in split.test.keys()]  # noqa: SIM118 — a collection iterates over pairs
     lists = [pipeline.run("ranker", query=user) for user in users]
-    candidates = pd.concat([_slate(user, each) for user, each in zip(users, lists, strict=True)])
-    history = liked(split.train)
+
+    def slates(shown: list[Any]) -> pd.DataFrame:
+        return pd.concat([_slate(user, each) for user, each in zip(users, shown, strict=True)])
+
+    candidates, history = slates(lists), liked(split.train)
     history = history[history["user_id"].isin(users)]
-    rows = []
-    for k in (K, 100):
+
+    def ways(k: int) -> tuple[Way, Way]:
         tables = excalibr.Reranker(k=k, trade_off=0.2, threads=1)
-        items = films.items[["item_id", "genres"]]
+        return (
+            Way(lambda: tables.rerank(candidates, items, history=history, category="genres")),
+            Way(lambda: [reranker(each, user, k) for user, each in zip(users, lists, strict=True)], slates),
+        )
 
-        def by_table(tables: Any = tables, items: Any = items) -> pd.DataFrame:
-            return tables.rerank(candidates, items, history=history, category="genres")
-
-        def by_component(k: int = k) -> list[Any]:
-            return [reranker(each, user, k) for user, each in zip(users, lists, strict=True)]
-
-        agree(by_table(), users, by_component())
-        table_times, component_times = seconds_by_turns(by_table, by_component)
-        each = [f"{1e3 * float(np.median(taken)) / len(users):.2f} ms" for taken in (table_times, component_times)]
-        rows.append((f"{CANDIDATES}, {k}", *each, ratio_text(component_times, table_times)))
-    head = ("candidates, slots", "`Reranker.rerank`, a user", "component, a user", "ratio: median (least to most)")
-    return [
-        f"Run time of the component, {len(users):,} users one by one, against `Reranker.rerank` on the same candidates "
-        f"in one table ({os.cpu_count()} processors, one thread, seven turns each; both give the same slates):",
-        table(head, rows),
-    ]
-
-
-def agree(slates: pd.DataFrame, users: list[int], lists: list[Any]) -> None:
-    """Stop where the two ways give different slates."""
-    shown = pd.concat([_slate(user, each) for user, each in zip(users, lists, strict=True)])
-    both = slates.merge(shown, on=["user_id", "rank"])
-    if len(both) != len(slates) or (both["item_id_x"] != both["item_id_y"]).any():
-        raise SystemExit("the component and Reranker.rerank give different slates")
+    return run_times(TIMED, "component", len(users), ways)
 
 
 def liked(data: Dataset) -> pd.DataFrame:
@@ -147,4 +127,4 @@ def _slate(user: int, items: Any) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    main()
+    write_measured("docs/lenskit.md", measure)

@@ -42,8 +42,10 @@ REFERENCE = {
 }  # fmt: skip
 
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
+ROW = re.compile(r"^\|.*$", re.MULTILINE)
+CODE = re.compile(r"`[^`\n]+`")
 SHIM = "https://unpkg.com/iframe-worker/shim"
-ROLE = re.compile(r":(?:class|meth|func|mod|attr|data|math):<code>~?(.*?)</code>")
+ROLE = re.compile(r":(?:class|meth|func|mod|attr|data):<code>~?(.*?)</code>")
 
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
@@ -75,12 +77,17 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return text
         return f"{mark}[{text}]({posixpath.relpath(target, posixpath.dirname(here) or '.')}{anchor})"
 
-    return LINK.sub(lead, markdown)
+    return ROW.sub(_bars_of_code, LINK.sub(lead, markdown))
+
+
+def _bars_of_code(row: re.Match[str]) -> str:
+    """A row of a table, with the bars in its code as they are: a backslash before them would be shown here."""
+    return CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0])
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Roles of docstrings as plain code, and formulas as they are written."""
-    return ROLE.sub(r"<code>\1</code>", html).replace("<p>.. math::</p>", "")
+    """Roles of docstrings as plain code."""
+    return ROLE.sub(r"<code>\1</code>", html)
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:

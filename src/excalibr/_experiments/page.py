@@ -23,12 +23,16 @@ PAGE_FIGURES = (
 )
 """Those that the page shows; the report has all."""
 
-_OWN_DATA = """\
+_TAKES_LONG = "takes minutes, and data that are large enough; tests/experiments runs small ones"
+"""Why the tests of the documentation leave its commands out, in comments above them."""
+
+_OWN_DATA = f"""\
 ## On data of your own
 
 The same command takes a table of ratings and a table of items, [CSV, Parquet or Arrow](tables.md#the-command); every
 category column becomes an attribute, and popularity comes with them:
 
+<!-- not run: {_TAKES_LONG} -->
 ```console
 $ excalibr experiment --ratings plays.parquet --items catalogue.csv --category-column genre \\
     --user-column listener --item-column track --rating-column stars --above 3.5 --out results
@@ -79,7 +83,7 @@ def _lines(results: ExperimentResults, tables: Sequence[Table], command: str) ->
         "This page is written by the command itself:",
         "",
     )
-    yield from (*_fenced(f"$ {command}"), "")
+    yield from (f"<!-- not run: {_TAKES_LONG} -->", *_fenced(f"$ {command}"), "")
     for paragraph in introduction(results):
         yield from (markdown_text(paragraph), "")
     yield from ("## What the paper claims, and what is found here", "")

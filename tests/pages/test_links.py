@@ -1,0 +1,26 @@
+"""Links between pages, and the version that they name."""
+
+import re
+
+import pytest
+
+from tests.pages.blocks import PAGES, ROOT, text_of
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    text = text_of(page)
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", text)
+    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+def test_the_citation_is_of_this_version() -> None:
+    version = re.search(r"__version__ = \"(.+)\"", (ROOT / "src/excalibr/__init__.py").read_text(encoding="utf-8"))
+    assert version is not None
+    assert f"version: {version[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_changelog_opens_with_this_version() -> None:
+    version = re.search(r"__version__ = \"(.+)\"", (ROOT / "src/excalibr/__init__.py").read_text(encoding="utf-8"))
+    assert version is not None
+    assert f"[{version[1]}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
