@@ -8,8 +8,8 @@ import pytest
 
 import excalibr
 from excalibr._cli.balance import balance
+from excalibr._cli.options import WORDS as COMMAND_WORDS
 from excalibr._cli.rerank import rerank
-from excalibr._cli.rerank.options import WORDS as COMMAND_WORDS
 from excalibr._options import METHOD_NAMES, Options
 from excalibr.errors import ExcalibrError
 from excalibr.ray import RerankBatch

@@ -1,8 +1,9 @@
-"""Arrays read from whatever the caller has, summed by label, and made read-only once they are ours."""
+"""Numbers and arrays read from whatever the caller has, summed by label, and made read-only once they are ours."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from numbers import Real
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,11 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["Array", "floats", "frozen", "numbers", "spans", "sums_by"]
+__all__ = ["Array", "floats", "frozen", "is_real", "is_whole", "numbers", "spans", "starts_of", "sums_by"]
 
 Array = TypeVar("Array", bound="NDArray[np.generic]")
 
 _FLOAT64 = np.dtype(np.float64)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """An integer, and not a truth value."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_real(value: object) -> TypeGuard[float]:
+    """A number, and not a truth value."""
+    return isinstance(value, (float, Real)) and not isinstance(value, bool)  # a float is known at once
 
 
 def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
@@ -40,6 +51,15 @@ def floats(argument: str, values: ArrayLike) -> Floats:
     if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.c_contiguous:
         return values
     return numbers(argument, values, own=False)
+
+
+def starts_of(sizes: NDArray[Any]) -> Integers:
+    """Where parts of these sizes begin, one after another, and where the last one ends.
+
+    >>> starts_of(np.array([2, 3])).tolist()
+    [0, 2, 5]
+    """
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
 def spans(begins: Integers, lengths: Integers) -> Integers:

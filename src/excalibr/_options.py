@@ -7,16 +7,16 @@ Spark and Ray derive theirs from it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from math import inf
-from numbers import Real
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from excalibr._arrays import is_real, is_whole
 from excalibr._messages import Message, Option, Wording
 from excalibr._types import Floats
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain, unknown_name
@@ -24,18 +24,8 @@ from excalibr.positions import NAMES as POSITION_WEIGHTS
 from excalibr.positions import position_weights as weigh_positions
 
 __all__ = [
-    *(
-        "DIVERGENCES",
-        "DRAWS",
-        "KL_SMOOTHING",
-        "METHOD_NAMES",
-        "Check",
-        "Options",
-        "check_option",
-        "is_real",
-        "is_whole",
-    ),
-    *("one_of", "option", "options_of", "read_options", "whole_number"),
+    *("DIVERGENCES", "DRAWS", "KL_SMOOTHING", "METHOD_NAMES", "Check", "Declared", "Options", "check_option", "one_of"),
+    *("option", "options_of", "read_options", "real_number", "split_keywords", "truth_value", "whole_number"),
 ]
 
 Kind = TypeVar("Kind")
@@ -62,19 +52,9 @@ OR_NONE = Wording(", or None", "")
 """Python's word for an option that is left out."""
 
 
-def is_whole(value: object) -> bool:
-    """An integer, and not a truth value."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def is_real(value: object) -> bool:
-    """A number, and not a truth value."""
-    return isinstance(value, (float, Real)) and not isinstance(value, bool)  # a float is known at once
-
-
-def whole_number(least: int) -> Check:
+def whole_number(least: int, *, or_none: bool = True) -> Check:
     """The check of a whole number."""
-    must = Message(f"be a whole number of at least {least}", OR_NONE)
+    must = Message(f"be a whole number of at least {least}", *((OR_NONE,) if or_none else ()))
 
     def check(name: str, value: Any) -> None:
         if not is_whole(value):
@@ -95,7 +75,9 @@ def one_of(names: Collection[str]) -> Check:
     return check
 
 
-def _is_number(must: str, holds: Callable[[float], bool], hint: str = "") -> Check:
+def real_number(must: str, holds: Callable[[float], bool], hint: str = "") -> Check:
+    """The check of a number for which something holds."""
+
     def check(name: str, value: Any) -> None:
         if not is_real(value):
             raise InputTypeError(explain(name, f"is {value!r}", must, hint))
@@ -105,7 +87,8 @@ def _is_number(must: str, holds: Callable[[float], bool], hint: str = "") -> Che
     return check
 
 
-def _is_truth(name: str, value: Any) -> None:
+def truth_value(name: str, value: Any) -> None:
+    """The check of True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputTypeError(explain(name, f"is {value!r}", "be True or False"))
 
@@ -115,8 +98,19 @@ def option(default: Any, explanation: str, check: Check | None = None) -> Any:
     return field(default=default, metadata={"help": explanation, "check": check})
 
 
+class Declared:
+    """A dataclass of options, each checked as its field declares; what is left at its default needs no check."""
+
+    def __post_init__(self) -> None:
+        kind: Any = type(self)
+        for name, default, check in _checks(kind):
+            value = getattr(self, name)
+            if value is not default:
+                check(name, value)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Options:
+class Options(Declared):
     """The options of :func:`excalibr.calibrate` that hold for every user, in the same words and with its defaults.
 
     Examples
@@ -129,19 +123,19 @@ class Options:
     trade_off: float | None = option(
         None,
         "0 is relevance only, 1 is calibration only; 0.5 when nothing else is asked.",
-        _is_number("be from 0 (relevance only) to 1 (calibration only)", lambda value: 0.0 <= value <= 1.0),
+        real_number("be from 0 (relevance only) to 1 (calibration only)", lambda value: 0.0 <= value <= 1.0),
     )
     relevance_loss: float | None = option(
         None,
         "Instead of a trade-off: give up at most this part of the relevance.",
-        _is_number(
+        real_number(
             "be a number from 0 to 1", lambda value: 0.0 <= value <= 1.0, "0.02 gives up at most 2 % of the relevance."
         ),
     )
     max_deviation: float | None = option(
         None,
         "Instead of a trade-off: deviate at most this much from the target.",
-        _is_number("be a finite number of at least 0", lambda value: 0.0 <= value < inf),
+        real_number("be a finite number of at least 0", lambda value: 0.0 <= value < inf),
     )
     position_weights: str | ArrayLike = option(
         "log", "Attention of each slot: log, sqrt, reciprocal, uniform, or numbers."
@@ -149,7 +143,7 @@ class Options:
     divergence: str = option("l1", "How the distance from the target is measured: l1 or kl.", one_of(DIVERGENCES))
     attribute_weights: Any = option(None, "What an attribute's deviation counts, by attribute: genre=1,decade=0.5.")
     category_weights: Any = option(None, "What a category's deviation counts, by category: drama=2,epic=0.5.")
-    relative: bool = option(False, "Count a deviation relative to the category's target.", _is_truth)
+    relative: bool = option(False, "Count a deviation relative to the category's target.", truth_value)
     floors: Any = option(None, "The least share that a category must have, by category: drama=0.1.")
     caps: Any = option(None, "The largest share that a category may have, by category.")
     max_per_category: Any = option(None, "At most so many slots for a category in every ranking: 2, or drama=2,epic=1.")
@@ -163,16 +157,12 @@ class Options:
         "lottery", "lottery: a policy may mix rankings; single: one good ranking; even: even draws.", one_of(DRAWS)
     )
     tolerance: float = option(
-        1e-9, "Stop at this proven gap.", _is_number("be a positive number", lambda value: 0.0 < value < inf)
+        1e-9, "Stop at this proven gap.", real_number("be a positive number", lambda value: 0.0 < value < inf)
     )
     max_sorts: int | None = option(None, "Stop after so many sorts of a user's candidates.", whole_number(1))
 
     def __post_init__(self) -> None:
-        kind: Any = type(self)
-        for name, default, check in _checks(kind):
-            value = getattr(self, name)
-            if value is not default:
-                check(name, value)
+        super().__post_init__()
         self._check_position_weights()
         self._check_together()
 
@@ -277,6 +267,19 @@ def read_options(kind: type[Kind], given: dict[str, Any], also: tuple[str, ...] 
         if name not in known:
             raise unknown_name("option", name, [*known, *also])
     return kind(**given)
+
+
+def split_keywords(given: Mapping[str, Any], *kinds: Any) -> tuple[dict[str, Any], ...]:
+    """The keywords that are fields of each of these dataclasses, and last those of none.
+
+    >>> split_keywords({"k": 10, "history": None}, Options)
+    ({'k': 10}, {'history': None})
+    """
+    left, parts = dict(given), []
+    for kind in kinds:
+        names = [each.name for each in dataclasses.fields(kind) if each.name in left]
+        parts.append({name: left.pop(name) for name in names})
+    return *parts, left
 
 
 @cache

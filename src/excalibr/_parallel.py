@@ -9,8 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
-
+from excalibr._arrays import is_whole
 from excalibr._messages import Message, Wording
 from excalibr.errors import InputError, explain
 
@@ -55,7 +54,7 @@ def checked_threads(threads: int | None) -> int:
     """
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+    if not is_whole(threads) or threads < 1:
         must = Message("be a whole number of at least 1", Wording(", or None", ""))
         raise InputError(explain("threads", f"is {threads!r}", must))
     return int(threads)

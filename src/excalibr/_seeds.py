@@ -13,6 +13,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from excalibr._arrays import is_whole
 from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputTypeError, explain
@@ -76,7 +77,7 @@ def checked_seed(seed: object) -> int | None:
     """A whole number, or None."""
     if seed is None:
         return None
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+    if not is_whole(seed):
         raise InputTypeError(explain("seed", f"is {seed!r}", "be a whole number or None"))
     return int(seed)
 

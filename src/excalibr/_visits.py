@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from excalibr import _seeds as seeds
+from excalibr._arrays import is_whole
 from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
@@ -31,7 +32,7 @@ def read_visit(visit: object) -> int:
     >>> read_visit(7)
     7
     """
-    if isinstance(visit, bool) or not isinstance(visit, (int, np.integer)) or not 0 <= visit <= LATEST_VISIT:
+    if not is_whole(visit) or not 0 <= visit <= LATEST_VISIT:
         raise InputError(explain("visit", f"is {visit!r}", "be a whole number of at least 0, or None"))
     return int(visit)
 

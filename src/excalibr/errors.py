@@ -141,6 +141,8 @@ def missing_extra(package: str, extra: str) -> MissingExtraError:
 def needs_extra(extra: str, *packages: str) -> Iterator[None]:
     """Around imports: where one of the packages is not there, the error that names the extra that brings it.
 
+    Without packages it is said of any that is missing.
+
     >>> with needs_extra("plot", "no_such_package"):
     ...     import no_such_package
     Traceback (most recent call last):
@@ -150,6 +152,6 @@ def needs_extra(extra: str, *packages: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in packages:
+        if packages and package not in packages:
             raise
         raise missing_extra(package, extra) from None

@@ -5,11 +5,10 @@ Ray is not imported here. The guide in docs/tables.md shows how to have whole us
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable
 from typing import Any
 
-from excalibr._options import read_options
+from excalibr._options import read_options, split_keywords
 from excalibr.tables import Tables, read_items, review_items, warn_all
 from excalibr.tables._reranker import Reranker
 
@@ -38,9 +37,7 @@ class RerankBatch:
     """
 
     def __init__(self, items: Any, *, day: Hashable = None, **options: Any) -> None:
-        names = {each.name for each in dataclasses.fields(Reranker)}
-        ranking = {name: value for name, value in options.items() if name in names}
-        self._tables = {name: value for name, value in options.items() if name not in names}
+        ranking, self._tables = split_keywords(options, Reranker)
         self._reranker = read_options(Reranker, {"threads": 1, **ranking})
         self._items = read_items(items, read_options(Tables, self._tables))
         warn_all(review_items(self._items), stacklevel=2)

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._options import read_options
+from excalibr._options import read_options, split_keywords
+from excalibr.errors import InputError, explain
 from excalibr.tables import ItemArrays, Tables, read_items, review_items, warn_all
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import read_frame
@@ -79,10 +80,9 @@ def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
     SparkBalance
         With ``table``, for ``rerank(…, prices=…)`` here or anywhere, ``prices``, ``objective``, ``bound``, ``gap``.
     """
-    own = {each.name for each in dataclasses.fields(Everyone)}
-    asked = read_options(Everyone, {name: value for name, value in options.items() if name in own})
-    plan = _SparkRun.of(candidates, items, None, {name: value for name, value in options.items() if name not in own})
-    return _balanced(plan, _local(items, "items"), asked)
+    asked, others = split_keywords(options, Everyone)
+    everyone = read_options(Everyone, asked)
+    return _balanced(_SparkRun.of(candidates, items, None, others), _local(items, "items"), everyone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +147,9 @@ class _SparkRun:
     @classmethod
     def of(cls, candidates: Any, items: Any, day: Hashable, options: dict[str, Any]) -> _SparkRun:
         """The plan for these arguments of :func:`rerank`."""
-        names = {each.name for each in dataclasses.fields(Reranker)} - {"threads"}
-        ranking = {name: value for name, value in options.items() if name in names}
-        tables = {name: value for name, value in options.items() if name not in names}
+        ranking, tables = split_keywords(options, Reranker)
+        if "threads" in ranking:
+            raise InputError(explain("threads", f"is {ranking['threads']!r}", "be left out: a task of Spark has one"))
         checked = read_options(Tables, tables)
         travelling = {name: tables[name] for name in BY_USER if _is_spark(tables.get(name))}
         local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}

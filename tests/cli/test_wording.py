@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from excalibr._cli.application import application
 from excalibr._cli.experiment import experiment
+from excalibr._cli.options import WORDS
 from excalibr._cli.rerank import rerank
-from excalibr._cli.rerank.options import WORDS
 from excalibr._cli.wording import words_of
 from excalibr.errors import ExcalibrError
 from tests.cli.rerank.test_notices import CANDIDATES, HISTORY, ITEMS

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from excalibr._cli.experiment_options import ExperimentOptions, repeating_options, with_options
+from excalibr._cli.experiment_options import ExperimentOptions, repeating_options
 from excalibr._cli.experiment_progress import shown_progress
+from excalibr._cli.options import with_options
 from excalibr._cli.signals import Stop, stoppable
 from excalibr._cli.speech import say, say_warning
 from excalibr._cli.wording import words_of
@@ -25,7 +26,7 @@ __all__ = ["experiment"]
 _VERDICTS = {"holds": "green", "not clear": "yellow", "does not hold": "red"}
 
 
-@with_options
+@with_options(ExperimentOptions)
 def experiment(**options: Any) -> None:
     """Run the paper's experiment: curves, figures, tables, runtimes, and whether the paper's claims hold.
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -17,7 +15,7 @@ from excalibr._experiments import Columns, Plan, Setting, Source, movielens_sour
 from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO
 from excalibr.errors import InputError, explain
 
-__all__ = ["ExperimentOptions", "repeating_options", "with_options"]
+__all__ = ["ExperimentOptions", "repeating_options"]
 
 _PLAN = Plan()
 _OWN, _LESS, _SIZES = "Data of one's own", "Less of everything", "How many users"
@@ -165,20 +163,3 @@ def repeating_options(asked: ExperimentOptions, plan: Plan) -> str:
 
 
 _REPEATED = ("min_item_count", "above", "minimum", "user_column", "item_column", "items_item_column", "rating_column")
-
-
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of :class:`ExperimentOptions`, in place of ``**options``."""
-    hints = get_type_hints(ExperimentOptions, include_extras=True)
-    parameters = [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if each.default is dataclasses.MISSING else each.default,
-            annotation=hints[each.name],
-        )
-        for each in dataclasses.fields(ExperimentOptions)
-    ]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
-    return command

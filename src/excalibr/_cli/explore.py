@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from excalibr._cli.rerank.options import PATHS, WORDS, with_options
+from excalibr._cli.options import WORDS, read_words, with_options
 from excalibr._options import read_options
-from excalibr.errors import InputError, explain, missing_extra
+from excalibr.errors import InputError, explain, needs_extra
 from excalibr.tables import Tables
 from excalibr.tables._reranker import Reranker
 
@@ -57,13 +56,11 @@ def explore(
     The page shows what calibration does to a sample of users and to each of them, for every trade-off, and gives the
     settings to take along. Options of how to rank are what it begins with. Ctrl-C ends it.
     """
-    try:
+    with needs_extra("serve"):
         from excalibr.service._limits import Limits
         from excalibr.service._page import Page, PageSource, save_page
         from excalibr.service._server import Server, is_free
         from excalibr.service._server import serve as run
-    except ModuleNotFoundError as error:
-        raise missing_extra(str(error.name).partition(".")[0], "serve") from None
     source = PageSource(*_read(candidates, items, truth, options), sample=sample, title=title)
     if save is not None:
         page = Page(source)
@@ -81,25 +78,14 @@ def _read(
     candidates: Path | None, items: Path | None, truth: Path | None, options: dict[str, Any]
 ) -> tuple[Reranker, dict[str, Any], dict[str, Path]]:
     """How to rank, how columns are called, and the tables."""
-    from excalibr._cli.rerank.job import columns_of, read_numbers
-
-    given = {"candidates": candidates, "items": items, "truth": truth} | {
-        name: options.pop(name) for name in PATHS if name in options
-    }
-    tables = {name: path for name, path in given.items() if path is not None}
+    ranking, columns, beside = read_words(options)
+    given = {"candidates": candidates, "items": items, "truth": truth}
+    tables = {name: path for name, path in given.items() if path is not None} | beside
     if tables and not {"candidates", "items"} <= tables.keys():
         missing = "candidates" if candidates is None else "items"
         raise InputError(explain(missing, "are missing", "be given with the other tables"))
-    columns = {name: value for name, value in options.items() if name not in _names()}
-    columns["category"] = columns_of(columns["category"])
-    several = not isinstance(columns["category"], str)
-    ranking = {name: read_numbers(name, value, several) for name, value in options.items() if name in _names()}
     ranking["k"] = DEFAULT_SLOTS if ranking["k"] is None else ranking["k"]
     return read_options(Reranker, ranking), columns, tables
-
-
-def _names() -> set[str]:
-    return {each.name for each in dataclasses.fields(Reranker)}
 
 
 def _say_ready(address: str) -> None:

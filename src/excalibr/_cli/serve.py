@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from excalibr.errors import InputError, explain, missing_extra, unknown_name
+from excalibr.errors import InputError, explain, needs_extra, unknown_name
 
 __all__ = ["serve"]
 
@@ -54,12 +54,10 @@ def serve(
     POST /rank/PROFILE takes Metarank's body or items and scores side by side. SIGHUP reads the profiles anew, and keeps
     the old ones where the new ones are bad; SIGTERM finishes what is in flight.
     """
-    try:
+    with needs_extra("serve"):
         from excalibr.service._limits import Limits
         from excalibr.service._server import Server
         from excalibr.service._server import serve as run
-    except ModuleNotFoundError as error:
-        raise missing_extra(str(error.name).partition(".")[0], "serve") from None
     if log not in LOGS:
         raise unknown_name("log", log, LOGS)
     if profiles is not None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import _seeds as seeds
-from excalibr._arrays import Array, frozen
+from excalibr._arrays import Array, frozen, is_whole
 from excalibr._native import kernel
 from excalibr._policy.info import SolveInfo
 from excalibr._problem import Problem, relevance_order
@@ -373,6 +373,6 @@ def _read_only(array: Array) -> Array:
 
 
 def _checked_size(size: object) -> int:
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+    if not is_whole(size) or size < 0:
         raise InputError(explain("size", f"is {size!r}", "be a whole number of at least 0, or None for one ranking"))
     return int(size)

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import numbers
-from excalibr._options import is_real, is_whole
+from excalibr._arrays import is_real, is_whole, numbers
 from excalibr._problem.memberships import Memberships
 from excalibr._problem.terms import AttributeSpan
 from excalibr._types import Booleans, Floats, Integers

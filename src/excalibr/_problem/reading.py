@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from excalibr._arrays import frozen
-from excalibr._options import is_whole
+from excalibr._arrays import frozen, is_whole, starts_of
 from excalibr._problem.by_category import (
     CategoryReader,
     Groups,
@@ -96,7 +95,7 @@ def _groups(batch: Batch, by_category: CategoryReader, refuse: Callable[[int, Ex
         return None
     groups = read_groups(batch.options.max_per_category, by_category, batch.memberships)
     partial = groups.partial if batch.items is None else groups.partial[batch.items]
-    counted = np.concatenate(([0], np.cumsum(partial)))
+    counted = starts_of(partial)
     for user in np.flatnonzero(counted[batch.starts[1:]] > counted[batch.starts[:-1]]).tolist():
         own = partial[batch.starts[user] : batch.starts[user + 1]]
         found = f"counts a category of which row {int(np.argmax(own))} has only a share"
@@ -130,7 +129,7 @@ def _pins(
         kept.append((slots, candidates))
         counts[user] = len(slots)
     empty = np.empty(0, dtype=np.int64)
-    starts = np.concatenate(([0], np.cumsum(counts)))
+    starts = starts_of(counts)
     columns = (np.concatenate([empty, *column]) for column in zip(*kept, strict=True)) if kept else (empty, empty)
     return starts, *columns
 

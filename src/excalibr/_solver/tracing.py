@@ -13,7 +13,7 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from excalibr._options import is_real, is_whole
+from excalibr._arrays import is_real, is_whole
 from excalibr._solver import Curve, Point
 from excalibr._solver.frontier import Frontier
 from excalibr._types import Floats

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from excalibr._arrays import is_whole
 from excalibr._policy import Policy
 from excalibr._problem import Problem
 from excalibr._sparse import scipy_sparse
@@ -72,7 +73,7 @@ def mip_greedy(
         hint = "with n = k there is only one set to choose; pass more candidates, or order these with method='greedy'."
         found, must = f"is {problem.k}, the number of candidates", "be less than it for mip-greedy"
         raise InputError(explain("k", found, must, hint))
-    if isinstance(max_nodes, bool) or not isinstance(max_nodes, (int, np.integer)) or max_nodes < 1:
+    if not is_whole(max_nodes) or max_nodes < 1:
         raise InputError(explain("max_nodes", f"is {max_nodes!r}", "be a whole number of at least 1"))
     if not 0.0 <= relative_gap < 1.0:
         raise InputError(explain("relative_gap", f"is {relative_gap!r}", "be at least 0 and below 1"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import numbers
+from excalibr._arrays import numbers, starts_of
 from excalibr._sparse import SparseRows, build_rows, freeze_rows, read_rows
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain
@@ -109,8 +109,8 @@ def from_column(
     column = {label: number for number, label in enumerate(categories)}
     counts = np.array([len(row) for row in labels], dtype=np.int64)
     columns = np.array([column[label] for row in labels for label in sorted(row)], dtype=np.int64)
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-    return Attribute(name, categories, build_rows(np.repeat(1.0 / counts, counts), columns, starts, len(categories)))
+    rows = build_rows(np.repeat(1.0 / counts, counts), columns, starts_of(counts), len(categories))
+    return Attribute(name, categories, rows)
 
 
 def decade(years: ArrayLike, *, first: int = 1920, missing: str | None = None) -> Attribute:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from excalibr import _seeds as seeds
+from excalibr._arrays import frozen
 from excalibr._types import Floats, Integers
 from excalibr.datasets._titles import GENRES, PEOPLE, Genre, titles_of
 from excalibr.errors import InputError, explain, unknown_name
@@ -90,8 +91,7 @@ class Catalogue:
         shares = np.zeros((len(self.films), len(self.genres)))
         for row, film in zip(shares, self.films, strict=True):
             row[[self.genres.index(genre) for genre in film.genres]] = 1.0 / len(film.genres)
-        shares.setflags(write=False)
-        return shares
+        return frozen(shares)
 
     def user(self, name: str) -> User:
         """The user of this name."""
@@ -225,8 +225,7 @@ def _taste(seed: int, name: str) -> Floats:
     order = _weighted_order(np.sqrt(frequency), seeds.uniforms(seed, ("taste", name), len(GENRES)))
     taste = np.full(len(GENRES), (1.0 - _TASTE.sum()) / (len(GENRES) - len(_TASTE)))
     taste[order[: len(_TASTE)]] = _TASTE
-    taste.setflags(write=False)
-    return taste
+    return frozen(taste)
 
 
 def _choices(weights: Floats, draws: Floats) -> Integers:

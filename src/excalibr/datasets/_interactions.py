@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from excalibr._arrays import frozen, numbers
+from excalibr._arrays import frozen, numbers, spans, starts_of
 from excalibr._messages import Message, Option
 from excalibr._sparse import SparseRows, build_rows, freeze_rows
 from excalibr._types import Booleans, Floats, Integers
@@ -70,15 +70,13 @@ class Interactions:
         """Some of the users, in the order given; every item stays."""
         chosen = np.asarray(rows, dtype=np.int64)
         sizes = np.diff(self.indptr)[chosen]
-        starts = _starts(sizes)
-        entries = np.repeat(self.indptr[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
-        return self._take(self.user_ids[chosen], starts, entries)
+        return self._take(self.user_ids[chosen], starts_of(sizes), spans(self.indptr[chosen], sizes))
 
     def where(self, kept: Booleans) -> Interactions:
         """Some of the entries; every user and item stays."""
         owners = np.repeat(np.arange(len(self.user_ids)), np.diff(self.indptr))
         sizes = np.bincount(owners[kept], minlength=len(self.user_ids))
-        return self._take(self.user_ids.copy(), _starts(sizes), np.flatnonzero(kept))
+        return self._take(self.user_ids.copy(), starts_of(sizes), np.flatnonzero(kept))
 
     def _take(self, user_ids: NDArray[Any], indptr: Integers, entries: Integers) -> Interactions:
         parts = (self.items[entries], self.ratings[entries], self.timestamps[entries])
@@ -131,11 +129,7 @@ def positives(
     _check_pairs(rows[order], columns[order], names[enough], item_names)
     entries = liked[order]
     parts = (columns[order].astype(np.int64), values[entries], times[entries])
-    return Interactions(names[enough], item_names, _starts(sizes[enough]), *parts)
-
-
-def _starts(sizes: NDArray[Any]) -> Integers:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
+    return Interactions(names[enough], item_names, starts_of(sizes[enough]), *parts)
 
 
 def _check_lengths(*arrays: NDArray[Any]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from excalibr import _seeds as seeds
+from excalibr._arrays import is_real, is_whole
 from excalibr._types import Booleans, Integers
 from excalibr.datasets._interactions import Interactions
 from excalibr.errors import InputError, InputTypeError, explain, unknown_name
@@ -135,7 +136,7 @@ def _hidden(seed: int, user: Any, size: int, share: float, times: Integers | Non
 def _size(argument: str, size: int | float | None, users: int) -> int:
     if size is None:
         return max(1, min(_PAPER_SIZE, users // 10))
-    if isinstance(size, bool) or not isinstance(size, (int, float, np.integer, np.floating)):
+    if not is_real(size):
         raise InputTypeError(explain(argument, f"is {size!r}", "be a number of users, a share of them, or None"))
     count = round(size * users) if isinstance(size, (float, np.floating)) and size < 1 else size
     if count != int(count) or count < 1:
@@ -145,6 +146,6 @@ def _size(argument: str, size: int | float | None, users: int) -> int:
 
 
 def _seed(seed: int) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+    if not is_whole(seed):
         raise InputTypeError(explain("seed", f"is {seed!r}", "be a whole number"))
     return int(seed)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from excalibr._arrays import frozen
 from excalibr._policy import Policy
 from excalibr._types import Booleans, Floats
 from excalibr.errors import InputError, InputTypeError, explain
@@ -174,9 +175,7 @@ def _hits(policy: Policy, held_out: HeldOut, k: int | None) -> Booleans:
 
 @lru_cache(maxsize=64)
 def _discounts(slots: int) -> Floats:
-    discounts = np.asarray(1.0 / np.log2(np.arange(2.0, slots + 2.0)))
-    discounts.setflags(write=False)
-    return discounts
+    return frozen(np.asarray(1.0 / np.log2(np.arange(2.0, slots + 2.0))))
 
 
 def _over(values: Floats, ideal: float) -> Floats:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from excalibr._messages import Message, Option
-from excalibr._options import option
+from excalibr._options import Declared, option
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 from excalibr.tables._frames import Frame, missing_column
@@ -32,7 +32,7 @@ PRIMARY = {"user_id": "candidates", "item_id": "candidates", "score": "candidate
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ColumnNames:
+class ColumnNames(Declared):
     """How the columns are called, in all tables or in one of them."""
 
     user_id: str = option("user_id", "Column with the user.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._options import is_real
+from excalibr._arrays import is_real
 from excalibr._population import Terms, join_terms, limit_terms, target_terms
 from excalibr._problem import AttributeSpan
 from excalibr._types import Floats

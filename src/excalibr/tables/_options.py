@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from excalibr._messages import Message, Option, Wording
-from excalibr._options import is_real, option
+from excalibr._options import Declared, option, real_number, truth_value, whole_number
 from excalibr._visits import read_visit
 from excalibr.errors import InputError, explain
 from excalibr.tables._columns import ColumnNames
@@ -43,13 +43,14 @@ class Tables(ColumnNames):
         GUESS, "What stands between the categories in one text, such as |; auto: as the labels show; none: nothing."
     )
     visit: int | None = option(
-        None, "Which visit of a user this is, from 0: visits balance one another; users may have a visit of their own."
+        None,
+        "Which visit of a user this is, from 0: visits balance one another; users may have a visit of their own.",
+        lambda _, visit: read_visit(visit),
     )
     propensities: bool = option(False, "Add to slates how probable each ranking and each item in its place was.")
 
     def __post_init__(self) -> None:
-        if self.visit is not None:
-            read_visit(self.visit)
+        super().__post_init__()
         if self.history is not None and self.targets is not None:
             raise InputError(explain("targets", "are given with a history", "be given alone", "leave one of them out."))
         if self.history is None and self.targets is None and self.prior is None:
@@ -82,36 +83,36 @@ class Tables(ColumnNames):
         return None if self.separator in _NOTHING else self.separator
 
 
+def _check_by_group(name: str, given: Any) -> None:
+    """Limits are by attribute, and then by group."""
+    if not isinstance(given, Mapping) or not all(isinstance(own, Mapping) for own in given.values()):
+        hint = f'{name}={{"seller": {{"small": 0.02}}}} is one of a group of `seller`.'
+        raise InputError(explain(name, f"is {given!r}", "be a mapping by attribute from groups to shares", hint))
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Everyone:
+class Everyone(Declared):
     """The keywords of :meth:`excalibr.Reranker.balance` besides those of :meth:`excalibr.Reranker.rerank`."""
 
     everyone: Any = option(None, "Wanted shares of an attribute's groups: seller=targets.parquet (category, weight).")
     everyone_weights: Any = option(None, "What a unit of deviation costs, by attribute: seller=0.5; 1 by default.")
-    everyone_floors: Any = option(None, "The least share that a group must have: seller:small=0.02.")
-    everyone_caps: Any = option(None, "The largest share that a group may have: seller:big=0.3.")
-    everyone_relative: bool = option(False, "Count a group's deviation relative to its target.")
-    everyone_tolerance: float = option(1e-3, "Stop at this proven gap, relative to the bound or the scores' spread.")
-    max_passes: int = option(30, "Stop after so many passes over all users, with the gap that was proven.")
+    everyone_floors: Any = option(None, "The least share that a group must have: seller:small=0.02.", _check_by_group)
+    everyone_caps: Any = option(None, "The largest share that a group may have: seller:big=0.3.", _check_by_group)
+    everyone_relative: bool = option(False, "Count a group's deviation relative to its target.", truth_value)
+    everyone_tolerance: float = option(
+        1e-3,
+        "Stop at this proven gap, relative to the bound or the scores' spread.",
+        real_number("be a positive number", lambda value: 0.0 < value < float("inf")),
+    )
+    max_passes: int = option(
+        30,
+        "Stop after so many passes over all users, with the gap that was proven.",
+        whole_number(1, or_none=False),
+    )
     start: Any = option(None, "Prices to begin with, yesterday's for instance.")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.everyone is None and not self.everyone_floors and not self.everyone_caps:
             hint = 'everyone={"seller": {"big": 0.75, "small": 0.25}} wants these shares of the sellers.'
             raise InputError(explain("everyone", "is missing", "be given, or everyone_floors or everyone_caps", hint))
-        if not (is_real(self.everyone_tolerance) and 0.0 < self.everyone_tolerance < float("inf")):
-            raise InputError(explain("everyone_tolerance", f"is {self.everyone_tolerance!r}", "be a positive number"))
-        if isinstance(self.max_passes, bool) or not (isinstance(self.max_passes, int) and self.max_passes >= 1):
-            raise InputError(explain("max_passes", f"is {self.max_passes!r}", "be a whole number of at least 1"))
-        if not isinstance(self.everyone_relative, bool):
-            raise InputError(explain("everyone_relative", f"is {self.everyone_relative!r}", "be True or False"))
-        for name in ("everyone_floors", "everyone_caps"):
-            _check_by_group(name, getattr(self, name))
-
-
-def _check_by_group(name: str, given: Any) -> None:
-    """Limits are by attribute, and then by group."""
-    if given is None or (isinstance(given, Mapping) and all(isinstance(own, Mapping) for own in given.values())):
-        return
-    hint = f'{name}={{"seller": {{"small": 0.02}}}} is one of a group of `seller`.'
-    raise InputError(explain(name, f"is {given!r}", "be a mapping by attribute from groups to shares", hint))

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from excalibr._options import is_real
+from excalibr._arrays import is_real
 from excalibr._policy import Lotteries
 from excalibr._population import Mixture, solve_mixed
 from excalibr._problem import Batch

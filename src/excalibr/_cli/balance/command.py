@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from excalibr._cli.options import CandidatesFile, Resume, with_options
 from excalibr._cli.rerank.command import stopped_or_failed
-from excalibr._cli.rerank.options import CandidatesFile, Resume, with_options
 from excalibr._cli.signals import stoppable
 from excalibr._cli.speech import say
+from excalibr._options import split_keywords
 from excalibr.errors import needs_extra
 from excalibr.tables import Reranker, Tables
 from excalibr.tables._options import Everyone
@@ -44,8 +44,8 @@ def balance(
     """
     with needs_extra("data", "pyarrow"):
         from excalibr._cli.balance.job import run_balance
-    asked = {each.name: options.pop(each.name) for each in dataclasses.fields(Everyone)}
+    asked, others = split_keywords(options, Everyone)
     outputs = {"out": out, "shares": shares, "slates": slates, "report": report}
     with stoppable() as stop, stopped_or_failed(stop):
-        told = run_balance(candidates, items, outputs, asked, day, options, stop, resume=resume)
+        told = run_balance(candidates, items, outputs, asked, day, others, stop, resume=resume)
     say(told)

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from excalibr._cli.balance.passes import KeptPasses
+from excalibr._cli.options import WORDS, read_by_group
 from excalibr._cli.rerank.feed import UserBlock
 from excalibr._cli.rerank.inputs import Inputs, check_apart
-from excalibr._cli.rerank.job import CHUNK_ROWS, Job, feed_of, nested, read_job, run_job
+from excalibr._cli.rerank.job import CHUNK_ROWS, Job, feed_of, read_job, run_job
 from excalibr._cli.rerank.lock import locked
-from excalibr._cli.rerank.options import WORDS
 from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
 from excalibr._cli.rerank.sources import TableSource, format_of
 from excalibr._cli.signals import Stop
@@ -218,7 +218,7 @@ def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[T
             raise InputError(explain("--everyone", f"is {pair!r}", "be an attribute and a file: seller=targets.csv"))
         sources.append(TableSource(f"everyone {attribute}", Path(path), stop.check))
         targets[attribute] = sources[-1].read()
-    read = {name: nested(name, asked[name]) for name in ("everyone_weights", "everyone_floors", "everyone_caps")}
+    read = {name: read_by_group(name, asked[name]) for name in ("everyone_weights", "everyone_floors", "everyone_caps")}
     start = None
     if asked["start"] is not None:
         sources.append(TableSource("start", asked["start"], stop.check))

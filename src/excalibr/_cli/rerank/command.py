@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from excalibr._cli.rerank.options import CandidatesFile, Resume, with_options
+from excalibr._cli.options import CandidatesFile, Resume, with_options
 from excalibr._cli.signals import Stop, stoppable
 from excalibr._cli.speech import say, say_error
 from excalibr.errors import ExcalibrError, needs_extra

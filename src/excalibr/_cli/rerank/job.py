@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 
 from excalibr import __version__
+from excalibr._cli.options import WORDS, read_words
 from excalibr._cli.rerank.feed import Feed, Pace, UserBlock
 from excalibr._cli.rerank.inputs import Inputs, check_apart
 from excalibr._cli.rerank.lock import locked
 from excalibr._cli.rerank.notices import said_of_users, tell_understood, tell_warnings
-from excalibr._cli.rerank.options import PATHS, WORDS
 from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
 from excalibr._cli.rerank.sources import TableSource, format_of
 from excalibr._cli.rerank.streams import Scan, in_user_order, scan
@@ -26,14 +26,13 @@ from excalibr._cli.signals import Stop
 from excalibr._cli.speech import say
 from excalibr._options import read_options
 from excalibr._parallel import Advance, progress_bar
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables import ItemArrays, Tables
-from excalibr.tables._by_name import BY_CATEGORY
 from excalibr.tables._reranker import Reranker, read_items_and_prices
 from excalibr.tables._results import Tally
 from excalibr.tables._users import UserStream
 
-__all__ = ["CHUNK_ROWS", "Job", "columns_of", "feed_of", "nested", "read_job", "read_numbers", "run_job"]
+__all__ = ["CHUNK_ROWS", "Job", "feed_of", "read_job", "run_job"]
 
 CHUNK_ROWS = 250_000
 """Rows of candidates that are read before they are re-ranked; memory grows with it, and not with the tables."""
@@ -121,16 +120,13 @@ def read_job(
         format_of(path, "out" if name == "slates" else name)
     stop = stop or Stop()
     needed = TableSource("candidates", candidates, stop.check), TableSource("items", items, stop.check)
-    beside = {name: TableSource(name, options[name], stop.check) for name in PATHS if options[name] is not None}
+    ranking, others, paths = read_words(options)
+    beside = {name: TableSource(name, path, stop.check) for name, path in paths.items()}
     check_apart(outputs, [*needed, *beside.values()])
-    names = {each.name for each in dataclasses.fields(Reranker)}
-    others = {name: value for name, value in options.items() if name not in names and name not in PATHS}
-    others["category"] = columns_of(others["category"])
-    by_attribute = not isinstance(others["category"], str)
     names_of_columns = read_options(Tables, {**others, **beside})
     by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, names_of_columns)}
     return Job(
-        read_options(Reranker, {name: read_numbers(name, options[name], by_attribute) for name in names}),
+        read_options(Reranker, ranking),
         others,
         *needed,
         by_user,
@@ -139,59 +135,6 @@ def read_job(
         day,
         stop,
     )
-
-
-def columns_of(category: str) -> str | list[str] | dict[str, str]:
-    """``genre`` as it is, ``genre,decade`` as a list, ``topic=genre,age=decade`` by attribute."""
-    pairs = [part.partition("=") for part in category.split(",")]
-    if all(given for _, given, _ in pairs):
-        return {name.strip(): column.strip() for name, _, column in pairs}
-    return [name.strip() for name, _, _ in pairs] if len(pairs) > 1 else category
-
-
-def read_numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
-    """``1,2`` as a list, and for options by category also ``drama=1,epic=2`` by name and ``2`` for all.
-
-    With several attributes, ``genre:drama=1`` for a category and ``genre=2`` for all of an attribute.
-    """
-    if not isinstance(value, str) or name not in (*BY_CATEGORY, "attribute_weights", "position_weights"):
-        return value
-    pairs = [part.rpartition("=") for part in value.split(",")]
-    try:
-        numbers = [float(number) if "." in number else int(number) for _, _, number in pairs]
-    except ValueError:
-        return value
-    if not all(given for _, given, _ in pairs):
-        return numbers if len(numbers) > 1 else numbers[0]
-    named = {label.strip(): number for (label, _, _), number in zip(pairs, numbers, strict=True)}
-    return _nested(named) if by_attribute and name in BY_CATEGORY else named
-
-
-def _nested(named: dict[str, Any]) -> dict[str, Any]:
-    """``{"genre:drama": 1}`` as ``{"genre": {"drama": 1}}``."""
-    nested: dict[str, Any] = {}
-    for label, number in named.items():
-        attribute, given, category = label.partition(":")
-        if given:
-            nested.setdefault(attribute, {})[category] = number
-        else:
-            nested[attribute] = number
-    return nested
-
-
-def nested(name: str, value: Any) -> Any:
-    """``seller=0.5`` as ``{"seller": 0.5}``, ``seller:small=0.02`` as ``{"seller": {"small": 0.02}}``."""
-    if not isinstance(value, str):
-        return value
-    try:
-        pairs = [
-            (label.strip(), float(number)) for label, _, number in (part.rpartition("=") for part in value.split(","))
-        ]
-    except ValueError:
-        pairs = []
-    if not pairs or not all(label for label, _ in pairs):
-        raise InputError(explain(name, f"is {value!r}", "be names and numbers, such as seller:small=0.02"))
-    return _nested(dict(pairs))
 
 
 def run_job(job: Job, *, resume: bool) -> str:

@@ -1,0 +1,168 @@
+"""Options of commands, derived from the fields of dataclasses: names, defaults, help texts; and what is typed, read.
+
+``Reranker``, ``Tables`` and others declare them once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+import typing
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from excalibr._messages import CommandWords
+from excalibr._options import split_keywords
+from excalibr.errors import InputError, explain
+from excalibr.tables import Tables
+from excalibr.tables._by_name import BY_CATEGORY
+from excalibr.tables._columns import OWN_COLUMNS, ColumnNames
+from excalibr.tables._options import Everyone
+from excalibr.tables._reranker import Reranker
+
+__all__ = ["PATHS", "WORDS", "CandidatesFile", "Resume", "read_by_group", "read_words", "with_options"]
+
+PATHS = ("history", "targets", "users", "prior", "pinned", "shown", "prices")
+"""Options whose value is a table in a file, or a folder of files."""
+
+CandidatesFile: TypeAlias = Annotated[
+    Path, typer.Argument(help="Scored candidates (user_id, item_id, score, others are kept).")
+]
+Resume: TypeAlias = Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")]
+
+_SHORT = {"k": ("-k",)}
+
+WORDS = CommandWords(
+    {
+        each.name: next(iter(_SHORT.get(each.name, ())), f"--{each.name.replace('_', '-')}")
+        for each in (*dataclasses.fields(Reranker), *dataclasses.fields(Tables), *dataclasses.fields(Everyone))
+    }
+)
+"""How the commands write the options of :class:`Reranker`, :class:`Tables` and :class:`Everyone`."""
+
+_KINDS = {**dict.fromkeys((*PATHS, "start"), Path | None), "everyone": list[str] | None}
+"""What the command line reads where a caller in Python may give anything."""
+
+_FIRST = ("k", "trade_off", "seed", "threads", "history", "targets")
+"""What most callers give; the rest has panels of its own in the help."""
+
+_PANELS = {
+    **dict.fromkeys((each.name for each in dataclasses.fields(Reranker)), "How to rank"),
+    **dict.fromkeys((each.name for each in dataclasses.fields(Tables)), "More tables, and how to read them"),
+    **dict.fromkeys(_FIRST),
+    **dict.fromkeys((each.name for each in dataclasses.fields(ColumnNames)), "Columns, in all tables"),
+    **dict.fromkeys(OWN_COLUMNS, "Columns that one table calls otherwise"),
+}
+
+
+def with_options(*owners: Any, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The command with an option for each field of these dataclasses but ``without``, in place of ``**options``."""
+
+    def derive(command: Callable[..., None]) -> Callable[..., None]:
+        given = inspect.signature(command, eval_str=True).parameters.values()
+        parameters = [each for each in given if each.kind != each.VAR_KEYWORD]
+        parameters += [
+            parameter for owner in owners for parameter in _parameters(owner) if parameter.name not in without
+        ]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        return command
+
+    return derive
+
+
+@cache
+def _parameters(owner: Any) -> list[inspect.Parameter]:
+    hints = typing.get_type_hints(owner, include_extras=True)
+    return [_parameter(each, hints[each.name]) for each in dataclasses.fields(owner)]
+
+
+def _parameter(field: dataclasses.Field[Any], hint: Any) -> inspect.Parameter:
+    annotation = hint if typing.get_origin(hint) is Annotated else _annotation(field, hint)
+    default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
+    """What typer takes for a field that says nothing of commands."""
+    names = (f"--{field.name.replace('_', '-')}", *_SHORT.get(field.name, ()))
+    info = typer.Option(*names, help=field.metadata["help"], rich_help_panel=_PANELS.get(field.name))
+    return Annotated[_KINDS.get(field.name) or _kind(hint), info]
+
+
+def _kind(hint: Any) -> Any:
+    """What the command line reads for a type: of several, the first that a word can be."""
+    if hint is Any:
+        return str | None
+    members = typing.get_args(hint) if isinstance(hint, types.UnionType) or typing.get_origin(hint) else (hint,)
+    simple = next(member for member in members if member in (bool, int, float, str))
+    return simple | None if type(None) in members else simple
+
+
+def read_words(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Path]]:
+    """What was typed, as Python takes it: how to rank, how columns are called and read, and tables in files."""
+    ranking, tables = split_keywords(options, Reranker)
+    paths = {name: path for name in PATHS if (path := tables.pop(name, None)) is not None}
+    tables["category"] = columns_of(tables["category"])
+    by_attribute = not isinstance(tables["category"], str)
+    return {name: read_numbers(name, value, by_attribute) for name, value in ranking.items()}, tables, paths
+
+
+def columns_of(category: str) -> str | list[str] | dict[str, str]:
+    """``genre`` as it is, ``genre,decade`` as a list, ``topic=genre,age=decade`` by attribute."""
+    pairs = [part.partition("=") for part in category.split(",")]
+    if all(given for _, given, _ in pairs):
+        return {name.strip(): column.strip() for name, _, column in pairs}
+    return [name.strip() for name, _, _ in pairs] if len(pairs) > 1 else category
+
+
+def read_numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
+    """``1,2`` as a list, and for options by category also ``drama=1,epic=2`` by name and ``2`` for all.
+
+    With several attributes, ``genre:drama=1`` for a category and ``genre=2`` for all of an attribute.
+    """
+    if not isinstance(value, str) or name not in (*BY_CATEGORY, "attribute_weights", "position_weights"):
+        return value
+    pairs = _pairs(value)
+    if pairs is None:
+        return value
+    if not all(label for label, _ in pairs):
+        numbers = [number for _, number in pairs]
+        return numbers if len(numbers) > 1 else numbers[0]
+    return _nested(pairs) if by_attribute and name in BY_CATEGORY else dict(pairs)
+
+
+def read_by_group(name: str, value: Any) -> Any:
+    """``seller=0.5`` as ``{"seller": 0.5}``, ``seller:small=0.02`` as ``{"seller": {"small": 0.02}}``."""
+    if not isinstance(value, str):
+        return value
+    pairs = _pairs(value)
+    if pairs is None or not all(label for label, _ in pairs):
+        raise InputError(explain(name, f"is {value!r}", "be names and numbers, such as seller:small=0.02"))
+    return _nested(pairs)
+
+
+def _pairs(text: str) -> list[tuple[str, float]] | None:
+    """``drama=1,epic=0.5`` as pairs, without a name where there is no ``=``; None where a number is none."""
+    parts = [part.rpartition("=") for part in text.split(",")]
+    try:
+        return [(label.strip(), float(number) if "." in number else int(number)) for label, _, number in parts]
+    except ValueError:
+        return None
+
+
+def _nested(pairs: list[tuple[str, float]]) -> dict[str, Any]:
+    """``genre:drama`` of 1 as ``{"genre": {"drama": 1}}``."""
+    nested: dict[str, Any] = {}
+    for label, number in pairs:
+        attribute, given, category = label.partition(":")
+        if given:
+            nested.setdefault(attribute, {})[category] = number
+        else:
+            nested[attribute] = number
+    return nested
