@@ -148,9 +148,7 @@ def calibrate(
         relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts,
     )
     # fmt: on
-    problem = read_problem(scores, categories, target, options, pinned, shown)
-    if item_prices is not None:
-        problem = problem.with_item_prices(item_prices)
+    problem = read_problem(scores, categories, target, options, pinned, shown, item_prices)
     _warn_of_truncation(problem, stacklevel=3)
     if method != "excalibr":
         return methods.apply(method, problem)
@@ -253,9 +251,7 @@ def _asked(
             raise InputError(explain(name, "is given", f"be left out: {reason}"))
     beside = {name: asked.pop(name, None) for name in ("pinned", "shown", "item_prices")}
     options = read_options(Options, {"trade_off": 0.0, **asked}, also=tuple(beside))
-    prices = beside.pop("item_prices")
     problem = read_problem(scores, categories, target, options, **beside)
-    problem = problem if prices is None else problem.with_item_prices(prices)
     _warn_of_truncation(problem, stacklevel=4)
     return problem
 

@@ -14,7 +14,7 @@ from excalibr._arrays import spans
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 
-__all__ = ["Propensities", "probability_of", "propensities_of", "propensities_of_many", "read_ranking"]
+__all__ = ["Propensities", "probability_of", "propensities_of", "propensities_of_draws", "read_ranking"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,13 +61,13 @@ def propensities_of(rankings: Integers, weights: Floats, ranking: Integers) -> P
     ([0.75, 0.75], [0.75, 1.0])
     """
     counts, slots = np.array([len(weights)]), np.array([len(ranking)])
-    return propensities_of_many(rankings.ravel(), weights, counts, slots, ranking)
+    return _propensities(rankings.ravel(), weights, counts, slots, ranking)
 
 
-def propensities_of_many(
-    places: Integers, weights: Floats, counts: Integers, slots: Integers, shown: Integers
-) -> Propensities:
-    """The same for many users, whose rankings and shown rankings stand one after another.
+def propensities_of_draws(
+    places: Integers, weights: Floats, counts: Integers, slots: Integers, drawn: Integers, shown: Integers
+) -> Floats:
+    """(shown, 3) how probable what many users are shown was: the ranking, each item in its slot, and in any slot.
 
     Parameters
     ----------
@@ -77,9 +77,17 @@ def propensities_of_many(
         The probability of each ranking.
     counts, slots
         (users,) how many rankings each user has, and how many items each of these; no slots where there is no ranking.
-    shown
-        The ranking that each user is shown.
+    drawn, shown
+        Which of the rankings each user is shown, counted from the user's first, and its items, user by user.
     """
+    found, some = _propensities(places, weights, counts, slots, shown), counts > 0
+    chosen = (np.cumsum(counts) - counts + drawn)[some]
+    return np.stack([np.repeat(weights[chosen], slots[some]), found.in_slot, found.anywhere], axis=1)
+
+
+def _propensities(
+    places: Integers, weights: Floats, counts: Integers, slots: Integers, shown: Integers
+) -> Propensities:
     each = np.repeat(slots, counts)  # the slots of each ranking
     owners = np.repeat(np.repeat(np.arange(len(counts)), counts), each)
     probabilities = np.repeat(weights, each)

@@ -10,12 +10,12 @@ A share below 1e-12 of the total is taken as 0: weights that halve with age leav
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import numbers, sums_by
+from excalibr._arrays import numbers
 from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._problem import Memberships
@@ -23,13 +23,6 @@ from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 
 __all__ = ["NEGLIGIBLE", "fixed", "histories", "history", "rating_weights", "recency_weights", "shares_of", "uniform"]
-
-
-class _Rows(NamedTuple):
-    indptr: Integers
-    indices: Integers
-    data: Floats
-    shape: tuple[int, ...]
 
 
 NEGLIGIBLE = 1e-12
@@ -75,13 +68,14 @@ def history(
     >>> history(categories, [0, 1, 2], prior=[0.0, 1.0], strength=1).tolist()
     [0.5, 0.5]
     """
-    rows = _item_rows(items, _shape(categories)[0])
+    shares = _rows("categories", categories, "(items, r)")
+    rows = _item_rows(items, shares.n_candidates)
     counted = np.ones(len(rows)) if weights is None else numbers("weights", weights)
     if counted.shape != rows.shape:
         must = f"have shape ({len(rows)},), one for each item of the history"
         raise InputError(explain("weights", f"have shape {counted.shape}", must))
-    one = _Rows(np.array([0, len(rows)]), rows, counted, (1, _shape(categories)[0]))
-    return np.asarray(_targets(categories, one, prior, strength)[0])
+    one = Memberships(np.array([0, len(rows)]), rows, counted, shares.n_candidates)
+    return np.asarray(_targets(shares, one, prior, strength)[0])
 
 
 def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, strength: float = 0.0) -> Floats:
@@ -107,7 +101,8 @@ def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, 
     >>> histories([[1, 0], [0, 1]], csr_array([[1, 1], [1, 0]])).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
-    return _targets(categories, _read_weights(weights), prior, strength)
+    shares = _rows("categories", categories, "(items, r)")
+    return _targets(shares, _rows("weights", weights, "(users, items)"), prior, strength)
 
 
 def shares_of(sums: Floats) -> Floats:
@@ -209,13 +204,6 @@ def fixed(shares: ArrayLike, users: int | None = None) -> Floats:
     return given / total if users is None else np.tile(given / total, (users, 1))
 
 
-def _shape(categories: Any) -> tuple[int, int]:
-    shape = tuple(np.shape(categories))
-    if len(shape) != 2:
-        raise InputError(explain("categories", f"have shape {shape}", "have shape (items, r)"))
-    return shape
-
-
 def _item_rows(items: ArrayLike, n: int) -> Integers:
     rows = np.asarray(items)
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
@@ -227,14 +215,11 @@ def _item_rows(items: ArrayLike, n: int) -> Integers:
     return rows.astype(np.int64)
 
 
-def _targets(categories: Any, weights: _Rows, prior: ArrayLike | None, strength: float) -> Floats:
-    """(users, r) from how much each item counts for each user."""
-    _check_weights(weights, _shape(categories)[0])
-    shares = _rows(categories)
-    rows, r, users = shares.of(weights.indices), shares.n_categories, weights.shape[0]
-    owners = np.repeat(np.arange(users), np.diff(weights.indptr))[rows.owners]
-    sums = sums_by(owners * r + rows.indices, weights.data[rows.owners] * rows.values, users * r).reshape(users, r)
-    sums = sums + _pseudo_counts(prior, strength, r)
+def _targets(shares: Memberships, weights: Memberships, prior: ArrayLike | None, strength: float) -> Floats:
+    """(users, r) from the items' shares, and from how much each item counts for each user, a row a user."""
+    _check_weights(weights, shares.n_candidates)
+    sums = shares.sums(weights.indices, weights.owners, weights.values, weights.n_candidates)
+    sums = sums + _pseudo_counts(prior, strength, shares.n_categories)
     known = sums.sum(axis=1) > 0
     if not known.all():
         where = f"row {int(np.argmin(known))} has no item with a weight above 0"
@@ -243,39 +228,30 @@ def _targets(categories: Any, weights: _Rows, prior: ArrayLike | None, strength:
     return shares_of(sums)
 
 
-def _rows(categories: Any) -> Memberships:
-    """The items' shares as they are given, by rows."""
-    if not _is_sparse(categories):
-        table = numbers("categories", categories)
-        return Memberships(*kernel.pack_rows(table), table.shape[1])
-    rows = categories.tocsr()
-    return Memberships(rows.indptr, rows.indices, numbers("categories", rows.data), rows.shape[1])
-
-
 def _is_sparse(matrix: object) -> bool:
     return hasattr(matrix, "tocsr")
 
 
-def _read_weights(weights: Any) -> _Rows:
-    """Weights as they are given, by rows."""
-    if _is_sparse(weights):
-        rows = weights.tocsr()
-        return _Rows(rows.indptr, rows.indices, numbers("weights", rows.data), rows.shape)
-    table = numbers("weights", weights)
-    if table.ndim != 2:
-        raise InputError(explain("weights", f"have shape {table.shape}", "have two dimensions"))
-    return _Rows(*kernel.pack_rows(table), table.shape)
+def _rows(argument: str, matrix: Any, shape: str) -> Memberships:
+    """A matrix by rows, as it is given."""
+    table = matrix if _is_sparse(matrix) else numbers(argument, matrix)
+    if len(table.shape) != 2:
+        raise InputError(explain(argument, f"have shape {tuple(table.shape)}", f"have shape {shape}"))
+    if not _is_sparse(matrix):
+        return Memberships(*kernel.pack_rows(table), table.shape[1])
+    rows = matrix.tocsr()
+    return Memberships(rows.indptr, rows.indices, numbers(argument, rows.data), rows.shape[1])
 
 
-def _check_weights(rows: _Rows, n: int) -> None:
+def _check_weights(rows: Memberships, n: int) -> None:
     """They must be finite and at least 0, with a column for each item."""
-    if rows.shape[1] != n:
-        raise InputError(explain("weights", f"have shape {rows.shape}", f"have shape (users, {n}), a column an item"))
-    fine = np.isfinite(rows.data) & (rows.data >= 0)
+    if rows.n_categories != n:
+        found = f"have shape ({rows.n_candidates}, {rows.n_categories})"
+        raise InputError(explain("weights", found, f"have shape (users, {n}), a column an item"))
+    fine = np.isfinite(rows.values) & (rows.values >= 0)
     if not fine.all():
         at = int(np.argmin(fine))
-        row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
-        where = f"row {row}, item {int(rows.indices[at])} is {rows.data[at]}"
+        where = f"row {int(rows.owners[at])}, item {int(rows.indices[at])} is {rows.values[at]}"
         raise InputError(explain("weights", where, "be finite and at least 0"))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import _picture as picture
@@ -54,7 +53,7 @@ def picture_of(policy: Policy, items: Any, categories: Any, ranking: ArrayLike |
         old=_entries(policy, titles, names, old, shown),
         new=_entries(policy, titles, names, shown, old),
         shares=picture.Shares(
-            names, problem.target, problem.high, why.before.shares, policy.shares, _shares_of(policy, shown)
+            names, problem.target, problem.high, why.before.shares, policy.shares, policy._shares_of(shown)
         ),
     )
 
@@ -105,9 +104,3 @@ def _entries(
         )
         for slot, candidate in enumerate(ranking, 1)
     ]
-
-
-def _shares_of(policy: Policy, ranking: Integers) -> Any:
-    exposure = np.zeros(policy.problem.n)
-    exposure[ranking] = policy.problem.position_weights
-    return policy.problem.memberships.shares(exposure)

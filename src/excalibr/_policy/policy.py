@@ -156,7 +156,7 @@ class Policy:
     @cached_property
     def draw_shares(self) -> Floats:
         """(L, r): the category distribution of each ranking by itself, of all attributes one after the other."""
-        return frozen(np.array([self.problem.memberships.shares(self._exposure_of(row)) for row in self.rankings]))
+        return frozen(np.array([self._shares_of(ranking) for ranking in self.rankings]))
 
     @property
     def draw_distributions(self) -> Any:
@@ -361,10 +361,11 @@ class Policy:
             return summary(values)
         return {each.name: summary(values[..., each.columns]) for each in self.problem.attributes}
 
-    def _exposure_of(self, ranking: Integers) -> Floats:
+    def _shares_of(self, ranking: Integers) -> Floats:
+        """(r,) the category distribution of one ranking."""
         exposure = np.zeros(self.problem.n)
         exposure[ranking] = self.problem.position_weights
-        return exposure
+        return self.problem.memberships.shares(exposure)
 
 
 def _read_only(array: Array) -> Array:

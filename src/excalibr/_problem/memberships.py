@@ -62,6 +62,12 @@ class Memberships:
         rows = kernel.gather_rows(starts, columns, self.values, np.asarray(candidates, dtype=np.int64))
         return Memberships(*rows, self.n_categories)
 
+    def sums(self, candidates: Integers, owners: Integers, weights: Floats, users: int) -> Floats:
+        """(users, r) what candidates, each of an owner and with a weight, add up to for each user."""
+        rows, r = self.of(candidates), self.n_categories
+        cells = owners[rows.owners] * r + rows.indices
+        return sums_by(cells, weights[rows.owners] * rows.values, users * r).reshape(users, r)
+
     @staticmethod
     def side_by_side(parts: Sequence[Memberships]) -> Memberships:
         """The columns of several for the same candidates: the second one's follow the first one's."""

@@ -74,8 +74,7 @@ class Problem:
         **options: Any,
     ) -> Problem:
         """Check the arguments of :func:`excalibr.calibrate` and build the problem."""
-        problem = read_problem(scores, categories, target, read_options(Options, options), pinned, shown)
-        return problem if item_prices is None else problem.with_item_prices(item_prices)
+        return read_problem(scores, categories, target, read_options(Options, options), pinned, shown, item_prices)
 
     @property
     def options(self) -> Options:
@@ -239,7 +238,13 @@ class Problem:
 
 
 def read_problem(
-    scores: ArrayLike, categories: Any, target: Any, options: Options, pinned: Any = None, shown: Any = None
+    scores: ArrayLike,
+    categories: Any,
+    target: Any,
+    options: Options,
+    pinned: Any = None,
+    shown: Any = None,
+    item_prices: Any = None,
 ) -> Problem:
     """One user's arrays checked and packed by the kernel, as a batch of one."""
     attributes: tuple[AttributeSpan, ...] = ()
@@ -260,6 +265,8 @@ def read_problem(
         batch = replace(batch, attributes=attributes, banded=banded)
     if options.asks_terms or pinned is not None or shown is not None:
         batch = _with_terms(batch, pinned, shown)
+    if item_prices is not None:
+        batch = batch.with_item_prices(item_prices)
     return Problem(batch, 0, options.asked_trade_off)
 
 

@@ -16,7 +16,7 @@ from excalibr._messages import CommandWords, message_of
 from excalibr._native import kernel
 from excalibr._policy import Effort, Lotteries
 from excalibr._problem import NEVER_RANKED, Batch, Status
-from excalibr._propensities import propensities_of_many
+from excalibr._propensities import propensities_of_draws
 from excalibr._solver import ENGINES, STATUSES
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError
@@ -78,6 +78,7 @@ class Finish:
         sizes = lotteries.counts * slots
         begins = np.cumsum(sizes) - sizes + drawn * slots
         places = lotteries.places[spans(begins, slots)]
+        rankings = (lotteries.places, lotteries.weights, lotteries.counts, slots)
         return SolvedPart(
             places + np.repeat(self.batch.starts[first:last], slots),
             lotteries.counts,
@@ -87,16 +88,8 @@ class Finish:
             lotteries.effort,
             None if self.questions is None else _measured(self.questions, self.batch, lotteries),
             lotteries if self.keep else None,
-            _propensities(lotteries, slots, drawn, places) if self.propensities else None,
+            propensities_of_draws(*rankings, drawn, places) if self.propensities else None,
         )
-
-
-def _propensities(lotteries: Lotteries, slots: Integers, drawn: Integers, shown: Integers) -> Floats:
-    """(shown, 3) how probable each shown item was: its ranking, in its slot, in any slot."""
-    found = propensities_of_many(lotteries.places, lotteries.weights, lotteries.counts, slots, shown)
-    some = lotteries.counts > 0
-    chosen = (np.cumsum(lotteries.counts) - lotteries.counts + drawn)[some]
-    return np.stack([np.repeat(lotteries.weights[chosen], slots[some]), found.in_slot, found.anywhere], axis=1)
 
 
 def _measured(questions: kernel.Questions, batch: Batch, lotteries: Lotteries) -> Floats:

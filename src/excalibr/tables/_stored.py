@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import spans
-from excalibr._propensities import propensities_of_many
+from excalibr._propensities import propensities_of_draws
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
 from excalibr.errors import InputError, explain
@@ -68,7 +68,11 @@ def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
     chosen = np.cumsum(stored.counts) - stored.counts + drawn
     entries = spans(stored.begins[chosen], stored.lengths[chosen])
     left = [name for name in stored.frame.columns if name not in (options.ranking, options.probability)]
-    added = _propensities(stored, options, chosen, entries) if options.propensities else {}
+    added = {}
+    if options.propensities:
+        places, slots = _places(stored, options)
+        found = propensities_of_draws(places, stored.weights, stored.counts, slots, drawn, places[entries])
+        added = dict(zip(options.propensity_columns, found.T.copy(), strict=True))
     columns = [name for name in left if name not in added] + list(added)
     return stored.frame.take(stored.rows[entries], columns, added)
 
@@ -96,10 +100,3 @@ def _places(stored: _Stored, options: Tables) -> tuple[Integers, Integers]:
         found = f"have rankings of different lengths for user {keys_of(stored.users)[at]!r}"
         raise InputError(explain("lotteries", found, "have as many items in every ranking of a user"))
     return items[stored.rows], slots
-
-
-def _propensities(stored: _Stored, options: Tables, chosen: Integers, entries: Integers) -> dict[str, Floats]:
-    places, slots = _places(stored, options)
-    found = propensities_of_many(places, stored.weights, stored.counts, slots, places[entries])
-    ranking = np.repeat(stored.weights[chosen], slots)
-    return dict(zip(options.propensity_columns, (ranking, found.in_slot, found.anywhere), strict=True))

@@ -89,7 +89,7 @@ def read_priors(items: ItemArrays, options: Tables) -> list[Floats] | list[None]
     """The prior of each attribute, None where there is none."""
     if options.prior is None:
         return [None] * len(items.parts)
-    return [_for_all(frame, each, items, options) for each, frame in _frames(options.prior, "prior", items, options)]
+    return [table.for_all() for table in _tables(options.prior, "prior", items, options)]
 
 
 def _given(users: Any, items: ItemArrays, options: Tables) -> tuple[list[_Given], Integers]:
@@ -101,13 +101,15 @@ def _given(users: Any, items: ItemArrays, options: Tables) -> tuple[list[_Given]
     if options.targets is None:
         return [_Given(np.zeros((len(users), each.stop - each.start))) for each in items.parts], statuses
     found = []
-    for each, frame in _frames(options.targets, "targets", items, options):
-        if _is_band(frame, options):
-            found.append(_bands(users, frame, each, items, options))
-        elif options.find("user_id", "targets", frame.columns) is not None:
-            found.append(_Given(_target_sums(users, frame, each, items, options, statuses)))
+    for table in _tables(options.targets, "targets", items, options):
+        if table.is_band:
+            found.append(table.bands(users))
+        elif table.has_users:
+            sums, bad = table.by_user(users)
+            np.maximum(statuses, bad, out=statuses)
+            found.append(_Given(sums))
         else:
-            found.append(_Given(np.tile(_for_all(frame, each, items, options), (len(users), 1))))
+            found.append(_Given(np.tile(table.for_all(), (len(users), 1))))
     return found, statuses
 
 
@@ -134,23 +136,103 @@ def settle_sums(sums: Floats, prior: Floats | None, strength: float) -> tuple[Fl
     return shares_of(sums), np.asarray(~known)
 
 
-def _frames(given: Any, name: str, items: ItemArrays, options: Tables) -> Iterator[tuple[AttributeSpan, Frame]]:
-    """Each attribute with what targets or prior say of it: a part of a mapping, or the rows that name it."""
+@dataclass(frozen=True, eq=False)
+class _TargetTable:
+    """What a table of targets or a prior says of one attribute."""
+
+    frame: Frame
+    attribute: AttributeSpan
+    items: ItemArrays
+    options: Tables
+
+    @property
+    def is_band(self) -> bool:
+        """Whether it has shares from low to high, and no weights."""
+        columns = self.frame.columns
+        weighed = self.options.find("weight", self.frame.name, columns) is not None
+        return not weighed and bool({self.options.low, self.options.high} & set(columns))
+
+    @property
+    def has_users(self) -> bool:
+        """Whether it tells users apart."""
+        return self.options.find("user_id", "targets", self.frame.columns) is not None
+
+    def for_all(self) -> Floats:
+        """(categories,) one distribution; labels that no item has are left out."""
+        weights = self._weights()
+        [sums] = self._sums(np.zeros(len(weights), dtype=np.int64), 1)
+        if _is_bad(weights).any() or not sums.sum() > 0:
+            bad = _is_bad(weights).any()
+            found = "have a negative weight" if bad else "have no weight on a category that an item has"
+            hint = f"categories are {self._categories.to_pylist()[:12]}."
+            raise InputError(explain(self.frame.name, found, "have weights of at least 0, not all 0", hint))
+        return np.asarray(sums / sums.sum())
+
+    def by_user(self, users: Any) -> tuple[Floats, Integers]:
+        """(users, categories) what the weights add up to, and the statuses of users with a bad one."""
+        owners = owners_of(users, self.frame, self.options)
+        return self._sums(owners, len(users)), _statuses(owners, self._weights(), len(users))
+
+    def bands(self, users: Any) -> _Given:
+        """Bands for each user, or one for all; what is not said is any share, from 0 to 1."""
+        labels, apart = self._labels(), self.has_users
+        owners = owners_of(users, self.frame, self.options) if apart else np.zeros(len(labels), dtype=np.int64)
+        kept = (owners >= 0) & (labels >= 0)
+        shape = (len(users) if apart else 1, len(self._categories))
+        low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+        for edges, name, tighter in ((low, self.options.low, np.fmax), (high, self.options.high, np.fmin)):
+            if name in self.frame.columns:
+                tighter.at(edges, (owners[kept], labels[kept]), self.frame.numbers(name, name)[kept])
+        known = np.bincount(owners[kept], minlength=len(low)) > 0
+        low, high = np.where(low == -np.inf, 0.0, low), np.where(high == np.inf, 1.0, high)
+        repeats = 1 if apart else len(users)
+        return _Given(np.repeat(low, repeats, axis=0), np.repeat(high, repeats, axis=0), np.repeat(known, repeats))
+
+    @property
+    def _categories(self) -> Any:
+        return self.items.categories[self.attribute.columns]
+
+    def _weights(self) -> Floats:
+        return self.options.read_numbers(self.frame, "weight")
+
+    def _sums(self, owners: Integers, users: int) -> Floats:
+        labels, weights, size = self._labels(), self._weights(), len(self._categories)
+        kept = _in_order(owners, labels, weights)
+        return sums_by(owners[kept] * size + labels[kept], weights[kept], users * size).reshape(users, size)
+
+    def _labels(self) -> Integers:
+        """Each row's category of this attribute, −1 for one that no item has.
+
+        The column has the name that was given for this table, or that the items table has for it, or ``category``.
+        """
+        frame, options = self.frame, self.options
+        own = getattr(options, f"{frame.name.partition('[')[0]}_category")
+        known = [column.name for column in self.items.columns]
+        at = [each.name for each in self.items.parts].index(self.attribute.name)
+        names = [own] if own else [name for name in (*known[at : at + 1], "category") if name in frame.columns]
+        keyword = options.option_for("category", frame.name)
+        column = frame.column(names[0], keyword) if names else options.read(frame, "category")
+        return codes_in(labels_of(column, f"categories of {frame.name}"), self._categories)
+
+
+def _tables(given: Any, name: str, items: ItemArrays, options: Tables) -> Iterator[_TargetTable]:
+    """What targets or prior say of each attribute: a part of a mapping, or the rows that name it."""
     if not items.attributes:
-        yield items.parts[0], _frame(given, name, options)
+        yield _TargetTable(_frame(given, name, options), items.parts[0], items, options)
         return
     names = [each.name for each in items.attributes]
     if isinstance(given, Mapping):
         if set(given) != set(names):
             raise InputError(explain(name, f"have {list(given)}", f"have the attributes {names}"))
         for each in items.attributes:
-            yield each, _frame(given[each.name], f"{name}[{each.name!r}]", options)
+            part = _frame(given[each.name], f"{name}[{each.name!r}]", options)
+            yield _TargetTable(part, each, items, options)
         return
     frame = read_frame(given, name)
-    owners = codes_in(labels_of(options.read(frame, "attribute")), _texts(names))
+    owners = codes_in(labels_of(options.read(frame, "attribute")), pa.array(names, pa.large_string()))
     for number, each in enumerate(items.attributes):
-        rows = np.flatnonzero(owners == number)
-        yield each, read_frame(frame.take(rows, frame.columns, {}), name)
+        part = read_frame(frame.take(np.flatnonzero(owners == number), frame.columns, {}), name)
+        yield _TargetTable(part, each, items, options)
 
 
 def _frame(given: Any, name: str, options: Tables) -> Frame:
@@ -178,9 +260,7 @@ def _history_sums(users: Any, items: ItemArrays, options: Tables) -> tuple[Float
 def sum_histories(owners: Integers, places: Integers, weights: Floats, users: int, items: ItemArrays) -> Floats:
     """(users, r) what the items of each user add up to."""
     kept = _in_order(owners, places, weights)
-    rows, r = items.rows.of(places[kept]), len(items.categories)
-    cells = owners[kept][rows.owners] * r + rows.indices
-    return sums_by(cells, weights[kept][rows.owners] * rows.values, users * r).reshape(users, r)
+    return items.rows.sums(places[kept], owners[kept], weights[kept], users)
 
 
 def _history_weights(frame: Frame, owners: Integers, places: Integers, options: Tables) -> Floats:
@@ -203,73 +283,6 @@ def aged_weights(owners: Integers, places: Integers, weights: Floats, times: Flo
     aged[~np.isfinite(times)] = 0.0
     aged[order] = recency_by_user(times[order], starts, half_life)
     return weights * aged
-
-
-def _target_sums(
-    users: Any, frame: Frame, attribute: AttributeSpan, items: ItemArrays, options: Tables, statuses: Integers
-) -> Floats:
-    """(users, categories) what a table of targets adds up to; users with a bad weight are marked in ``statuses``."""
-    owners = owners_of(users, frame, options)
-    labels, weights = _labels(frame, attribute, items, options), options.read_numbers(frame, "weight")
-    kept = _in_order(owners, labels, weights)
-    shape = (len(users), attribute.stop - attribute.start)
-    np.maximum(statuses, _statuses(owners, weights, len(users)), out=statuses)
-    return sums_by(owners[kept] * shape[1] + labels[kept], weights[kept], shape[0] * shape[1]).reshape(shape)
-
-
-def _bands(users: Any, frame: Frame, attribute: AttributeSpan, items: ItemArrays, options: Tables) -> _Given:
-    """Bands for each user, or one for all; what is not said is any share, from 0 to 1."""
-    size = attribute.stop - attribute.start
-    labels = _labels(frame, attribute, items, options)
-    apart = options.find("user_id", "targets", frame.columns) is not None
-    owners = owners_of(users, frame, options) if apart else np.zeros(len(labels), dtype=np.int64)
-    kept = (owners >= 0) & (labels >= 0)
-    low, high = (
-        np.full((len(users) if apart else 1, size), -np.inf),
-        np.full((len(users) if apart else 1, size), np.inf),
-    )
-    for edges, name, tighter in ((low, options.low, np.fmax), (high, options.high, np.fmin)):
-        if name in frame.columns:
-            tighter.at(edges, (owners[kept], labels[kept]), frame.numbers(name, name)[kept])
-    known = np.bincount(owners[kept], minlength=len(low)) > 0
-    low, high = np.where(low == -np.inf, 0.0, low), np.where(high == np.inf, 1.0, high)
-    repeats = 1 if apart else len(users)
-    return _Given(np.repeat(low, repeats, axis=0), np.repeat(high, repeats, axis=0), np.repeat(known, repeats))
-
-
-def _is_band(frame: Frame, options: Tables) -> bool:
-    weighed = options.find("weight", frame.name, frame.columns) is not None
-    return not weighed and bool({options.low, options.high} & set(frame.columns))
-
-
-def _for_all(frame: Frame, attribute: AttributeSpan, items: ItemArrays, options: Tables) -> Floats:
-    """(categories,) one distribution from a table; labels that no item has are left out."""
-    labels, weights = _labels(frame, attribute, items, options), options.read_numbers(frame, "weight")
-    kept = _in_order(np.zeros(len(labels), dtype=np.int64), labels, weights)
-    sums = sums_by(labels[kept], weights[kept], attribute.stop - attribute.start)
-    if _is_bad(weights).any() or not sums.sum() > 0:
-        found = "have a negative weight" if _is_bad(weights).any() else "have no weight on a category that an item has"
-        hint = f"categories are {items.categories[attribute.columns].to_pylist()[:12]}."
-        raise InputError(explain(frame.name, found, "have weights of at least 0, not all 0", hint))
-    return np.asarray(sums / sums.sum())
-
-
-def _labels(frame: Frame, attribute: AttributeSpan, items: ItemArrays, options: Tables) -> Integers:
-    """Each row's category of this attribute, −1 for one that no item has.
-
-    The column has the name that was given for this table, or that the items table has for it, or plainly ``category``.
-    """
-    own = getattr(options, f"{frame.name.partition('[')[0]}_category")
-    known = [column.name for column in items.columns]
-    at = [each.name for each in items.parts].index(attribute.name)
-    names = [own] if own else [name for name in (*known[at : at + 1], "category") if name in frame.columns]
-    keyword = options.option_for("category", frame.name)
-    column = frame.column(names[0], keyword) if names else options.read(frame, "category")
-    return codes_in(labels_of(column, f"categories of {frame.name}"), items.categories[attribute.columns])
-
-
-def _texts(values: list[str]) -> Any:
-    return pa.array(values, pa.large_string())
 
 
 def read_own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
