@@ -17,11 +17,11 @@ import numpy as np
 
 from excalibr._options import read_options, split_keywords
 from excalibr.errors import InputError, explain
-from excalibr.tables import ItemArrays, Tables, read_items, review_items, warn_all
+from excalibr.tables import Tables, review_items, warn_all
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import read_frame
 from excalibr.tables._options import Everyone
-from excalibr.tables._reranker import Reranker
+from excalibr.tables._reranker import Reranker, read_items_and_prices
 from excalibr.tables._results import REPORT_COLUMNS
 from excalibr.tables._users import UserStream
 
@@ -153,7 +153,7 @@ class _SparkRun:
         checked = read_options(Tables, tables)
         travelling = {name: tables[name] for name in BY_USER if _is_spark(tables.get(name))}
         local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}
-        known = _known_items(_local(items, "items"), local.get("prices"), checked)
+        known, _ = read_items_and_prices(_local(items, "items"), local.get("prices"), checked)
         context = candidates.sparkSession.sparkContext
         warn_all(review_items(known), stacklevel=3)
         user_id = checked.column("user_id", "candidates", candidates.columns)
@@ -266,15 +266,6 @@ class _Value:
     """What a broadcast is to a task: something with a value."""
 
     value: Any
-
-
-def _known_items(items: Any, prices: Any, options: Tables) -> ItemArrays:
-    """What is known of the items, with the groups that prices are of where there are prices."""
-    if prices is None:
-        return read_items(items, options)
-    from excalibr.tables._prices import read_priced_items, read_prices
-
-    return read_priced_items(items, read_prices(prices), options)
 
 
 def _rows_of(chunk: Any, number: int, name: str) -> Any:

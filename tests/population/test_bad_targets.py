@@ -34,8 +34,7 @@ def table(**columns: Any) -> Any:
             r"everyone\['seller'\]: has 'big' twice, must have each group once",
         ),
         ({"everyone": {"seller": WANTED}, "everyone_weights": {"shop": 1.0}}, "everyone_weights: is 'shop'"),
-        ({"everyone": {"seller": WANTED}, "max_passes": True}, "max_passes: is True"),
-        ({"everyone": {"seller": WANTED}, "everyone_relative": "yes"}, "everyone_relative: is 'yes'"),
+        ({"everyone": {"seller": WANTED}, "max_passes": 0}, "max_passes: is 0, must be a whole number of at least 1.$"),
         ({"everyone": {"seller": WANTED}, "prices": {"seller": {"big": 1.0}}}, "prices: are given, must be left out"),
         ({"everyone_floors": {"seller": 0.1}}, "everyone_floors: is {'seller': 0.1}, must be a mapping by attribute"),
         ({"everyone_caps": "seller"}, "everyone_caps: is 'seller', must be a mapping by attribute"),
@@ -48,6 +47,14 @@ def table(**columns: Any) -> Any:
 def test_shares_that_cannot_be_are_refused(asked: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
         RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, **asked)
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong"), [("max_passes", True), ("everyone_relative", "yes"), ("everyone_tolerance", "tight")]
+)
+def test_a_wrong_type_is_refused_as_of_every_option(option: str, wrong: Any) -> None:
+    with pytest.raises(InputTypeError, match=f"{option}: is {wrong!r}"):
+        RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, everyone={"seller": WANTED}, **{option: wrong})
 
 
 def test_deviation_budgets_are_refused() -> None:

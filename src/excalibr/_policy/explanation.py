@@ -242,31 +242,27 @@ def _item_labels(items: Sequence[object] | None, problem: Problem) -> NDArray[np
 
 def _category_labels(categories: Any, problem: Problem) -> NDArray[np.object_]:
     attributes = problem.attributes
-    if not attributes or categories is None:
-        if categories is None and attributes:
-            return np.concatenate([_labels("", range(each.stop - each.start), None, "") for each in attributes])
-        given = range(problem.r) if categories is None else categories
-        if isinstance(given, Mapping):
+    if not attributes:
+        if isinstance(categories, Mapping):
             raise InputTypeError(explain("categories", "is a mapping", "be a list of r labels: there is one attribute"))
+        given = range(problem.r) if categories is None else categories
         return _labels("categories", given, problem.r, "a label for each category")
-    if not isinstance(categories, Mapping) or set(categories) != {each.name for each in attributes}:
-        names = [each.name for each in attributes]
+    names = [each.name for each in attributes]
+    if categories is None:
+        categories = {each.name: range(each.size) for each in attributes}
+    if not isinstance(categories, Mapping) or set(categories) != set(names):
         raise InputTypeError(explain("categories", "are not by attribute", f"be a mapping from {names} to labels"))
-    return np.concatenate(
-        [
-            _labels(f"categories[{each.name!r}]", categories[each.name], each.stop - each.start, "one a category")
-            for each in attributes
-        ]
-    )
+    parts = [(f"categories[{each.name!r}]", categories[each.name], each.size) for each in attributes]
+    return np.concatenate([_labels(*part, "one a category") for part in parts])
 
 
-def _labels(argument: str, given: Any, count: int | None, what: str) -> NDArray[np.object_]:
+def _labels(argument: str, given: Any, count: int, what: str) -> NDArray[np.object_]:
     if isinstance(given, str):
         raise InputTypeError(explain(argument, f"is {given!r}", "be a list of labels"))
     labels = [str(label) for label in given]
-    if count is not None and len(labels) != count:
+    if len(labels) != count:
         raise InputError(explain(argument, f"have {len(labels)} labels", f"have {count}, {what}"))
-    array = np.empty(len(labels), dtype=object)
+    array = np.empty(count, dtype=object)
     array[:] = labels
     return array
 

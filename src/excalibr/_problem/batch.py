@@ -202,7 +202,7 @@ class Batch:
 
     def with_statuses(self, statuses: Integers) -> Batch:
         """The same batch with what is known of its users from elsewhere; a worse status of our own stays."""
-        return replace(self, statuses=frozen(np.where(self.good, statuses, self.statuses)))
+        return self.renewed(statuses=frozen(np.where(self.good, statuses, self.statuses)))
 
     def with_item_prices(self, prices: ArrayLike | None) -> Batch:
         """The same users with a price for each row of the categories."""
@@ -210,7 +210,7 @@ class Batch:
         if checked is not None and self.options.asked[1]:
             name = "max_deviation" if self.options.relevance_loss is None else "relevance_loss"
             raise InputError(explain(name, "is given with prices of items", "be left out", "give a trade_off instead."))
-        return _renewed(self, item_prices=checked)
+        return self.renewed(item_prices=checked)
 
     def with_terms(
         self, pinned: Mapping[int, Mapping[int, int]], shown: Mapping[int, tuple[Integers, Floats]]
@@ -227,16 +227,15 @@ class Batch:
             for user, (rows, weights) in shown.items()
         }
         terms = read_terms(self, pinned, seen, None, refuse)
-        return _renewed(self, terms=terms, statuses=frozen(statuses), reasons=reasons)
+        return self.renewed(terms=terms, statuses=frozen(statuses), reasons=reasons)
 
-
-def _renewed(batch: Batch, **changes: Any) -> Batch:
-    """The same with other fields, and with what was computed from those that stay."""
-    made = replace(batch, **changes)
-    for name in ("scores", "memberships"):
-        if name in vars(batch):
-            vars(made)[name] = vars(batch)[name]
-    return made
+    def renewed(self, **changes: Any) -> Batch:
+        """The same with other fields, and with what was computed from those that stay."""
+        made = replace(self, **changes)
+        changed = {"lows", "highs"} if "terms" in changes else set()
+        kept = vars(self).keys() - vars(made).keys() - changed
+        vars(made).update({name: vars(self)[name] for name in kept})
+        return made
 
 
 def _item_prices(prices: ArrayLike, rows: int) -> Floats:

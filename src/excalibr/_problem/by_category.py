@@ -51,8 +51,7 @@ class CategoryReader:
         for name, part in given.items():
             if name not in known:
                 raise unknown_name(argument, name, known)
-            columns = known[name].columns
-            values[columns] = _spread(f"{argument}[{name!r}]", part, columns.stop - columns.start, default)
+            values[known[name].columns] = _spread(f"{argument}[{name!r}]", part, known[name].size, default)
         return values
 
 

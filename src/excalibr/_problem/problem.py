@@ -222,9 +222,7 @@ class Problem:
 
     def asking(self, **changes: Any) -> Problem:
         """The same problem with other options that are of the solve: a budget, draws, tolerance, a cap on sorts."""
-        batch = replace(self.batch, options=replace(self.options, **changes))
-        vars(batch).update({name: value for name, value in vars(self.batch).items() if name not in vars(batch)})
-        return Problem(batch, self.user, self.trade_off)
+        return Problem(self.batch.renewed(options=replace(self.options, **changes)), self.user, self.trade_off)
 
     def _own(self, values: Any) -> Any:
         """The part of values of all candidates that is the user's."""
@@ -326,9 +324,7 @@ def _with_terms(batch: Batch, pinned: Any, shown: Any) -> Batch:
     pins = {} if pinned is None else {0: pinned}
     terms = read_terms(batch, pins, seen, unavailable, _refuse)
     require_room(batch, terms)
-    made = replace(batch, terms=terms)
-    vars(made).update({name: vars(batch)[name] for name in ("memberships",) if name in vars(batch)})
-    return made
+    return batch.renewed(terms=terms)
 
 
 def _refuse(_: int, error: ExcalibrError) -> None:

@@ -85,6 +85,11 @@ class AttributeSpan(NamedTuple):
     stop: int
 
     @property
+    def size(self) -> int:
+        """How many categories it has."""
+        return self.stop - self.start
+
+    @property
     def columns(self) -> slice:
         """Its columns."""
         return slice(self.start, self.stop)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from excalibr._arrays import frozen
 from excalibr._sparse import SparseRows, read_rows
-from excalibr.errors import InputError, SolverError, explain, missing_extra, unknown_name
+from excalibr.errors import InputError, SolverError, explain, needs_extra, unknown_name
 from excalibr.models._ranking import TopItems, top_items
 
 __all__ = ["EASE", "gram_matrix"]
@@ -104,10 +104,8 @@ class EASE:
         _check_gram(gram, regularisation)
         array = gram if overwrite and gram.flags.c_contiguous else gram.copy(order="C")
         array.flat[:: len(array) + 1] += regularisation
-        try:
+        with needs_extra("scipy", "threadpoolctl"):
             import threadpoolctl
-        except ImportError as error:
-            raise missing_extra("threadpoolctl", "scipy") from error
         with threadpoolctl.threadpool_limits(threads, "blas"):
             _invert(array, regularisation)
         _divide_by_diagonal(array)

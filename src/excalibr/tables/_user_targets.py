@@ -99,7 +99,7 @@ def _given(users: Any, items: ItemArrays, options: Tables) -> tuple[list[_Given]
         return [_Given(sums[:, each.columns]) for each in items.parts], statuses
     statuses = np.zeros(len(users), dtype=np.int64)
     if options.targets is None:
-        return [_Given(np.zeros((len(users), each.stop - each.start))) for each in items.parts], statuses
+        return [_Given(np.zeros((len(users), each.size))) for each in items.parts], statuses
     found = []
     for table in _tables(options.targets, "targets", items, options):
         if table.is_band:
