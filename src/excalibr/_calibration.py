@@ -167,9 +167,20 @@ def calibrate_path(
 ) -> list[Policy]:
     """The exact policies for several trade-offs, each solve started from the one before.
 
-    ``trade_offs`` may come in any order; the policies come back in the same one, each equal to
-    :func:`calibrate` at its trade-off within ``tolerance``. The other parameters are those of :func:`calibrate` but for
-    the budgets and ``method``; ``max_sorts`` is for each trade-off.
+    Parameters
+    ----------
+    scores, categories, target
+        As in :func:`calibrate`.
+    trade_offs
+        Each λ from 0 to 1, in any order.
+    **asked
+        The other parameters of :func:`calibrate` but for the trade-off, the budgets and ``method``; ``max_sorts`` is
+        for each trade-off.
+
+    Returns
+    -------
+    list of Policy
+        In the order of ``trade_offs``; each equals :func:`calibrate` at its trade-off within ``tolerance``.
 
     Examples
     --------

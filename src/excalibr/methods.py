@@ -66,7 +66,14 @@ METHODS = {
 
 
 def apply(name: str, problem: Problem) -> Policy:
-    """Run the method of this name."""
+    """Run the method of this name, on a problem that it can take.
+
+    Examples
+    --------
+    >>> problem = Problem.of([0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=2)
+    >>> apply("top-k", problem).rankings.tolist()
+    [[0, 1]]
+    """
     check_option("method", name)
     if name != "excalibr" and not problem.plain:
         others = " takes every option; the others one attribute, a distribution and the L1 divergence."

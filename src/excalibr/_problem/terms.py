@@ -70,6 +70,17 @@ class Shown:
         How much attention the shown items got, on the scale of this page's own weights: a name ("log", …) for a page
         that was weighed from its first slot on, or a number for each item, the candidates' first. The page's own are
         1/log(i + 1), 1/√i, 1/i, 1 by name, and as given where they are an array.
+
+    Examples
+    --------
+    Half of each is wanted, and the first slot of the last page, seen as much as this one, was a drama: now a comedy.
+
+    >>> import excalibr
+    >>> rows = [[1, 0], [1, 0], [0, 1]]
+    >>> before = excalibr.Shown(candidates=[0], position_weights="uniform")
+    >>> policy = excalibr.calibrate([0.9, 0.8, 0.5], rows, [0.5, 0.5], k=1, position_weights="uniform", shown=before)
+    >>> policy.rankings.tolist(), policy.problem.target.tolist()
+    ([[2]], [0.0, 1.0])
     """
 
     candidates: ArrayLike | Sequence[ArrayLike] | None = None

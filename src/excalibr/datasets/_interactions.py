@@ -36,6 +36,14 @@ class Interactions:
         (entries,) columns.
     ratings, timestamps
         (entries,)
+
+    Examples
+    --------
+    Two users, each with two of three items:
+
+    >>> liked = positives([7, 7, 9, 9], [1, 2, 2, 3], [5, 4, 4, 5], minimum=2)
+    >>> liked.item_ids.tolist(), liked.matrix.toarray().tolist()
+    ([1, 2, 3], [[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
     """
 
     user_ids: NDArray[Any]

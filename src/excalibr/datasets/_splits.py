@@ -100,8 +100,21 @@ def split_users(
 
 
 def hold_out(interactions: Interactions, *, share: float = 0.2, seed: int = 0, by: str = "random") -> HeldOutUsers:
-    """Hide a share of each user's positives, at random or the latest: rounded down, at least one, and never all.
+    """Hide a share of each user's positives: rounded down, at least one, and never all.
 
+    Parameters
+    ----------
+    interactions
+        At least two for every user.
+    share
+        How much of each user's is hidden, between 0 and 1.
+    seed
+        The same seed hides the same, whatever the order of users.
+    by
+        "random" hides any of a user's, "time" the latest.
+
+    Examples
+    --------
     >>> from excalibr.datasets import positives
     >>> users = hold_out(positives([1] * 10, range(10), [5] * 10))
     >>> len(users.history), len(users.held_out)

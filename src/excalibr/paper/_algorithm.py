@@ -73,6 +73,13 @@ def lottery(problem: Problem, solution: Solution, matching: str = "any") -> Poli
     Policy
         Rankings that agree in their first k places are one. The gap is proven by the program's dual values: they are
         taken as category prices and the bound is computed anew from them, so it does not rest on the LP solver.
+
+    Examples
+    --------
+    >>> from excalibr import Problem
+    >>> problem = Problem.of([3.0, 1.0, 2.9], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=1)
+    >>> lottery(problem, solve_reduced(problem)).rankings.tolist()
+    [[0], [2]]
     """
     candidates, matrix = np.arange(problem.n), solution.matrix
     if solution.program == "reduced":

@@ -61,7 +61,19 @@ class CandidateArrays:
 
 
 def read_candidates(table: Any, items: ItemArrays, options: Tables) -> CandidateArrays:
-    """The candidates of a table with columns for user, item and score, in any order."""
+    """The candidates of a table with columns for user, item and score, in any order.
+
+    Examples
+    --------
+    >>> from excalibr.tables import read_items
+    >>> from excalibr.tables._arrow import pa
+    >>> options = Tables(targets={"drama": 1.0})
+    >>> items = read_items(pa.table({"item_id": [1, 2], "category": ["drama", "drama"]}), options)
+    >>> table = pa.table({"user_id": ["bob", "ada", "ada"], "item_id": [2, 2, 1], "score": [0.5, 0.4, 0.9]})
+    >>> candidates = read_candidates(table, items, options)
+    >>> candidates.users.to_pylist(), candidates.starts.tolist(), candidates.scores.tolist()
+    (['ada', 'bob'], [0, 2, 3], [0.9, 0.4, 0.5])
+    """
     frame = read_frame(table, "candidates")
     users, owners = encode(options.read_ids(frame, "user_id"))
     item_ids = options.read_ids(frame, "item_id")

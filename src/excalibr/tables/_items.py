@@ -104,6 +104,13 @@ def read_items(table: Any, options: Tables) -> ItemArrays:
 
     An item of several categories has equal shares of them, or shares in proportion to ``weight``. An item without a
     category has the category ``(none)``.
+
+    Examples
+    --------
+    >>> table = pa.table({"item_id": [1, 2, 3], "category": ["drama", "comedy|drama", "comedy"]})
+    >>> items = read_items(table, Tables(targets={"drama": 1.0}))
+    >>> items.categories.to_pylist(), items.rows.dense().tolist()
+    (['comedy', 'drama'], [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
     """
     frame = read_frame(table, "items")
     ids, places = encode(options.read_ids(frame, "item_id"))

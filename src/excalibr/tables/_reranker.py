@@ -126,7 +126,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
 
         The parameters are those of :meth:`rerank`. ``deviation`` is of the expectation over the lottery,
         ``draw_deviation`` of a single draw, on average, and ``worst_draw_deviation`` of the worst one. ``engine``,
-        ``sorts``, ``steps`` and ``solver_status`` are what the solve took, see :class:`excalibr._policy.SolveInfo`.
+        ``sorts``, ``steps`` and ``solver_status`` are what the solve took, as ``policy.info`` has it.
         """
         return self._told(self.solve(candidates, items, measured=True, **tables)).report()
 

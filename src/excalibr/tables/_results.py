@@ -119,7 +119,11 @@ def _one_by_one(batch: Batch, lotteries: Lotteries) -> Iterator[Lotteries]:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The answers for one table of candidates; what was asked for when it was solved can be had as tables."""
+    """The answers for one table of candidates; what was asked for when it was solved can be had as tables.
+
+    :meth:`excalibr.Reranker.solve` makes it. ``tally`` counts what was not used as it came, ``understood`` says in a
+    line what the tables hold, ``notes`` what looks wrong about them.
+    """
 
     options: Tables
     items: ItemArrays

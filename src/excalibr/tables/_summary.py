@@ -18,7 +18,7 @@ FEW_ITEMS = 20
 
 @dataclass(frozen=True)
 class Note:
-    """Something to warn of."""
+    """Something to warn of: the kind of warning, and what it says."""
 
     kind: type[ExcalibrWarning]
     message: Message
@@ -35,18 +35,26 @@ NO_ROOM = Note(
 
 
 def items_text(columns: Sequence[CategoryColumn]) -> str:
-    """What was understood of the items."""
+    """What was understood of the items' categories, in one line."""
     return "; ".join(column.text for column in columns)
 
 
 def review_items(items: ItemArrays) -> list[Note]:
-    """At most one note for each column of categories."""
+    """What looks wrong about the items, at most one note for each column of categories.
+
+    >>> from excalibr.tables import Tables, read_items
+    >>> from excalibr.tables._arrow import pa
+    >>> table = pa.table({"item_id": [1, 2], "category": ["drama", "drama"]})
+    >>> print(review_items(read_items(table, Tables(targets={"drama": 1.0})))[0].message)
+    all 2 items have the one category 'drama' in `category`, so that there is nothing to balance. \
+Hint: pass category=… to name another column.
+    """
     found = (_looks_wrong(column, items) for column in items.columns)
     return [Note(TableWarning, message) for message in found if message is not None]
 
 
 def warn_all(notes: Iterable[Note], stacklevel: int) -> None:
-    """Warn of each."""
+    """Warn of each, as if from the caller's line so many calls up."""
     for note in notes:
         warnings.warn(str(note.message), note.kind, stacklevel=stacklevel + 1)
 

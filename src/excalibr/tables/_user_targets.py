@@ -38,7 +38,7 @@ OWN_NUMBERS = ("trade_off", "k", "visit")
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """A target, a trade-off and a number of slots for each user.
+    """A target, a trade-off, a number of slots and a visit for each user.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class _Given:
 
 
 def read_wanted(users: Any, items: ItemArrays, options: Tables) -> Wanted:
-    """What the tables say of these users (Arrow array, in order)."""
+    """What the tables say of these users (Arrow array, in order): history or targets, prior, numbers of their own."""
     given, statuses = _given(users, items, options)
     priors = read_priors(items, options)
     settled = [_settle(part, prior, options.strength) for part, prior in zip(given, priors, strict=True)]

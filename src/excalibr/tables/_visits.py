@@ -19,7 +19,14 @@ NO_VISIT = -1
 
 
 def visits_of(own: Floats | None, options: Tables) -> tuple[Integers | None, Booleans | None]:
-    """(users,) each user's visit, −1 for none, and which users' own cannot be; None and None where nobody has any."""
+    """(users,) each user's visit, −1 for none, and which users' own cannot be; None and None where nobody has any.
+
+    ``own`` (users,) has nan for users without a visit of their own, who are on the visit for all, if there is one.
+
+    >>> visits, bad = visits_of(np.array([2.0, np.nan, 0.5]), Tables(targets={}, visit=0))
+    >>> visits.tolist(), bad.tolist()
+    ([2, 0, -1], [False, False, True])
+    """
     if own is None and options.visit is None:
         return None, None
     for_all = NO_VISIT if options.visit is None else options.visit
@@ -31,7 +38,7 @@ def visits_of(own: Floats | None, options: Tables) -> tuple[Integers | None, Boo
 
 
 def read_visits(users: Any, options: Tables) -> Integers | None:
-    """The same for users whom nothing else is asked of: one whose visit cannot be is an error."""
+    """(users,) each user's visit, −1 for none, or None where nobody has any; a visit that cannot be is an error."""
     own = read_own_numbers(users, options)[-1]
     visits, bad = visits_of(own, options)
     if own is not None and bad is not None and bad.any():
