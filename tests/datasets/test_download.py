@@ -184,7 +184,7 @@ def test_what_is_there_is_not_fetched_again(tmp_path: Path, server: Served) -> N
     assert download_movielens("ml-20m", tmp_path, url=server.url) == path
     assert len(server.asked) == asked
     path.write_bytes(b"no zip")
-    with pytest.raises(InputError, match="is there and is not a zip file. Hint: move it away"):
+    with pytest.raises(InputError, match="is there and is not a zip file, must be one. Hint: move it away"):
         download_movielens("ml-20m", tmp_path, url=server.url)
 
 

@@ -66,7 +66,7 @@ def test_lists_of_polars_are_read() -> None:
 
 
 def test_a_negative_weight_is_an_error() -> None:
-    with pytest.raises(InputError, match="column 'weight' of items: row 0 is -1.0, must be at least 0"):
+    with pytest.raises(InputError, match="column 'weight' of items: row 0 is -1.0, must be finite and at least 0"):
         read({"item_id": [1], "category": ["a"], "weight": [-1.0]})
 
 

@@ -341,7 +341,7 @@ def test_an_empty_table_gives_an_empty_one_with_the_same_columns() -> None:
     [
         ({}, "history: is missing, must be given, or targets"),
         ({"targets": {"a": 1}, "history": CANDIDATES}, "targets: are given with a history"),
-        ({"targets": {"a": -1}}, "targets: have a negative weight"),
+        ({"targets": {"a": -1}}, "targets: have a weight of -1, must have finite weights of at least 0, not all 0"),
         ({"targets": {"z": 1}}, "targets: have no weight on a category that an item has.*categories are"),
         ({"targets": {"a": 1}, "strength": 2}, "strength: is 2 without a prior"),
         (

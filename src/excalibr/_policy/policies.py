@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from excalibr._policy.policy import Policy
-from excalibr._problem import Batch, Problem, Status
+from excalibr._problem import Batch, Problem
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
 from excalibr.errors import ExcalibrError, InputError, explain
@@ -159,7 +159,7 @@ class Policies(Sequence[Policy]):
         lotteries = self.lotteries
         problem = self.batch.problem(user)
         if not lotteries.counts[user]:
-            raise InputError(f"user {user}: {Status(self.statuses[user]).text}.")
+            raise self.batch.error(user)
         trade_off = float(lotteries.trade_offs[user])
         if trade_off == trade_off and trade_off != problem.trade_off:  # a budget finds its own
             problem = Problem(problem.batch, user, trade_off)

@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch"]
 
+_MUSTS = {
+    Status.NO_CANDIDATES: "have at least one",
+    Status.BAD_TRADE_OFF: "have one from 0 to 1",
+    Status.BAD_K: "have a whole number of slots of at least 1",
+}
+
 WIDEST_PRICE = 1e150
 """Prices may be no larger: beyond it the squares of differences overflow."""
 
@@ -198,7 +204,9 @@ class Batch:
         fault = self.checked.fault(user)
         if fault[0]:
             return error_of_fault(fault, self.attributes)
-        return InputError(f"user {user}: {Status(self.statuses[user]).text}.")
+        status = Status(self.statuses[user])
+        must = _MUSTS.get(status, "be one who can be calibrated")
+        return InputError(explain(f"user {user}", f"has {status.text}", must))
 
     def with_statuses(self, statuses: Integers) -> Batch:
         """The same batch with what is known of its users from elsewhere; a worse status of our own stays."""

@@ -15,6 +15,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import TypeAlias
 
+from excalibr._messages import Message, Option
 from excalibr._writing import open_without_links
 from excalibr.datasets._movielens import OFFICIAL
 from excalibr.errors import DownloadError, InputError, explain, unknown_name
@@ -82,7 +83,7 @@ def download_movielens(
         return _existing(target, known)
     if known is None and not _is_secure(source):
         must = "begin with https:// where no checksum is known"
-        raise InputError(explain("url", f"is {url!r}", must, "pass checksum=… (--checksum)."))
+        raise InputError(explain("url", f"is {url!r}", must, Message("pass ", Option("checksum", ...), ".")))
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
     try:
@@ -104,7 +105,7 @@ def _known_checksum(name: str, given: str | None, accept_unverified: bool) -> st
     if accept_unverified:
         return None
     if name not in CHECKSUMS:
-        hint = "pass checksum=… (--checksum), or accept_unverified=True (--accept-unverified)."
+        hint = Message("pass ", Option("checksum", ...), ", or ", Option("accept_unverified", True), ".")
         raise InputError(explain("checksum", f"of {name} is not known", "be given", hint))
     return CHECKSUMS[name]
 
@@ -115,11 +116,12 @@ def _is_secure(source: str) -> bool:
 
 def _existing(target: Path, known: str | None) -> Path:
     if not zipfile.is_zipfile(target):
-        raise InputError(f"{target}: is there and is not a zip file. Hint: move it away, then get it again.")
+        hint = "move it away, then get it again."
+        raise InputError(explain(str(target), "is there and is not a zip file", "be one", hint))
     found = known and _checksum_of(target, known)
     if found != known:
-        hint = "move it away, then get it again; or pass accept_unverified=True (--accept-unverified) to take it."
-        raise InputError(f"{target}: is there and has the checksum {found}, must have {known}. Hint: {hint}")
+        hint = Message("move it away, then get it again; or pass ", Option("accept_unverified", True), " to take it.")
+        raise InputError(explain(str(target), f"is there and has the checksum {found}", f"have {known}", hint))
     return target
 
 

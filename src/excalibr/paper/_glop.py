@@ -57,7 +57,9 @@ def _ask(problem: Problem, full: bool) -> Solution | str:
         reply: Solution | str = pickle.load(process.stdout)
     except (EOFError, OSError, pickle.UnpicklingError) as error:
         close()
-        raise SolverError(f"the worker process of GLOP ended without an answer ({error!r})") from error
+        raise SolverError(
+            f"the worker process of GLOP ended without an answer ({error!r}). Hint: 'highs' needs none."
+        ) from error
     except BaseException:  # an interrupt: the answer that is still to come must not be taken for the next one
         close()
         raise

@@ -135,7 +135,8 @@ def weights_in(frame: Frame, options: Tables) -> Floats:
     weights = frame.numbers(name, "weight")
     if (weights < 0).any() or np.isinf(weights).any():
         at = int(np.argmax((weights < 0) | np.isinf(weights)))
-        raise InputError(explain(f"column {name!r} of {frame.name}", f"row {at} is {weights[at]}", "be at least 0"))
+        what = f"column {name!r} of {frame.name}"
+        raise InputError(explain(what, f"row {at} is {weights[at]}", "be finite and at least 0"))
     return weights
 
 

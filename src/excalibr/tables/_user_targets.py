@@ -161,11 +161,11 @@ class _TargetTable:
         """(categories,) one distribution; labels that no item has are left out."""
         weights = self._weights()
         [sums] = self._sums(np.zeros(len(weights), dtype=np.int64), 1)
-        if _is_bad(weights).any() or not sums.sum() > 0:
-            bad = _is_bad(weights).any()
-            found = "have a negative weight" if bad else "have no weight on a category that an item has"
+        bad = weights[_is_bad(weights)]
+        if len(bad) or not sums.sum() > 0:
+            found = f"have a weight of {bad[0]:g}" if len(bad) else "have no weight on a category that an item has"
             hint = f"categories are {self._categories.to_pylist()[:12]}."
-            raise InputError(explain(self.frame.name, found, "have weights of at least 0, not all 0", hint))
+            raise InputError(explain(self.frame.name, found, "have finite weights of at least 0, not all 0", hint))
         return np.asarray(sums / sums.sum())
 
     def by_user(self, users: Any) -> tuple[Floats, Integers]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from excalibr._types import Integers
-from excalibr.errors import InputError
+from excalibr.errors import InputError, explain
 from excalibr.tables._ids import keys_of, matched, read_ids
 from excalibr.tables._users import UserStream
 
@@ -73,7 +73,8 @@ class Feed:
                 return
             if not cut:
                 break
-        raise InputError("candidates: do not have the rows that finished parts took. Hint: leave --resume out.")
+        found, hint = "lack rows that finished parts took", "leave --resume out to start again."
+        raise InputError(explain("candidates", found, "be those that the run began with", hint))
 
     def _hold(self) -> bool:
         """Whether there is a table at hand."""
