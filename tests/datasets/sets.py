@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -65,3 +68,33 @@ def write_parquet(path: Path, years: list[int | None] | None = None) -> Path:
 
 def _lines(lines: list[str], encoding: str = "utf-8") -> bytes:
     return "".join(f"{line}\n" for line in lines).encode(encoding)
+
+
+def compressed(files: dict[str, bytes]) -> dict[str, bytes]:
+    return {f"{name}.gz": gzip.compress(content) for name, content in files.items()}
+
+
+def semicolons(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Commas in titles stay."""
+    return {name: re.sub(rb"(?<=\w),(?! )|(?<=\"),", b";", content) for name, content in files.items()}
+
+
+def changed(files: dict[str, bytes], name: str, old: str, new: str) -> dict[str, bytes]:
+    assert old.encode() in files[name]
+    return {**files, name: files[name].replace(old.encode(), new.encode())}
+
+
+FORMATS: dict[str, Callable[[Path], Path]] = {
+    "20M zip": lambda at: write_zip(at / "ml-20m.zip", "ml-20m", csv_files()),
+    "25M zip": lambda at: write_zip(at / "ml-25m.zip", "ml-25m", csv_files()),
+    "32M zip": lambda at: write_zip(at / "ml-32m.zip", "ml-32m", csv_files()),
+    "latest-small folder": lambda at: write_folder(at / "ml-latest-small", csv_files()),
+    "compressed folder": lambda at: write_folder(at / "ml-latest-small", compressed(csv_files())),
+    "compressed 1M folder": lambda at: write_folder(at / "ml-1m", compressed(dat_files())),
+    "folder with semicolons": lambda at: write_folder(at / "ml-latest-small", semicolons(csv_files())),
+    "1M zip": lambda at: write_zip(at / "ml-1m.zip", "ml-1m", dat_files()),
+    "1M folder": lambda at: write_folder(at / "ml-1m", dat_files()),
+    "10M zip": lambda at: write_zip(at / "ml-10m.zip", "ml-10M100K", dat_files("utf-8", whole=False)),
+    "parquet": lambda at: write_parquet(at / "ml-1m"),
+    "parquet with years": lambda at: write_parquet(at / "ml-1m", [1995, 1977, None]),
+}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from excalibr import Band, Shown, calibrate
-from excalibr.errors import ExcalibrError, InfeasibleError
+from excalibr.errors import ExcalibrError
 
 SCORES = [0.9, 0.8, 0.5, 0.4]
 ROWS = [[1, 0], [1, 0], [0, 1], [0, 1]]
@@ -54,26 +54,3 @@ def test_a_wrong_option_is_refused_by_name(changes: dict[str, Any], message: str
     asked: dict[str, Any] = {"scores": SCORES, "categories": ROWS, "target": TARGET, "k": 2} | changes
     with pytest.raises(ExcalibrError, match=message):
         calibrate(**asked)
-
-
-def test_a_band_must_be_one() -> None:
-    with pytest.raises(ExcalibrError, match="of category 1 are 0.5 and 0.4, must have low ≤ high"):
-        Band([0.1, 0.5], [0.2, 0.4])
-
-
-def test_shares_in_several_categories_cannot_be_counted() -> None:
-    with pytest.raises(ExcalibrError, match="row 0 has only a share, must have one category an item"):
-        calibrate([1.0, 0.5], [[0.5, 0.5], [1.0, 0.0]], TARGET, k=1, max_per_category=1)
-
-
-def test_a_floor_out_of_reach_says_how_far_one_can_get() -> None:
-    with pytest.raises(
-        InfeasibleError, match="category 1 cannot reach 0.9; the most that any policy shows of it is 0.613"
-    ):
-        calibrate([0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], TARGET, k=2, floors={1: 0.9})
-
-
-def test_limits_that_conflict_are_named() -> None:
-    rows = np.eye(3)[[0, 0, 1, 1, 2, 2]]
-    with pytest.raises(InfeasibleError, match=r"these conflict: floor 0.55 of category 0, floor 0.55 of category 1"):
-        calibrate(np.arange(6.0), rows, [0.4, 0.3, 0.3], k=4, floors={0: 0.55, 1: 0.55})

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 
-from excalibr import calibrate, targets
+from excalibr import Reranker, calibrate, targets
+from excalibr.errors import BatchWarning
 
 GENRES = ("art", "buddy", "crime", "drama", "epic")
 
@@ -56,3 +60,53 @@ def one_by_one(tables: Invented, k: int, trade_off: float, seed: int) -> dict[An
 
 
 GENRE_COLUMNS: dict[str, Any] = {"category": "genres", "separator": "|"}
+
+
+RERANKER = Reranker(k=5, trade_off=0.4, seed=3)
+
+
+class Streamed:
+    """A table that offers an Arrow stream and nothing else."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+KINDS: dict[str, Any] = {
+    "pandas": lambda table: table.to_pandas(),
+    "pandas with Arrow types": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
+    "polars": pl.from_arrow,
+    "pyarrow": lambda table: table,
+    "stream": Streamed,
+}
+
+
+def as_arrow(table: Any) -> Any:
+    if isinstance(table, pd.DataFrame):
+        return pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
+    return table.to_arrow() if isinstance(table, pl.DataFrame) else table.replace_schema_metadata(None)
+
+
+def rerank(tables: Invented, reranker: Reranker = RERANKER, **options: Any) -> Any:
+    return reranker.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS, **options)
+
+
+def quietly(reranker: Reranker, *tables: Any, **options: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BatchWarning)
+        return reranker.rerank(*tables, **options)
+
+
+ITEMS = pa.table({"item_id": [1, 2, 3, 4], "category": ["a", "a", "b", "b"]})
+
+
+CANDIDATES = pa.table({"user_id": ["u"] * 4, "item_id": [1, 2, 3, 4], "score": [0.9, 0.8, 0.5, 0.4]})
+
+
+FOUR: dict[str, Any] = {"user_id": ["u"] * 4, "item_id": [1, 2, 3, 4], "score": [0.9, 0.8, 0.5, 0.4]}
+
+EQUAL = {"a": 1, "b": 1}
+KINDS_OF_FRAMES = ["pandas", "polars", "pyarrow"]

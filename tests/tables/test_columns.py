@@ -1,10 +1,13 @@
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from excalibr import Reranker
 from excalibr.errors import InputError
 from excalibr.tables import Tables
 from excalibr.tables._columns import OWN_COLUMNS, USUAL, usual_columns
+from tests.tables.invented import CANDIDATES, ITEMS, KINDS, KINDS_OF_FRAMES, RERANKER, as_arrow
 
 
 def names(**options: Any) -> Tables:
@@ -78,3 +81,69 @@ def test_the_options_of_one_table_are_those_that_begin_with_its_name() -> None:
     assert {name.partition("_")[0] for name in OWN_COLUMNS} == {
         *("items", "history", "targets", "prior", "users", "pinned", "shown")
     }
+
+
+def test_a_mistyped_column_is_answered_with_the_columns_there_are() -> None:
+    with pytest.raises(InputError) as raised:
+        RERANKER.rerank(CANDIDATES.rename_columns(["users", "item_id", "pred"]), ITEMS, targets={"a": 1})
+    assert str(raised.value) == (
+        "column 'user_id' not found in candidates. Hint: columns are ['users', 'item_id', 'pred']; "
+        "pass user_id='users'."
+    )
+
+
+def test_columns_may_have_other_names() -> None:
+    candidates = CANDIDATES.rename_columns(["who", "what", "how"])
+    items = ITEMS.rename_columns(["what", "kind"])
+    names = {"user_id": "who", "item_id": "what", "score": "how", "category": "kind", "rank": "place"}
+    slates = Reranker(k=2).rerank(candidates, items, targets={"a": 1, "b": 1}, **names)
+    assert slates.column_names == ["who", "place", "what", "how"]
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_FRAMES)
+def test_names_may_differ_by_table(kind: str) -> None:
+    """Once the hints for the two tables contradicted one another."""
+    candidates = KINDS[kind](CANDIDATES.rename_columns(["userId", "movieId", "prediction"]))
+    items = KINDS[kind](ITEMS.rename_columns(["item", "Genres"]))
+    history = KINDS[kind](pa.table({"user_id": ["u", "u"], "item_id": [3, 4], "ts": [1, 2]}))
+    plain = Reranker(k=2).rerank(CANDIDATES, ITEMS, history=pa.table({"user_id": ["u", "u"], "item_id": [3, 4]}))
+    slates = Reranker(k=2).rerank(candidates, items, history=history, half_life=100.0)
+    assert list(slates.columns if kind != "pyarrow" else slates.column_names) == [
+        *("userId", "rank", "movieId", "prediction")
+    ]
+    assert as_arrow(slates)["movieId"].to_pylist() == plain["item_id"].to_pylist()
+
+
+def test_any_name_can_be_given_for_one_table() -> None:
+    items = ITEMS.rename_columns(["thing", "kind"])
+    history = pa.table({"listener": ["u", "u"], "song": [1, 3], "plays": [1.0, 3.0]})
+    users = pa.table({"account": ["u"], "k": [1]})
+    names = {"items_item_id": "thing", "history_user_id": "listener", "history_item_id": "song"}
+    report = Reranker(k=2).report(
+        *(CANDIDATES, items),
+        history=history,
+        users=users,
+        category="kind",
+        history_weight="plays",
+        users_user_id="account",
+        **names,
+    )
+    assert report["slots"].to_pylist() == [1]
+    assert report["deviation_before"].to_pylist() == pytest.approx([1.5])
+
+
+def test_targets_by_user_are_known_by_a_usual_name_too() -> None:
+    """Once a table with ``userId`` was taken for one target for all."""
+    wanted = pa.table({"userId": ["u", "somebody else"], "genre": ["b", "a"], "weight": [1.0, 99.0]})
+    slates = Reranker(k=2, trade_off=0.9).rerank(CANDIDATES, ITEMS, targets=wanted)
+    assert slates["item_id"].to_pylist() == [3, 4]
+    named = wanted.rename_columns(["who", "what", "share"])
+    own = {"targets_user_id": "who", "targets_category": "what", "targets_weight": "share"}
+    assert Reranker(k=2, trade_off=0.9).rerank(CANDIDATES, ITEMS, targets=named, **own).equals(slates)
+
+
+def test_following_a_hint_once_is_enough() -> None:
+    history = pa.table({"userId": ["u"], "item_id": [3]})
+    with pytest.raises(InputError, match="column 'userId' not found in candidates.*; pass user_id='user_id'"):
+        Reranker(k=2).rerank(CANDIDATES, ITEMS, history=history, user_id="userId")
+    assert len(Reranker(k=2).rerank(CANDIDATES, ITEMS, history=history, user_id="user_id")) == 2

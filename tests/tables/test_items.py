@@ -5,8 +5,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from excalibr import Policy, Reranker, calibrate
 from excalibr.errors import InputError
 from excalibr.tables import ItemArrays, Tables, read_items
+from tests.tables.attributes import ATTRIBUTES, GENRES, Rows, items_of
+from tests.tables.invented import RERANKER, Invented
 
 
 def read(columns: dict[str, Any], **options: Any) -> ItemArrays:
@@ -73,3 +76,32 @@ def test_a_negative_weight_is_an_error() -> None:
 def test_an_empty_table_is_an_error() -> None:
     with pytest.raises(InputError, match="items: are empty"):
         read({"item_id": pa.array([], pa.int64()), "category": pa.array([], pa.string())})
+
+
+def test_several_columns_are_several_attributes(tables: Invented) -> None:
+    rows = Rows(tables)
+
+    def solve(user: int, own: Any, seen: Any) -> Policy:
+        shares = {"genres": rows.genres, "decade": rows.decades}
+        chosen = {name: table[own["item_id"]] for name, table in shares.items()}
+        wanted = {name: table[seen].mean(axis=0) for name, table in shares.items()}
+        return calibrate(own["score"], chosen, wanted, k=5, trade_off=0.4, attribute_weights={"decade": 0.5})
+
+    reranker = Reranker(k=5, trade_off=0.4, seed=3, attribute_weights={"decade": 0.5})
+    slates = reranker.rerank(tables.candidates, tables.items, history=tables.history, **ATTRIBUTES)
+    assert items_of(slates) == rows.each(solve)
+
+
+def test_attributes_may_have_names_of_their_own(tables: Invented) -> None:
+    named: dict[str, Any] = {"category": {"topic": "genres", "age": "decade"}, "separator": "|"}
+    given = (tables.candidates, tables.items)
+    one = Reranker(k=5, seed=3, attribute_weights={"age": 2}).rerank(*given, history=tables.history, **named)
+    other = Reranker(k=5, seed=3, attribute_weights={"decade": 2}).rerank(*given, history=tables.history, **ATTRIBUTES)
+    assert one.equals(other)
+
+
+def test_a_mapping_with_one_column_is_an_attribute_by_name(tables: Invented) -> None:
+    given = (tables.candidates, tables.items)
+    one = RERANKER.rerank(*given, history=tables.history, category=["genres"], separator="|")
+    other = RERANKER.rerank(*given, history=tables.history, **GENRES)
+    assert one.equals(other)

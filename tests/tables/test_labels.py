@@ -1,7 +1,9 @@
 import pyarrow as pa
 import pytest
 
+from excalibr import Reranker
 from excalibr.tables._labels import guess_separator, marks_in
+from tests.tables.invented import GENRE_COLUMNS, KINDS, KINDS_OF_FRAMES, as_arrow, invented_tables
 
 GENRES = ["Comedy", "Drama", "War", "Comedy{0}Drama", "Comedy{0}War", "Drama{0}War", "Comedy{0}Drama{0}War"]
 
@@ -44,3 +46,13 @@ def test_where_two_could_be_it_none_is_taken() -> None:
 def test_the_marks_are_counted_by_labels() -> None:
     assert marks_in(pa.array(["a,b", "c,d", "e", "f;g"])) == {",": 0.5, ";": 0.25, "|": 0.0, "/": 0.0}
     assert marks_in(pa.array([], pa.string())) == {}
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_FRAMES)
+def test_a_guessed_separator_gives_what_an_explicit_one_gives(kind: str) -> None:
+    tables = invented_tables(users=4)
+    given = [KINDS[kind](table) for table in (tables.candidates, tables.items)]
+    reranker, history = Reranker(k=5), KINDS[kind](tables.history)
+    guessed = reranker.rerank(*given, history=history)
+    named = reranker.rerank(*given, history=history, **GENRE_COLUMNS)
+    assert as_arrow(guessed).equals(as_arrow(named))

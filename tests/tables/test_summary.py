@@ -5,7 +5,7 @@ import pytest
 from excalibr._messages import CommandWords
 from excalibr.errors import TableWarning
 from excalibr.tables import Tables, items_text, read_items, review_items
-from tests.tables.test_reranker import KINDS
+from tests.tables.invented import KINDS
 
 pytestmark = pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
 WORDS = CommandWords({"category": "--category", "separator": "--separator"})

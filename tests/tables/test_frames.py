@@ -1,0 +1,74 @@
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from excalibr import Reranker
+from excalibr.errors import InputError, InputTypeError
+from tests.tables.invented import (
+    CANDIDATES,
+    EQUAL,
+    FOUR,
+    GENRE_COLUMNS,
+    ITEMS,
+    KINDS,
+    RERANKER,
+    Invented,
+    as_arrow,
+    invented_tables,
+    rerank,
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text_ids", [False, True])
+def test_every_kind_of_table_gives_the_same_slates_in_its_own_kind(kind: str, text_ids: bool) -> None:
+    tables = invented_tables(text_ids=text_ids)
+    given = Invented(*(KINDS[kind](table) for table in (tables.candidates, tables.items, tables.history)))
+    slates = rerank(given)
+    assert isinstance(slates, pa.Table if kind == "stream" else type(given.candidates))
+    assert as_arrow(slates).to_pydict() == rerank(tables).to_pydict()
+
+
+@pytest.mark.parametrize("kind", ["int16", "uint64", "Int64", "category", "str", "object"])
+def test_ids_and_kept_columns_come_back_in_their_own_type(kind: str) -> None:
+    tables = invented_tables(users=4)
+    candidates = tables.candidates.to_pandas()
+    text = "str" if kind == "object" else kind
+    candidates["user_id"] = candidates["user_id"].astype(text).astype(kind)
+    candidates["item_id"] = candidates["item_id"].astype("int32")
+    candidates["note"] = pd.Categorical(["x", "y"] * 50)
+    history = tables.history.to_pandas()
+    history["user_id"] = history["user_id"].astype(text).astype(candidates["user_id"].dtype)
+    slates = RERANKER.rerank(candidates, tables.items, history=history, **GENRE_COLUMNS)
+    assert list(slates.columns) == ["user_id", "rank", "item_id", "score", "source", "note"]
+    assert slates.dtypes[["user_id", "item_id", "note"]].equals(candidates.dtypes[["user_id", "item_id", "note"]])
+    assert slates["rank"].tolist() == [1, 2, 3, 4, 5] * 4
+
+
+@pytest.mark.parametrize("table", [[1, 2], pl.LazyFrame({"user_id": [1]}), {"user_id": [1]}])
+def test_what_is_no_table_is_refused(table: Any) -> None:
+    with pytest.raises(InputTypeError, match="candidates: is a .*, must be a table of pandas, Polars or PyArrow"):
+        Reranker(k=1).rerank(table, ITEMS, targets={"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"user_id": [[1]] * 4}, "column 'user_id' of candidates: has the type list.*must have text or whole numbers"),
+        ({"item_id": [{"a": 1}] * 4}, "column 'item_id' of candidates: has the type struct"),
+        ({"score": ["high"] * 4}, "column 'score' of candidates: row 0 is 'high', must have numbers"),
+    ],
+)
+def test_columns_of_a_type_that_cannot_be_are_named(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        Reranker(k=2).rerank(pa.table(FOUR | changed), ITEMS, targets=EQUAL)
+
+
+def test_a_column_that_comes_twice_is_refused() -> None:
+    candidates = CANDIDATES.to_pandas()
+    candidates.columns = ["user_id", "score", "score"]
+    with pytest.raises(InputError, match="candidates: have .*twice.*, must have each column once"):
+        Reranker(k=2).rerank(candidates, ITEMS, targets=EQUAL)

@@ -1,0 +1,89 @@
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from excalibr import Policy, Shown, calibrate
+from excalibr.errors import BatchWarning
+from excalibr.positions import raw_weights
+from tests.tables.attributes import GENRES, Rows, items_of, seen_before
+from tests.tables.invented import RERANKER, Invented
+
+
+def test_pinned_items_keep_their_ranks(tables: Invented) -> None:
+    rows = Rows(tables)
+    worst = rows.candidates.sort_values("score").groupby("user_id").first().reset_index()
+    pinned = pa.table({"user_id": worst["user_id"], "rank": [2] * 12, "item_id": worst["item_id"]})
+
+    def solve(user: int, own: Any, seen: Any) -> Policy:
+        item = worst.loc[worst["user_id"] == user, "item_id"].iloc[0]
+        place = int(np.flatnonzero(own["item_id"] == item)[0])
+        wanted, chosen = rows.genres[seen].mean(axis=0), rows.genres[own["item_id"]]
+        return calibrate(own["score"], chosen, wanted, k=5, trade_off=0.4, pinned={1: place})
+
+    options = {"history": tables.history, "pinned": pinned, **GENRES}
+    slates = RERANKER.rerank(tables.candidates, tables.items, **options)
+    assert items_of(slates)[1::5] == worst["item_id"].tolist()
+    assert items_of(slates) == rows.each(solve)
+
+
+@pytest.mark.parametrize("pin", [(1, 10**6), (0, None), (1.5, None), (None, None)])
+def test_a_pin_that_cannot_be_kept_is_the_users_status(tables: Invented, pin: tuple[Any, Any]) -> None:
+    rank, item = pin
+    own = tables.candidates["item_id"][0].as_py()
+    pinned = pa.table({"user_id": [100], "rank": [rank], "item_id": [item or own]})
+    options = {"history": tables.history, "pinned": pinned, **GENRES}
+    with pytest.warns(
+        BatchWarning, match="1 of 12 users could not be calibrated and are ranked by relevance .1 bad pin"
+    ):
+        report = RERANKER.report(tables.candidates, tables.items, **options).to_pandas()
+    assert report["status"].tolist() == ["bad pin"] + ["ok"] * 11
+    assert report["relevance"][0] == report["relevance_before"][0]
+
+
+def test_a_pin_beyond_the_last_slot_is_the_users_status_with_the_reason(tables: Invented) -> None:
+    pinned = tables.candidates.slice(0, 1).select(["user_id", "item_id"]).append_column("rank", pa.array([6]))
+    options = {"history": tables.history, "pinned": pinned, **GENRES}
+    with pytest.warns(BatchWarning, match="1 failed"):
+        report = RERANKER.report(tables.candidates, tables.items, **options).to_pandas()
+    assert report["status"][0] == "failed: pinned: has the slot 5, must be from 0 to 4."
+
+
+def test_users_who_are_ranked_by_relevance_keep_their_pins(tables: Invented) -> None:
+    own = tables.candidates["item_id"][3].as_py()
+    pinned = pa.table({"user_id": [100], "rank": [3], "item_id": [own]})
+    targets = pa.table({"user_id": [101], "category": ["drama"], "weight": [1.0]})
+    with pytest.warns(BatchWarning, match="no target"):
+        slates = RERANKER.rerank(tables.candidates, tables.items, targets=targets, pinned=pinned, **GENRES)
+    assert items_of(slates)[2] == own
+    assert len(set(items_of(slates)[:5])) == 5
+
+
+@pytest.mark.parametrize("attention", ["weight", "rank", "nothing"])
+def test_shown_items_count_and_are_not_shown_again(tables: Invented, attention: str) -> None:
+    rows, shown = Rows(tables), seen_before(tables)
+    shown["weight"] = 0.25 * shown["rank"]
+    weights = {"weight": shown["weight"], "rank": raw_weights("log", 5)[shown["rank"] - 1], "nothing": 1.0}
+    table = shown[[name for name in ("user_id", "item_id", attention) if name in shown]]
+    before = shown.assign(weight=weights[attention])
+    pairs = pd.MultiIndex.from_frame(before[["user_id", "item_id"]])
+    rows.candidates = rows.candidates[~rows.candidates.set_index(["user_id", "item_id"]).index.isin(pairs)]
+
+    def solve(user: int, own: Any, seen: Any) -> Policy:
+        mine = before[before["user_id"] == user]
+        wanted, chosen = rows.genres[seen].mean(axis=0), rows.genres[own["item_id"]]
+        page = Shown(categories=rows.genres[mine["item_id"]], position_weights=mine["weight"])
+        return calibrate(own["score"], chosen, wanted, k=5, trade_off=0.4, shown=page)
+
+    slates = RERANKER.rerank(tables.candidates, tables.items, history=tables.history, shown=table, **GENRES)
+    assert items_of(slates) == rows.each(solve)
+
+
+def test_who_has_seen_all_candidates_has_none_left(tables: Invented) -> None:
+    own = tables.candidates.slice(0, 25).select(["user_id", "item_id"])
+    options = {"history": tables.history, "shown": own, **GENRES}
+    with pytest.warns(BatchWarning, match="1 no candidates"):
+        report = RERANKER.report(tables.candidates, tables.items, **options).to_pandas()
+    assert report["status"][0] == "no candidates"

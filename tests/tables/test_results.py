@@ -1,0 +1,158 @@
+import logging
+import warnings
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from excalibr import Policy, Reranker, calibrate
+from excalibr._many_users import measure
+from excalibr.errors import BatchWarning, InputError, TableWarning, TruncationWarning
+from excalibr.tables import _results as results
+from tests.tables.attributes import ATTRIBUTES, Rows
+from tests.tables.invented import (
+    CANDIDATES,
+    EQUAL,
+    FOUR,
+    GENRE_COLUMNS,
+    ITEMS,
+    KINDS,
+    KINDS_OF_FRAMES,
+    RERANKER,
+    Invented,
+    invented_tables,
+    quietly,
+)
+
+
+def test_probabilities_of_a_users_rankings_sum_to_one() -> None:
+    tables = invented_tables()
+    lotteries = RERANKER.lotteries(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
+    frame = lotteries.to_pandas()
+    assert list(frame.columns)[:6] == ["user_id", "ranking", "probability", "rank", "item_id", "score"]
+    sums = frame[frame["rank"] == 1].groupby("user_id")["probability"].sum()
+    assert np.allclose(sums, 1.0)
+
+
+def test_the_report_has_a_row_a_user() -> None:
+    tables = invented_tables()
+    report = RERANKER.report(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS).to_pandas()
+    assert len(report) == 30
+    assert (report["deviation"] < report["deviation_before"]).all()
+    assert (report["relevance"] <= report["relevance_before"] + 1e-12).all()
+    assert (report["draw_deviation"] <= report["worst_draw_deviation"]).all()
+    assert (report["gap"] < 1e-9).all()
+    assert set(report["status"]) == {"ok"}
+
+
+def test_what_cannot_be_kept_is_the_users_status_with_the_reason() -> None:
+    reranker = Reranker(k=2, floors={"a": 0.9, "b": 0.9})
+    with pytest.warns(BatchWarning, match="1 failed"):
+        report = reranker.report(CANDIDATES, ITEMS, targets={"a": 1.0})
+    assert report["status"][0].as_py().startswith("failed: ")
+
+
+def test_bad_users_may_be_left_out_or_stop_everything() -> None:
+    history = pa.table({"user_id": ["somebody else"], "item_id": [1]})
+    assert len(quietly(Reranker(k=2, fallback="nothing"), CANDIDATES, ITEMS, history=history)) == 0
+    with pytest.raises(InputError, match="candidates: user 'u' has no target"):
+        Reranker(k=2, fallback="error").rerank(CANDIDATES, ITEMS, history=history)
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_FRAMES)
+def test_one_line_says_what_was_understood_and_nothing_is_printed(
+    kind: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = invented_tables(users=3)
+    given = {name: KINDS[kind](getattr(tables, name)) for name in ("candidates", "items", "history")}
+    line = (
+        "5 categories in `genres`, split at `|` (guessed); 3 users; 5 slots of 25 candidates; "
+        "`genres` of items is taken as category"
+    )
+    with caplog.at_level(logging.INFO, logger="excalibr"):
+        results = Reranker(k=5, method="top-k").solve(**given)
+    assert results.understood == line
+    assert caplog.messages == [line]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_numbers_that_differ_by_user_are_medians() -> None:
+    candidates = pa.table({"user_id": [1, 1, 1, 2, 3, 3], "item_id": [1, 2, 3, 1, 3, 4], "score": [1.0] * 6})
+    results = Reranker(k=2, method="top-k").solve(candidates, ITEMS, targets=EQUAL)
+    assert results.understood == "2 categories in `category`; 3 users; 2 slots of 2 candidates (median)"
+
+
+def test_a_user_who_cannot_be_measured_stops_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails_for_the_second(questions: Any, lotteries: Any) -> Any:
+        if lotteries.first <= 1 < lotteries.first + len(lotteries.counts):
+            raise MemoryError
+        return measure(questions, lotteries)
+
+    tables = invented_tables(users=3)
+    given: tuple[Any, ...] = (tables.candidates, tables.items)
+    whole = Reranker(k=5).report(*given, history=tables.history).to_pylist()
+    monkeypatch.setattr(results, "measure", fails_for_the_second)
+    report = Reranker(k=5).report(*given, history=tables.history).to_pylist()
+    assert [row["status"] for row in report] == ["ok"] * 3
+    assert np.isnan(report[1]["relevance"])
+    assert [report[0], report[2]] == [whole[0], whole[2]]
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_FRAMES)
+def test_scores_that_are_all_nan_leave_nobody_a_slate_and_that_is_said(kind: str) -> None:
+    candidates = KINDS[kind](pa.table(FOUR | {"score": [np.nan] * 4}))
+    message = "1 of 1 users have no slate .1 no candidates.. Rows left out: 4 without a finite score"
+    with pytest.warns(BatchWarning, match=message):
+        assert len(Reranker(k=2).rerank(candidates, ITEMS, targets=EQUAL)) == 0
+
+
+@pytest.mark.parametrize("method", ["rerank", "report", "lotteries"])
+def test_without_a_number_of_slots_only_the_order_can_change_and_that_is_said(method: str) -> None:
+    with pytest.warns(TruncationWarning, match="every user has as many slots as candidates.*Hint: pass k=10") as caught:
+        getattr(Reranker(), method)(CANDIDATES, ITEMS, targets=EQUAL)
+    assert len(caught) == 1
+
+
+def test_slots_of_a_users_own_or_of_few_weights_leave_something_to_do() -> None:
+    own = pa.table({"user_id": ["u"], "k": [2]})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        few = Reranker(position_weights=[1.0, 0.5]).rerank(CANDIDATES, ITEMS, targets=EQUAL)
+        by_user = Reranker().rerank(CANDIDATES, ITEMS, targets=EQUAL, users=own)
+    assert caught == []
+    assert (len(few), len(by_user)) == (2, 2)
+
+
+def test_each_warning_comes_once() -> None:
+    items = pa.table({"item_id": [1, 2, 3, 4], "category": ["a"] * 4})
+    with pytest.warns() as caught:
+        Reranker().rerank(CANDIDATES, items, targets={"a": 1})
+    assert [each.category for each in caught] == [TableWarning, TruncationWarning]
+    assert {each.filename for each in caught} == {__file__}
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_FRAMES)
+def test_categories_that_are_all_null_are_warned_of(kind: str) -> None:
+    items = KINDS[kind](pa.table({"item_id": [1, 2, 3, 4], "category": pa.nulls(4, pa.string())}))
+    with pytest.warns(TableWarning, match="no item has a category in `category`, so that nothing can be calibrated"):
+        Reranker(k=2).rerank(CANDIDATES, items, targets={"(none)": 1})
+
+
+def test_the_report_sums_the_deviations_of_attributes(tables: Invented) -> None:
+    rows = Rows(tables)
+    deviations = []
+
+    def solve(user: int, own: Any, seen: Any) -> Policy:
+        shares = {"genres": rows.genres, "decade": rows.decades}
+        chosen = {name: table[own["item_id"]] for name, table in shares.items()}
+        wanted = {name: table[seen].mean(axis=0) for name, table in shares.items()}
+        policy = calibrate(own["score"], chosen, wanted, k=5, trade_off=0.4)
+        deviations.append(sum(policy.deviation.values()))
+        return policy
+
+    rows.each(solve)
+    report = RERANKER.report(tables.candidates, tables.items, history=tables.history, **ATTRIBUTES).to_pandas()
+    assert report["deviation"].tolist() == pytest.approx(deviations, abs=1e-12)
+    assert (report["deviation"] <= report["deviation_before"] + 1e-9).all()
+    assert (report["status"] == "ok").all()

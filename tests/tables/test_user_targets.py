@@ -1,0 +1,194 @@
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from excalibr import Band, Policy, Reranker, calibrate
+from excalibr.errors import BatchWarning, InputError
+from tests.tables.attributes import ATTRIBUTES, GENRES, Rows, items_of
+from tests.tables.invented import CANDIDATES, ITEMS, RERANKER, Invented, invented_tables, rerank
+
+
+def test_trade_off_and_k_may_be_each_users_own() -> None:
+    tables = invented_tables(users=3)
+    users = pa.table({"user_id": [101, 100], "trade_off": [None, 0.0], "k": [2, None]})
+    slates = rerank(tables, users=users)
+    assert slates["user_id"].value_counts().to_pylist() == [
+        {"values": 100, "counts": 5},
+        {"values": 101, "counts": 2},
+        {"values": 102, "counts": 5},
+    ]
+    by_score = tables.candidates.slice(0, 25).sort_by([("score", "descending")])
+    assert slates["score"][:5].to_pylist() == by_score["score"][:5].to_pylist()
+
+
+def test_a_users_own_number_that_cannot_be_is_that_users_status() -> None:
+    tables = invented_tables(users=3)
+    users = pa.table({"user_id": [100, 101], "trade_off": [7.0, 0.5]})
+    with pytest.warns(
+        BatchWarning, match="1 of 3 users could not be calibrated and are ranked by relevance .1 bad trade off"
+    ):
+        assert len(rerank(tables, users=users)) == 15
+
+
+def test_users_without_history_are_ranked_by_relevance() -> None:
+    history = pa.table({"user_id": ["somebody else"], "item_id": [1]})
+    with pytest.warns(BatchWarning, match="1 of 1 users could not be calibrated.*1 no target"):
+        slates = Reranker(k=2).rerank(CANDIDATES, ITEMS, history=history)
+    assert slates["item_id"].to_pylist() == [1, 2]
+
+
+def test_users_without_history_get_the_prior_if_there_is_one() -> None:
+    history = pa.table({"user_id": ["somebody else"], "item_id": [1]})
+    prior = {"b": 1.0}
+    slates = Reranker(k=2, trade_off=0.9).rerank(CANDIDATES, ITEMS, history=history, prior=prior)
+    assert slates["item_id"].to_pylist() == [3, 4]
+
+
+def test_a_prior_with_a_strength_is_added_to_every_history() -> None:
+    history = pa.table({"user_id": ["u"], "item_id": [1]})
+    report = Reranker(k=1, trade_off=0.99).report(
+        CANDIDATES, ITEMS, history=history, prior={"a": 0.0, "b": 1.0}, strength=3
+    )
+    assert report["deviation_before"][0].as_py() == pytest.approx(1.5)
+
+
+def test_targets_may_come_from_a_table_or_be_one_for_all() -> None:
+    by_user = pa.table({"user_id": ["u", "u"], "category": ["b", "no such"], "weight": [2.0, 5.0]})
+    for_all = pa.table({"category": ["b"], "weight": [1.0]})
+    for wanted in (by_user, for_all, {"b": 3}):
+        slates = Reranker(k=2, trade_off=0.9).rerank(CANDIDATES, ITEMS, targets=wanted)
+        assert slates["item_id"].to_pylist() == [3, 4]
+
+
+def test_a_negative_weight_in_a_history_is_that_users_status() -> None:
+    history = pa.table({"user_id": ["u", "u"], "item_id": [1, 3], "weight": [1.0, -1.0]})
+    with pytest.warns(BatchWarning, match="1 bad target"):
+        Reranker(k=2).rerank(CANDIDATES, ITEMS, history=history)
+
+
+def test_the_history_counts_by_weight_and_by_age() -> None:
+    history = {"user_id": ["u", "u"], "item_id": [1, 3], "weight": [1.0, 3.0], "timestamp": [0, 10]}
+    asked: dict[str, Any] = {"k": 1, "trade_off": 0.99}
+    weighed = Reranker(**asked).report(CANDIDATES, ITEMS, history=pa.table(history))
+    assert weighed["deviation_before"][0].as_py() == pytest.approx(1.5)
+    aged = Reranker(**asked).report(
+        CANDIDATES, ITEMS, history=pa.table(history | {"weight": [1.0, 1.0]}), half_life=10.0
+    )
+    assert aged["deviation_before"][0].as_py() == pytest.approx(4 / 3)
+    dates = pd.DataFrame(history | {"weight": 1.0, "timestamp": pd.to_datetime(["2030-01-01", "2030-01-02"])})
+    daily = Reranker(**asked).report(CANDIDATES, ITEMS, history=dates, half_life=86400.0)
+    assert daily["deviation_before"][0].as_py() == pytest.approx(4 / 3)
+
+
+def four_years(relative: bool = True) -> tuple[Any, dict[str, Any], Reranker]:
+    """Histories of four years whose weights halve every day."""
+    random, users, items, day = np.random.default_rng(0), 40, 300, 86_400
+    table = pa.table(
+        {"item_id": np.arange(items), "category": [f"c{label:02d}" for label in random.integers(0, 20, items)]}
+    )
+    owners = np.repeat(np.arange(users), 50)
+    chosen = np.concatenate([random.choice(items, 50, replace=False) for _ in range(users)])
+    candidates = pa.table({"user_id": owners, "item_id": chosen, "score": random.random(len(owners))})
+    had = np.repeat(np.arange(users), 30)
+    moments = (1.7e9 - random.uniform(0, 1500, len(had)) * day).astype(np.int64)
+    history = pa.table({"user_id": had, "item_id": random.integers(0, items, len(had)), "timestamp": moments})
+    reranker = Reranker(k=10, trade_off=0.5, seed=1, relative=relative)
+    return candidates, {"items": table, "history": history, "half_life": float(day)}, reranker
+
+
+def test_four_years_of_history_that_halve_every_day_leave_no_traces() -> None:
+    candidates, tables, _ = four_years()
+    results = Reranker(k=10, method="top-k").solve(candidates, **tables)
+    targets = results.batch.lows
+    assert set(results.batch.statuses.tolist()) == {0}
+    assert (targets.max(axis=1) > 0.01).all()
+    assert ((targets == 0) | (targets > 1e-12)).all()
+    assert (targets == 0).any(axis=1).all()
+    assert targets.sum(axis=1) == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore::excalibr.errors.BatchWarning")
+def test_four_years_of_history_can_be_reranked_relative_to_the_target() -> None:
+    candidates, tables, reranker = four_years()
+    report = reranker.report(candidates, **tables)
+    assert set(report["status"].to_pylist()) <= {"ok", "stopped early"}
+    assert np.isfinite(report["gap"].to_numpy()).all()
+
+
+def test_age_counts_from_the_newest_event_that_counts() -> None:
+    """Events of items that nobody knows, or without a weight, would make all others weigh nothing."""
+    history = pa.table(
+        {
+            "user_id": ["u"] * 4,
+            "item_id": [1, 3, 999, 2],
+            "timestamp": [-10_000, -10_010, 10**9, 10**9],
+            "weight": [1.0, 1.0, 1.0, None],
+        }
+    )
+    report = Reranker(k=1).report(CANDIDATES, ITEMS, history=history, half_life=10.0)
+    assert report["status"].to_pylist() == ["ok"]
+    assert report["deviation_before"].to_pylist() == pytest.approx([2 / 3])
+
+
+def test_targets_go_by_attribute_as_mappings_or_in_a_table(tables: Invented) -> None:
+    genres, decades = {"drama": 0.5, "epic": 0.5}, {"1990s": 1.0}
+    given = (tables.candidates, tables.items)
+    by_name = RERANKER.rerank(*given, targets={"genres": genres, "decade": decades}, **ATTRIBUTES)
+    table = pa.table(
+        {
+            "attribute": ["genres", "genres", "decade"],
+            "category": ["drama", "epic", "1990s"],
+            "weight": [5.0, 5.0, 1.0],
+        }
+    )
+    assert RERANKER.rerank(*given, targets=table, **ATTRIBUTES).equals(by_name)
+    users = pa.table({"user_id": np.repeat(np.arange(100, 112), 3)})
+    for name in table.column_names:
+        users = users.append_column(name, pa.array(table[name].to_pylist() * 12))
+    assert RERANKER.rerank(*given, targets=users, **ATTRIBUTES).equals(by_name)
+
+
+def test_targets_must_have_the_attributes_of_the_items(tables: Invented) -> None:
+    with pytest.raises(InputError, match=r"targets: have \['genres'\], must have the attributes"):
+        RERANKER.rerank(tables.candidates, tables.items, targets={"genres": {"drama": 1}}, **ATTRIBUTES)
+
+
+def test_a_target_with_low_and_high_is_a_band(tables: Invented) -> None:
+    rows = Rows(tables)
+    low, high = np.zeros(5), np.ones(5)
+    low[rows.genre_names.index("drama")], high[rows.genre_names.index("drama")] = 0.3, 0.5
+    high[rows.genre_names.index("epic")] = 0.1
+
+    def solve(user: int, own: Any, seen: Any) -> Policy:
+        return calibrate(own["score"], rows.genres[own["item_id"]], Band(low, high), k=5, trade_off=0.4)
+
+    bands = pa.table({"category": ["drama", "epic"], "low": [0.3, None], "high": [0.5, 0.1]})
+    given = (tables.candidates, tables.items)
+    assert items_of(RERANKER.rerank(*given, targets=bands, **GENRES)) == rows.each(solve)
+    by_name = {"drama": (0.3, 0.5), "epic": (0.0, 0.1)}
+    assert items_of(RERANKER.rerank(*given, targets=by_name, **GENRES)) == rows.each(solve)
+
+
+def test_bands_may_be_each_users_own_and_others_get_the_prior(tables: Invented) -> None:
+    bands = pa.table({"user_id": [100], "category": ["drama"], "low": [0.9], "high": [1.0]})
+    given = (tables.candidates, tables.items)
+    report = RERANKER.report(*given, targets=bands, prior={"epic": 1.0}, **GENRES).to_pandas()
+    one = RERANKER.report(*given, targets={"drama": (0.9, 1.0)}, **GENRES).to_pandas()
+    others = RERANKER.report(*given, targets={"epic": 1.0}, **GENRES).to_pandas()
+    assert report["deviation"][0] == one["deviation"][0]
+    assert report["deviation"][1:].to_numpy() == pytest.approx(others["deviation"][1:].to_numpy(), abs=1e-9)
+    with pytest.warns(
+        BatchWarning, match="11 of 12 users could not be calibrated and are ranked by relevance .11 no target"
+    ):
+        RERANKER.rerank(*given, targets=bands, **GENRES)
+
+
+def test_a_band_that_cannot_be_is_the_users_status(tables: Invented) -> None:
+    bands = pa.table({"user_id": np.arange(100, 112), "category": ["drama"] * 12, "low": [0.9] + [0.1] * 11})
+    bands = bands.append_column("high", pa.array([0.5] * 12))
+    with pytest.warns(BatchWarning, match="1 bad target"):
+        report = RERANKER.report(tables.candidates, tables.items, targets=bands, **GENRES).to_pandas()
+    assert report["status"].tolist() == ["bad target"] + ["ok"] * 11
