@@ -77,6 +77,23 @@ def test_every_room_has_a_room_of_tests() -> None:
     assert {room for room in rooms | {"kernel"} if not list((tests / room).glob("test_*.py"))} == set()
 
 
+def test_tests_of_a_room_are_named_for_a_module_of_it_or_say_what_they_are_of() -> None:
+    package, tests = ROOT / "src" / "excalibr", ROOT / "tests"
+    modules = {_plain(path.relative_to(package).with_suffix("")) for path in package.rglob("*.py")}
+    packages = {names[:-1] for names in modules if names[-1] == "init" and len(names) > 1}
+    modules |= packages | {(*names, names[-1]) for names in packages}
+    modules |= {("kernel", path.stem) for path in (ROOT / "src" / "kernel").iterdir()}
+    rooms = {names[0] for names in modules if len(names) > 1}
+    files = [path for path in tests.rglob("test_*.py") if path.relative_to(tests).parts[0] in rooms]
+    others = [path for path in files if _plain(path.relative_to(tests).with_suffix("")) not in modules]
+    assert [str(path.relative_to(tests)) for path in others if not ast.get_docstring(ast.parse(path.read_text()))] == []
+
+
+def _plain(path: Path) -> tuple[str, ...]:
+    """A module's names, or a test file's, without what marks them as private or as tests."""
+    return tuple(part.strip("_") for part in (*path.parts[:-1], path.name.removeprefix("test_")))
+
+
 def test_no_class_name_exists_twice() -> None:
     places: dict[str, list[str]] = {}
     for path in (ROOT / "src" / "excalibr").rglob("*.py"):

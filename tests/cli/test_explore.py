@@ -16,7 +16,7 @@ from excalibr._cli.application import application
 from excalibr.errors import ExcalibrError
 from excalibr.service._page.profile import source_of
 from excalibr.service._page.routes import Page
-from tests.page.explored import write_tables
+from tests.service.page.explored import write_tables
 
 
 def asked(*words: object) -> Any:

@@ -8,8 +8,8 @@ import pytest
 
 from excalibr.service import application
 from excalibr.service._page.files import module_names
-from tests.page.explored import PageClient, source_of
 from tests.service.client import Client
+from tests.service.page.explored import PageClient, source_of
 
 JSON = {"CONTENT_TYPE": "application/json"}
 

@@ -12,7 +12,7 @@ import pytest
 from excalibr import Reranker, metrics
 from excalibr._many_users import calibrate_batch
 from excalibr.tables import Tables, read_items
-from tests.page.explored import PageClient, source_of
+from tests.service.page.explored import PageClient, source_of
 from tests.tables.invented import GENRE_COLUMNS
 
 AIMS = [("trade_off", 0.0), ("trade_off", 0.3), ("trade_off", 1.0), ("relevance_loss", 0.05), ("max_deviation", 0.3)]

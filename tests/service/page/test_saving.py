@@ -9,7 +9,7 @@ from pathlib import Path
 
 from excalibr.service._page.files import module_names, read_file
 from excalibr.service._page.saving import bundle
-from tests.page.explored import PageClient, source_of
+from tests.service.page.explored import PageClient, source_of
 
 
 def saved(client: PageClient) -> str:

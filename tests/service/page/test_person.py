@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from excalibr import Reranker
-from tests.page.explored import HOSTILE, PageClient, source_of
+from tests.service.page.explored import HOSTILE, PageClient, source_of
 from tests.tables.invented import GENRE_COLUMNS
 
 

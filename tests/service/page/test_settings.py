@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from excalibr._cli.application import application
 from excalibr.service import read_profiles
 from excalibr.service._page import PageSource
-from tests.page.explored import PageClient, source_of
+from tests.service.page.explored import PageClient, source_of
 
 CHOICES: list[dict[str, Any]] = [
     {},

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from excalibr import Reranker
-from tests.page.explored import HOSTILE, write_tables
-from tests.page.test_settings import ran
+from tests.service.page.explored import HOSTILE, write_tables
+from tests.service.page.test_settings import ran
 from tests.tables.invented import GENRE_COLUMNS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra browser is not installed")

@@ -1,0 +1,61 @@
+"""What is typed after options, as Python takes it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from excalibr._cli.options import read_by_group, read_words
+from excalibr.errors import InputError
+
+
+def read(**typed: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Path]]:
+    return read_words({"category": "category", **typed})
+
+
+def test_options_are_parted_into_how_to_rank_how_to_read_and_tables() -> None:
+    ranking, columns, tables = read(k=3, separator=";", history=Path("seen.csv"), targets=None)
+    assert ranking == {"k": 3}
+    assert columns == {"category": "category", "separator": ";"}
+    assert tables == {"history": Path("seen.csv")}
+
+
+@pytest.mark.parametrize(
+    ("typed", "columns"),
+    [
+        ("genre", "genre"),
+        ("genre, decade", ["genre", "decade"]),
+        ("topic=genre,age=decade", {"topic": "genre", "age": "decade"}),
+    ],
+)
+def test_columns_of_categories_are_one_a_list_or_by_attribute(typed: str, columns: Any) -> None:
+    assert read(category=typed)[1] == {"category": columns}
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "value"),
+    [
+        ("position_weights", "log", "log"),
+        ("position_weights", "3,2.5,1", [3, 2.5, 1]),
+        ("max_per_category", "2", 2),
+        ("floors", "drama=0.1, epic=0.25", {"drama": 0.1, "epic": 0.25}),
+        ("floors", "a=b=0.5", {"a=b": 0.5}),
+        ("floors", "drama=much", "drama=much"),  # refused as every value that is none
+        ("k", 3, 3),
+    ],
+)
+def test_numbers_are_one_a_list_or_by_category(name: str, typed: Any, value: Any) -> None:
+    assert read(**{name: typed})[0] == {name: value}
+
+
+def test_with_several_attributes_categories_are_named_with_theirs() -> None:
+    ranking, _, _ = read(category="genre,decade", floors="genre:drama=0.1,genre:epic=0.2,decade=0.3")
+    assert ranking["floors"] == {"genre": {"drama": 0.1, "epic": 0.2}, "decade": 0.3}
+
+
+def test_what_goes_by_group_names_attribute_and_group() -> None:
+    assert read_by_group("everyone_weights", "seller=0.5") == {"seller": 0.5}
+    assert read_by_group("everyone_floors", "seller:small=0.02") == {"seller": {"small": 0.02}}
+    assert read_by_group("everyone_floors", None) is None
+    with pytest.raises(InputError, match="everyone_caps: is 'seller:big', must be names and numbers"):
+        read_by_group("everyone_caps", "seller:big")
