@@ -1,4 +1,5 @@
 import inspect
+import re
 
 import pytest
 
@@ -18,9 +19,16 @@ def test_every_warning_is_ours() -> None:
     assert all(issubclass(each, ExcalibrWarning) for each in CLASSES if issubclass(each, Warning))
 
 
-def test_the_drawn_tree_names_every_class() -> None:
-    assert errors.__doc__ is not None
-    assert [each.__name__ for each in CLASSES if each.__name__ not in errors.__doc__] == []
+def test_the_drawn_tree_is_the_tree_of_classes() -> None:
+    drawn: dict[str, list[str]] = {}
+    root = ""
+    for branch, name, others in re.findall(
+        r"^ +([├└]── )?(\w+)(?: \((.+?)\))?(?:  |$)", errors.__doc__ or "", re.MULTILINE
+    ):
+        root = root if branch else name
+        drawn[name] = ([root] if branch else []) + others.split(", ") * bool(others)
+    there = {each.__name__: [base.__name__ for base in each.__bases__] for each in CLASSES}
+    assert {"ExcalibrError": []} | drawn == there | {"ExcalibrError": []}
 
 
 def test_a_message_says_what_was_found_what_it_must_be_and_a_hint() -> None:
