@@ -1,5 +1,6 @@
 import dataclasses
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,44 @@ def test_the_first_slots_have_weights_that_sum_to_one() -> None:
     weights = Options(k=3, position_weights=[0, 2, 6]).weights_of(2)
     assert weights.tolist() == [0.0, 1.0]
     assert Options(k=2, position_weights=np.array([0.0, 1.0])).weights_of(1).tolist() == [1.0]
+
+
+WRONG: dict[str, Any] = {
+    "k": 0,
+    "trade_off": 1.5,
+    "relevance_loss": 2.0,
+    "max_deviation": -0.1,
+    "position_weights": "lgo",
+    "divergence": "l2",
+    "relative": "yes",
+    "normalise": "max",
+    "method": "gredy",
+    "draws": "one",
+    "tolerance": 0.0,
+    "max_sorts": 0,
+}
+"""Of every option that is checked by itself a value that cannot be."""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_value_has_one_message_wherever_it_is_given(name: str) -> None:
+    asked = {name: WRONG[name]}
+    scores, target = [0.9, 0.8, 0.5, 0.4], [0.5, 0.5]
+    ways: list[Callable[[], object]] = [
+        lambda: excalibr.calibrate(scores, ROWS, target, **asked),
+        lambda: excalibr.Problem.of(scores, ROWS, target, **asked),
+        lambda: excalibr.calibrate_batch(scores, [0, 4], ROWS, target, **asked),
+        lambda: excalibr.Reranker(**asked),
+        lambda: RerankBatch(None, **asked),
+    ]
+    messages = set()
+    for way in ways:
+        with pytest.raises(ExcalibrError, match=f"{name}: is ") as raised:
+            way()
+        messages.add(str(raised.value))
+    assert len(messages) == 1
+
+
+def test_every_option_that_is_checked_by_itself_declares_its_check() -> None:
+    declared = {each.name for each in OPTIONS.values() if each.metadata["check"] is not None}
+    assert WRONG.keys() - {"position_weights"} == declared  # whose numbers are checked with k
