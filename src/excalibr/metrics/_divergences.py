@@ -34,6 +34,13 @@ def kl(distribution: ArrayLike, target: ArrayLike, smoothing: float = KL_SMOOTHI
     Steck's smoothing keeps it finite where p_j = 0 < q_j: it is at most −ln α, 4.6 for the default α = 0.01. Libraries
     differ in α (0.1, 0.01, 0.001) and in the base of the logarithm.
 
+    Parameters
+    ----------
+    distribution, target
+        p, (…, r), and q, (r,) or (…, r): shares of at least 0.
+    smoothing
+        α, from 0 (none: infinite where p_j = 0 < q_j) to 1.
+
     Examples
     --------
     Nothing of what is wanted gives ln 100, half of it nearly ln 2:

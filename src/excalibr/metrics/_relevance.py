@@ -69,6 +69,13 @@ def ndcg(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
     ideal is over min(k, h) as in Liang et al. (2018). The discount is this one whatever the position weights of the
     problem.
 
+    Parameters
+    ----------
+    policy, held_out
+        Of the same n candidates.
+    k
+        How many slots count, from the first; None is all.
+
     Examples
     --------
     One item was held out, and is shown first, second, or not at all:
@@ -89,7 +96,7 @@ def mrr(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
 
         \mathrm{RR@}k = \sum_t \theta_t \frac{1}{\min \{ i \le k : Q_{t,i} \text{ held out} \}}
 
-    Its mean over users is the MRR.
+    Its mean over users is the MRR. Parameters as for :func:`ndcg`.
 
     Examples
     --------
@@ -110,7 +117,7 @@ def recall(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
         \mathrm{Recall@}k = \sum_t \theta_t \frac{1}{\min(k, h)} \sum_{i=1}^{k} \mathbb 1[Q_{t,i} \text{ held out}]
 
     with h held-out items. The denominator is that of Liang et al. (2018), so that a perfect list has 1 also where h >
-    k.
+    k. Parameters as for :func:`ndcg`.
 
     Examples
     --------
