@@ -94,6 +94,16 @@ def _plain(path: Path) -> tuple[str, ...]:
     return tuple(part.strip("_") for part in (*path.parts[:-1], path.name.removeprefix("test_")))
 
 
+def test_modules_of_ours_are_imported_by_statements_that_import_contracts_see() -> None:
+    package = ROOT / "src" / "excalibr"
+    by_text = set()
+    for path in package.rglob("*.py"):
+        calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        named = [ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func).endswith("import_module")]
+        by_text |= {str(path.relative_to(package)) for name in named if "excalibr" in name}
+    assert by_text == {"__init__.py"}  # public modules, when they are asked for
+
+
 def test_no_class_name_exists_twice() -> None:
     places: dict[str, list[str]] = {}
     for path in (ROOT / "src" / "excalibr").rglob("*.py"):
