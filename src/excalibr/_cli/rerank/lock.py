@@ -26,9 +26,10 @@ try:
 except ModuleNotFoundError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Holder", "InUseError", "lock_path", "locked"]
+__all__ = ["MADE_BY", "Holder", "InUseError", "lock_path", "locked"]
 
 MADE_BY = "excalibr rerank"
+"""What files of a run say, beside an output and in its folder of parts."""
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 """What file systems answer that know no locks."""
 

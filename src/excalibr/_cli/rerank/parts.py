@@ -22,6 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from excalibr._cli.rerank.inputs import Inputs, parts_folder
+from excalibr._cli.rerank.lock import MADE_BY
 from excalibr._cli.rerank.sources import format_of
 from excalibr._writing import beside, put_in_place, remove_leftovers, sync_file, temporary
 from excalibr.errors import InputError
@@ -31,7 +32,6 @@ __all__ = ["Run", "StoredPart", "fingerprint"]
 
 STAMP = b"excalibr.run"
 MARKER = "run.json"
-MADE_BY = "excalibr rerank"
 GROUP_ROWS = 250_000
 """Rows that are written to an output together, whatever the parts have: where those end does not show in the bytes."""
 
