@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -12,11 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from excalibr._cli.application import application
+from excalibr._cli.balance import balance
 from excalibr._cli.experiment import experiment
 from excalibr._cli.options import WORDS
 from excalibr._cli.rerank import rerank
 from excalibr._cli.wording import words_of
 from excalibr.errors import ExcalibrError
+from excalibr.tables._options import Everyone
 from tests.cli.rerank.test_notices import CANDIDATES, HISTORY, ITEMS
 from tests.experiments.invented import movielens_folder, own_tables
 
@@ -133,9 +136,12 @@ def test_a_set_of_another_size_is_answered_with_the_flag_of_the_command(tmp_path
 
 
 def test_the_flags_are_those_that_the_commands_have() -> None:
-    assert {name: words_of(rerank).flags[name] for name in WORDS.flags} == WORDS.flags
-    listed = CliRunner().invoke(application, ["rerank", "--help"], env={"COLUMNS": "200"}).stdout
-    assert [flag for flag in WORDS.flags.values() if flag not in listed] == []
+    everybodys = {each.name for each in dataclasses.fields(Everyone)}
+    for command, name, others in ((balance, "balance", set()), (rerank, "rerank", everybodys)):
+        words = {option: flag for option, flag in WORDS.flags.items() if option not in others}
+        assert {option: words_of(command).flags[option] for option in words} == words
+        listed = CliRunner().invoke(application, [name, "--help"], env={"COLUMNS": "200"}).stdout
+        assert [flag for flag in words.values() if flag not in listed] == []
     assert words_of(experiment).flags["user"] == "--user-column"
 
 
