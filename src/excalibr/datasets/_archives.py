@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from excalibr._messages import Message, Option
 from excalibr.errors import InputError, explain
@@ -38,7 +38,8 @@ RATING_COLUMNS = {"user_id": "int32", "item_id": "int32", "rating": "float32", "
 ITEM_COLUMNS = {"item_id": "int32", "title": "string", "genres": "string"}
 _CSV_NAMES = {"userId": "user_id", "movieId": "item_id"}
 
-Files = dict[str, Callable[[], IO[bytes]]]
+Opener: TypeAlias = Callable[[], IO[bytes]]
+Files: TypeAlias = dict[str, Opener]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +92,9 @@ def _read(path: Path, unpacked: Unpacked) -> ArchiveTables:
     with _opened(path, unpacked) as (folder, files):
         for names, read in _LAYOUTS.items():
             if set(names) <= set(files):
-                return ArchiveTables(folder, *read(files, path, unpacked))
+                parts = zip(names, (RATING_COLUMNS, ITEM_COLUMNS), strict=True)
+                tables = [read(files[name], path / name, columns, unpacked) for name, columns in parts]
+                return ArchiveTables(folder, *tables)
         found = ", ".join(sorted(files)[:8]) or "no files"
         must = "have " + ", or ".join(" and ".join(names) for names in _LAYOUTS)
         raise InputError(
@@ -114,7 +117,7 @@ def _opened(path: Path, unpacked: Unpacked) -> Iterator[tuple[str, Files]]:
         raise InputError(explain(str(path), found, "be a MovieLens zip or folder", hint))
 
 
-def _opener(file: Path, unpacked: Unpacked) -> Callable[[], IO[bytes]]:
+def _opener(file: Path, unpacked: Unpacked) -> Opener:
     if plain_name(file) == file.name:
         return lambda: file.open("rb")
     return lambda: _counted(open_bytes(file), file.name, unpacked)
@@ -157,7 +160,7 @@ class _Counted(io.RawIOBase):
 
 
 def _zip_files(archive: zipfile.ZipFile, unpacked: Unpacked) -> Files:
-    def opener(name: str) -> Callable[[], IO[bytes]]:
+    def opener(name: str) -> Opener:
         def opened() -> IO[bytes]:
             unpacked.announce(name, archive.getinfo(name).file_size)
             return _counted(archive.open(name), name, unpacked)
@@ -174,12 +177,7 @@ def _zip_folder(archive: zipfile.ZipFile, path: Path) -> str:
     return parents.pop() if len(parents) == 1 else path.stem
 
 
-def _csv_tables(files: Files, path: Path, _: Unpacked) -> tuple[Any, Any]:
-    ratings = _csv(files["ratings.csv"], path / "ratings.csv", RATING_COLUMNS)
-    return ratings, _csv(files["movies.csv"], path / "movies.csv", ITEM_COLUMNS)
-
-
-def _csv(opener: Callable[[], IO[bytes]], where: Path, columns: dict[str, str]) -> Any:
+def _csv(opener: Opener, where: Path, columns: dict[str, str], _: Unpacked) -> Any:
     """A file with a header, MovieLens' names or ours."""
     ours = {theirs: columns[name] for theirs, name in _CSV_NAMES.items() if name in columns}
     with explained(where), opener() as file:
@@ -193,13 +191,11 @@ def _csv(opener: Callable[[], IO[bytes]], where: Path, columns: dict[str, str]) 
     return _columns(table.rename_columns([_CSV_NAMES.get(name, name) for name in table.column_names]), where, columns)
 
 
-def _dat_tables(files: Files, path: Path, _: Unpacked) -> tuple[Any, Any]:
-    return _dat_ratings(files["ratings.dat"], path / "ratings.dat"), _dat_items(
-        files["movies.dat"], path / "movies.dat"
-    )
+def _dat(opener: Opener, where: Path, columns: dict[str, str], _: Unpacked) -> Any:
+    return _dat_ratings(opener, where) if columns is RATING_COLUMNS else _dat_items(opener, where)
 
 
-def _dat_ratings(opener: Callable[[], IO[bytes]], where: Path) -> Any:
+def _dat_ratings(opener: Opener, where: Path) -> Any:
     """``user::item::rating::timestamp``: split at each colon, every second field is empty and left out."""
     names = [name for column in RATING_COLUMNS for name in (column, f"after {column}")][:-1]
     reading = arrow_csv.ReadOptions(column_names=names)
@@ -210,7 +206,7 @@ def _dat_ratings(opener: Callable[[], IO[bytes]], where: Path) -> Any:
     return _columns(table, where, RATING_COLUMNS)
 
 
-def _dat_items(opener: Callable[[], IO[bytes]], where: Path) -> Any:
+def _dat_items(opener: Opener, where: Path) -> Any:
     """``item::title::genres``; a title may hold colons."""
     with explained(where), opener() as file:
         content = file.read()
@@ -232,15 +228,13 @@ def _dat_items(opener: Callable[[], IO[bytes]], where: Path) -> Any:
     )
 
 
-def _parquet_tables(files: Files, path: Path, unpacked: Unpacked) -> tuple[Any, Any]:
-    tables = []
-    for name, columns in (("ratings.parquet", RATING_COLUMNS), ("items.parquet", ITEM_COLUMNS)):
-        with explained(path / name), files[name]() as file:
-            unpacked.announce(name, _decoded_size(file))
-            table = parquet.read_table(file)
-        extra = {"year": "int32"} if name == "items.parquet" and "year" in table.column_names else {}
-        tables.append(_columns(table, path / name, {**columns, **extra}, may_be_missing=tuple(extra)))
-    return tables[0], tables[1]
+def _parquet(opener: Opener, where: Path, columns: dict[str, str], unpacked: Unpacked) -> Any:
+    """A file with our names; items may have a year, or lack it in some rows."""
+    with explained(where), opener() as file:
+        unpacked.announce(where.name, _decoded_size(file))
+        table = parquet.read_table(file)
+    extra = {"year": "int32"} if columns is ITEM_COLUMNS and "year" in table.column_names else {}
+    return _columns(table, where, {**columns, **extra}, may_be_missing=tuple(extra))
 
 
 def _decoded_size(file: IO[bytes]) -> int:
@@ -267,8 +261,9 @@ def _columns(table: Any, where: Path, columns: dict[str, str], may_be_missing: t
     return made
 
 
-_LAYOUTS: dict[tuple[str, str], Callable[[Files, Path, Unpacked], tuple[Any, Any]]] = {
-    ("ratings.csv", "movies.csv"): _csv_tables,
-    ("ratings.dat", "movies.dat"): _dat_tables,
-    ("ratings.parquet", "items.parquet"): _parquet_tables,
+_LAYOUTS: dict[tuple[str, str], Callable[[Opener, Path, dict[str, str], Unpacked], Any]] = {
+    ("ratings.csv", "movies.csv"): _csv,
+    ("ratings.dat", "movies.dat"): _dat,
+    ("ratings.parquet", "items.parquet"): _parquet,
 }
+"""The files of ratings and of items, and how each of them is read."""
