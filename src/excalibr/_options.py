@@ -22,6 +22,7 @@ from excalibr._types import Floats
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain, unknown_name
 from excalibr.positions import NAMES as POSITION_WEIGHTS
 from excalibr.positions import position_weights as weigh_positions
+from excalibr.positions import raw_weights
 
 __all__ = [
     *("DIVERGENCES", "DRAWS", "KL_SMOOTHING", "METHOD_NAMES", "Check", "Declared", "Options", "check_option", "one_of"),
@@ -211,6 +212,13 @@ class Options(Declared):
             return weigh_positions(self.position_weights, k)
         given = np.asarray(self.position_weights, dtype=np.float64)
         return weigh_positions(given[:k] if given[:k].any() else np.ones(k), k)
+
+    def attention_of(self, k: int) -> Floats:
+        """The same weights as they are given, not brought to a sum of 1, so that pages compare; 0 beyond the last."""
+        if isinstance(self.position_weights, str):
+            return raw_weights(self.position_weights, k)
+        given = np.asarray(self.position_weights, dtype=np.float64)[:k]
+        return np.append(given, np.zeros(k - len(given)))
 
     def _check_position_weights(self) -> None:
         weights = self.position_weights

@@ -18,7 +18,7 @@ from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain
 from excalibr.positions import raw_weights
 
-__all__ = ["SeenShares", "read_shown", "require_same_names", "unnormalised_weights"]
+__all__ = ["SeenShares", "read_shown", "require_same_names"]
 
 
 class SeenShares(NamedTuple):
@@ -104,22 +104,9 @@ def require_same_names(categories: Mapping[str, Any], given: Any, argument: str)
 
 def _shown_weights(given: str | ArrayLike, sizes: list[int]) -> Floats:
     """The weight of each shown item; a name weighs each page from its first slot on."""
+    argument, count = "shown.position_weights", sum(sizes)
     if isinstance(given, str):
-        return np.concatenate([*(_raw_weights("shown.position_weights", given, size) for size in sizes), np.empty(0)])
-    return _raw_weights("shown.position_weights", given, sum(sizes))
-
-
-def unnormalised_weights(position_weights: str | ArrayLike, k: int) -> Floats:
-    """The weights of the first ``k`` slots as they are given, not brought to a sum of 1."""
-    if not isinstance(position_weights, str):
-        position_weights = np.asarray(position_weights, dtype=np.float64)[:k]
-    return _raw_weights("position_weights", position_weights, k)
-
-
-def _raw_weights(argument: str, given: str | ArrayLike, count: int) -> Floats:
-    """Position weights that were not brought to a sum of 1."""
-    if isinstance(given, str):
-        return raw_weights(given, count, argument)
+        return np.concatenate([*(raw_weights(given, size, argument) for size in sizes), np.empty(0)])
     array = numbers(argument, given)
     if array.shape != (count,):
         raise InputError(explain(argument, f"have shape {array.shape}", f"have shape ({count},), one an item"))

@@ -20,7 +20,7 @@ from excalibr._problem.by_category import (
     relative_weights,
 )
 from excalibr._problem.faults import too_few_candidates
-from excalibr._problem.pages import SeenShares, unnormalised_weights
+from excalibr._problem.pages import SeenShares
 from excalibr._problem.terms import BatchTerms
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain
@@ -84,7 +84,7 @@ def _pages(batch: Batch, seen: Mapping[int, SeenShares]) -> tuple[Floats, Floats
     parts, bases = np.ones(batch.users), np.zeros((batch.users, batch.r))
     for user, before in seen.items():
         if batch.slots[user]:
-            own = float(unnormalised_weights(batch.options.position_weights, int(batch.slots[user])).sum())
+            own = float(batch.options.attention_of(int(batch.slots[user])).sum())
             bases[user] = before.shares / own
             parts[user] = own / (own + before.attention)
     return parts, bases

@@ -9,7 +9,6 @@ import numpy as np
 
 from excalibr._options import Options
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.positions import raw_weights
 from excalibr.tables._candidates import CandidateArrays
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import ItemArrays, weights_in
@@ -87,10 +86,5 @@ def _attention(frame: Frame, options: Tables, ranking: Options) -> Floats:
         return weights_in(frame, options)
     ranks = frame.numbers(rank, "rank")
     good = (ranks >= 1) & np.isfinite(ranks)
-    last = int(ranks[good].max(initial=1))
-    if isinstance(ranking.position_weights, str):
-        slots = raw_weights(ranking.position_weights, last)
-    else:
-        given = np.asarray(ranking.position_weights, dtype=np.float64)
-        slots = np.append(given, np.zeros(max(0, last - len(given))))
+    slots = ranking.attention_of(int(ranks[good].max(initial=1)))
     return np.where(good, slots[np.where(good, ranks, 1).astype(np.int64) - 1], np.nan)
