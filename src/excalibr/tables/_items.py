@@ -128,15 +128,13 @@ def read_items(table: Any, options: Tables) -> ItemArrays:
 
 
 def weights_in(frame: Frame, options: Tables) -> Floats:
-    """The weight of each row: 1 without such a column, nan where it is null; negative ones are refused."""
-    name = options.find("weight", frame.name, frame.columns)
-    if name is None:
-        return np.ones(len(frame))
-    weights = frame.numbers(name, "weight")
-    if (weights < 0).any() or np.isinf(weights).any():
-        at = int(np.argmax((weights < 0) | np.isinf(weights)))
-        what = f"column {name!r} of {frame.name}"
-        raise InputError(explain(what, f"row {at} is {weights[at]}", "be finite and at least 0"))
+    """The weight of each row: 1 without such a column, nan where it is null; negative and infinite ones are refused."""
+    weights = options.read_weights(frame)
+    wrong = (weights < 0) | np.isinf(weights)
+    if wrong.any():
+        at, name = int(np.argmax(wrong)), options.column("weight", frame.name, frame.columns)
+        found = f"row {at} is {weights[at]}"
+        raise InputError(explain(f"column {name!r} of {frame.name}", found, "be finite and at least 0"))
     return weights
 
 

@@ -265,7 +265,7 @@ def sum_histories(owners: Integers, places: Integers, weights: Floats, users: in
 
 def _history_weights(frame: Frame, owners: Integers, places: Integers, options: Tables) -> Floats:
     """Each row's weight: its own, halved with every half-life that it is older than the user's newest that counts."""
-    weights = _weights(frame, options)
+    weights = options.read_weights(frame)
     if options.half_life is None:
         return weights
     column = options.column("timestamp", "history", frame.columns)
@@ -310,11 +310,6 @@ def _own(frame: Frame, name: str, owners: Integers, users: int) -> Floats | None
 def owners_of(users: Any, frame: Frame, options: Tables) -> Integers:
     """Each row's user, by number; −1 for one who is not among these."""
     return options.read_places(frame, "user_id", users, "candidates")
-
-
-def _weights(frame: Frame, options: Tables) -> Floats:
-    name = options.find("weight", frame.name, frame.columns)
-    return np.ones(len(frame)) if name is None else frame.numbers(name, "weight")
 
 
 def _moments(column: Any, what: str) -> Floats:
