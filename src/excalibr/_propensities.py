@@ -50,7 +50,7 @@ def probability_of(rankings: Integers, weights: Floats, ranking: Integers) -> fl
     >>> probability_of(np.array([[0, 1], [1, 0]]), np.array([0.75, 0.25]), np.array([1, 0]))
     0.25
     """
-    return _sum(weights[(rankings == ranking).all(axis=1)])
+    return min(float(weights[(rankings == ranking).all(axis=1)].sum()), 1.0)  # sums of weights may round to above 1
 
 
 def propensities_of(rankings: Integers, weights: Floats, ranking: Integers) -> Propensities:
@@ -107,7 +107,3 @@ def _places_in(shown: Integers, viewers: Integers, places: Integers, owners: Int
     at = np.searchsorted(keys, wanted, sorter=order)
     found = order[np.minimum(at, len(order) - 1)] if len(order) else at
     return np.where(keys[found] == wanted, found, -1) if len(order) else np.full(len(places), -1)
-
-
-def _sum(weights: Floats) -> float:
-    return min(float(weights.sum()), 1.0)

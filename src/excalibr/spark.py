@@ -177,9 +177,8 @@ class _SparkRun:
         united = None
         for number, (name, frame) in enumerate(self.frames.items()):
             row = functions.struct(*(frame[column] for column in frame.columns))
-            cells = {other: functions.lit(None).cast(_row_type(rows)) for other, rows in self.frames.items()} | {
-                name: row
-            }
+            nothing = functions.lit(None)  # a schema is the type of a struct
+            cells = {other: nothing.cast(rows.schema) for other, rows in self.frames.items()} | {name: row}
             columns = [cell.alias(_column(other)) for other, cell in cells.items()]
             user = self.names.column("user_id", name, frame.columns)
             part = frame.select(frame[user].alias(self.task.user_id), functions.lit(number).alias(TABLE), *columns)
@@ -276,10 +275,6 @@ def _rows_of(chunk: Any, number: int, name: str) -> Any:
 
 def _column(table: str) -> str:
     return f"excalibr_{table}_row"
-
-
-def _row_type(frame: Any) -> Any:
-    return frame.schema  # a schema is the type of a struct
 
 
 def _is_spark(table: Any) -> bool:

@@ -150,7 +150,8 @@ def recency_by_user(times: Floats, starts: Integers, half_life: float, now: floa
     latest = np.zeros(len(sizes)) if now is None else np.full(len(sizes), float(now))
     if now is None and len(times):
         latest[sizes > 0] = np.maximum.reduceat(times, starts[:-1][sizes > 0])
-    return _halved(np.repeat(latest, sizes) - times, half_life)
+    with np.errstate(over="ignore", under="ignore"):  # what is very old weighs nothing
+        return np.asarray(np.exp2(-np.maximum(np.repeat(latest, sizes) - times, 0.0) / half_life))
 
 
 def rating_weights(ratings: Any, *, above: float = 0.0) -> Any:
@@ -277,8 +278,3 @@ def _finite(argument: str, values: ArrayLike) -> Floats:
         at = int(np.argmin(np.isfinite(given)))
         raise InputError(explain(argument, f"number {at} is {given.flat[at]}", "be finite"))
     return given
-
-
-def _halved(ages: Floats, half_life: float) -> Floats:
-    with np.errstate(over="ignore", under="ignore"):  # what is very old weighs nothing
-        return np.asarray(np.exp2(-np.maximum(ages, 0.0) / half_life))

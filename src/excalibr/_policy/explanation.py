@@ -180,7 +180,9 @@ def explain_policy(policy: Policy, items: Sequence[object] | None = None, catego
     """What :meth:`excalibr.Policy.explain` returns."""
     problem, prices = policy.problem, _charged_prices(policy)
     before = policy.before
-    item_labels, category_labels = _item_labels(items, problem), _category_labels(categories, problem)
+    named = range(problem.n) if items is None else items
+    item_labels = _labels("items", named, problem.n, "a label for each candidate")
+    category_labels = _category_labels(categories, problem)
     return Explanation(
         policy, before, _slate(policy, prices, item_labels), _balance(policy, before, prices, category_labels)
     )
@@ -234,10 +236,6 @@ def _balance(policy: Policy, before: Policy, prices: Floats, labels: NDArray[np.
         after=policy.shares,
         price=frozen(prices),
     )
-
-
-def _item_labels(items: Sequence[object] | None, problem: Problem) -> NDArray[np.object_]:
-    return _labels("items", range(problem.n) if items is None else items, problem.n, "a label for each candidate")
 
 
 def _category_labels(categories: Any, problem: Problem) -> NDArray[np.object_]:

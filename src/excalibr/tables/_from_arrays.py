@@ -63,7 +63,7 @@ def from_arrays(ids: Any, scores: Any, *, users: Any = None, items: Any = None) 
         "item_id": chosen if items is None else _numbered(chosen, items),
         "score": values[there],
     }
-    return _table(columns)
+    return pa.table({name: each.tolist() if each.dtype == object else each for name, each in columns.items()})
 
 
 class _RaggedRows(NamedTuple):
@@ -163,7 +163,3 @@ def _numbered(places: NDArray[Any], items: Any) -> NDArray[Any]:
     if outside.any():
         raise InputError(explain("ids", f"contain {whole[outside][0]}", f"be places in items, 0 to {len(known) - 1}"))
     return np.asarray(known[whole])
-
-
-def _table(columns: dict[str, NDArray[Any]]) -> Any:
-    return pa.table({name: pa.array(each.tolist() if each.dtype == object else each) for name, each in columns.items()})

@@ -10,7 +10,7 @@ import numpy as np
 
 from excalibr._arrays import sums_by
 from excalibr._problem import AttributeSpan, Memberships
-from excalibr._types import Booleans, Floats, Integers
+from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import Frame, read_frame
@@ -124,7 +124,9 @@ def read_items(table: Any, options: Tables) -> ItemArrays:
         return ItemArrays(ids, *found[0][:2], columns=told)
     ends = np.cumsum([len(categories) for categories, _, _ in found]).tolist()
     spans = zip(named, [0, *ends], ends, strict=False)
-    return ItemArrays(ids, *_side_by_side(found), tuple(AttributeSpan(*span) for span in spans), told)
+    categories = pa.concat_arrays([each for each, _, _ in found])
+    rows = Memberships.side_by_side([each for _, each, _ in found])
+    return ItemArrays(ids, categories, rows, tuple(AttributeSpan(*span) for span in spans), told)
 
 
 def weights_in(frame: Frame, options: Tables) -> Floats:
@@ -143,13 +145,16 @@ def _read_attribute(
 ) -> tuple[Any, Memberships, CategoryColumn]:
     """The categories of one column, in order, each item's shares of them, and what was understood."""
     weights = weights_in(frame, options)
-    values = _plain(frame.column(column, "category"))
+    values = frame.column(column, "category")
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
     separator = _separator(values, options)
     rows, labels = _pairs(values, separator, f"column {column!r} of {frame.name}")
     there = (places[rows] >= 0) & valid(labels) & (weights[rows] > 0)
     owners = places[rows[there]]
     without = np.flatnonzero(np.bincount(owners, minlength=len(ids)) == 0)
-    categories, codes = encode(_joined(labels, there, len(without)))
+    unnamed = pa.array([NO_CATEGORY] * len(without), pa.large_string())
+    categories, codes = encode(pa.concat_arrays([labels.filter(pa.array(there)), unnamed]))
     owners, shares = np.append(owners, without), np.append(weights[rows[there]], np.ones(len(without)))
     shape = (len(ids), len(categories))
     added = options.find("weight", frame.name, frame.columns) is not None
@@ -176,15 +181,6 @@ def _marks(values: Any, categories: Any, separator: str | None, options: Tables)
     return marks_in(categories)
 
 
-def _side_by_side(found: list[tuple[Any, Memberships, CategoryColumn]]) -> tuple[Any, Memberships]:
-    rows = Memberships.side_by_side([rows for _, rows, _ in found])
-    return pa.concat_arrays([categories for categories, _, _ in found]), rows
-
-
-def _plain(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-
-
 def _pairs(column: Any, separator: str | None, what: str) -> tuple[Integers, Any]:
     """The row and the label of each pair of item and category; a row without any has none or a null."""
     kind = pa.types
@@ -198,11 +194,6 @@ def _pairs(column: Any, separator: str | None, what: str) -> tuple[Integers, Any
 
 def _kind_of_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _joined(labels: Any, there: Booleans, without: int) -> Any:
-    none = pa.array([NO_CATEGORY] * without, pa.large_string())
-    return pa.concat_arrays([labels.filter(pa.array(there)), none])
 
 
 def _shares(owners: Integers, codes: Integers, weights: Floats, shape: tuple[int, int], *, added: bool) -> Memberships:
