@@ -265,14 +265,15 @@ class Tally:
         >>> Tally(users=9, statuses=Counter({"no target": 2})).text("relevance")
         '2 of 9 users could not be calibrated and are ranked by relevance (2 no target).'
         """
-        return " ".join(part for part in (self._users_text(fallback), self._tight_text(), self._rows_text()) if part)
-
-    def _users_text(self, fallback: str) -> str:
         early = self.statuses[Status.STOPPED_EARLY.text]
-        bad = {status: count for status, count in self.statuses.items() if status != Status.STOPPED_EARLY.text}
         parts = [f"{early:,} of {self.users:,} users stopped early, with the gap that was proven."] if early else []
-        if bad:
-            parts += [_fate(some, self.users, fate) for fate, some in _by_fate(bad, fallback).items() if some]
+        for fate, some in self._by_fate(fallback).items():
+            if some:
+                parts.append(f"{sum(some.values()):,} of {self.users:,} users {fate} ({_listed(some)}).")
+        if self.tight:
+            parts.append(f"{self.tight:,} users have no more candidates than slots: pass more of them.")
+        if self.left_out:
+            parts.append(f"Rows left out: {_listed(self.left_out)}.")
         return " ".join(parts)
 
     def ranked(self, fallback: str) -> int:
@@ -281,30 +282,21 @@ class Tally:
         >>> Tally(users=9, statuses=Counter({"no candidates": 2, "no target": 1})).ranked("relevance")
         7
         """
-        early = {Status.STOPPED_EARLY.text: 0}
-        return self.users - sum(_by_fate({**self.statuses, **early}, fallback)[LEFT_OUT].values())
+        return self.users - sum(self._by_fate(fallback)[LEFT_OUT].values())
 
-    def _tight_text(self) -> str:
-        return f"{self.tight:,} users have no more candidates than slots: pass more of them." if self.tight else ""
-
-    def _rows_text(self) -> str:
-        listed = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.left_out.items()))
-        return f"Rows left out: {listed}." if listed else ""
+    def _by_fate(self, fallback: str) -> dict[str, dict[str, int]]:
+        """Users who could not be calibrated, by what they get and by status."""
+        bad = {status: count for status, count in self.statuses.items() if status != Status.STOPPED_EARLY.text}
+        never = {status.text for status in NEVER_RANKED} if fallback == "relevance" else set(bad)
+        by_relevance = {status: count for status, count in bad.items() if status not in never}
+        return {BY_RELEVANCE: by_relevance, LEFT_OUT: {status: bad[status] for status in bad if status in never}}
 
 
 LEFT_OUT, BY_RELEVANCE = "have no slate", "could not be calibrated and are ranked by relevance"
 
 
-def _by_fate(bad: Mapping[str, int], fallback: str) -> dict[str, dict[str, int]]:
-    """Statuses of users who could not be calibrated, by what the users get."""
-    never = {status.text for status in NEVER_RANKED} if fallback == "relevance" else set(bad)
-    without = {status: count for status, count in bad.items() if status in never}
-    return {BY_RELEVANCE: {status: bad[status] for status in bad if status not in never}, LEFT_OUT: without}
-
-
-def _fate(some: Mapping[str, int], users: int, fate: str) -> str:
-    listed = ", ".join(f"{count:,} {status}" for status, count in sorted(some.items()))
-    return f"{sum(some.values()):,} of {users:,} users {fate} ({listed})."
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
 
 
 def keys_with(users: Sequence[Hashable], day: Hashable) -> list[Hashable]:
