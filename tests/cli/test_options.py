@@ -40,6 +40,7 @@ def test_columns_of_categories_are_one_a_list_or_by_attribute(typed: str, column
         ("max_per_category", "2", 2),
         ("floors", "drama=0.1, epic=0.25", {"drama": 0.1, "epic": 0.25}),
         ("floors", "a=b=0.5", {"a=b": 0.5}),
+        ("floors", "drama=1e-3", {"drama": 0.001}),
         ("floors", "drama=much", "drama=much"),  # refused as every value that is none
         ("k", 3, 3),
     ],
@@ -51,6 +52,14 @@ def test_numbers_are_one_a_list_or_by_category(name: str, typed: Any, value: Any
 def test_with_several_attributes_categories_are_named_with_theirs() -> None:
     ranking, _, _ = read(category="genre,decade", floors="genre:drama=0.1,genre:epic=0.2,decade=0.3")
     assert ranking["floors"] == {"genre": {"drama": 0.1, "epic": 0.2}, "decade": 0.3}
+
+
+def test_an_attribute_has_one_number_or_some_for_its_categories() -> None:
+    for typed in ("genre=0.1,genre:drama=0.2", "genre:drama=0.2,genre=0.1"):
+        with pytest.raises(
+            InputError, match="floors: has 'genre' both alone and with a category, must have one number"
+        ):
+            read(category="genre,decade", floors=typed)
 
 
 def test_what_goes_by_group_names_attribute_and_group() -> None:

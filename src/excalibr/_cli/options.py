@@ -134,7 +134,7 @@ def read_numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
     if not all(label for label, _ in pairs):
         numbers = [number for _, number in pairs]
         return numbers if len(numbers) > 1 else numbers[0]
-    return _nested(pairs) if by_attribute and name in BY_CATEGORY else dict(pairs)
+    return _nested(name, pairs) if by_attribute and name in BY_CATEGORY else dict(pairs)
 
 
 def read_by_group(name: str, value: Any) -> Any:
@@ -144,25 +144,33 @@ def read_by_group(name: str, value: Any) -> Any:
     pairs = _pairs(value)
     if pairs is None or not all(label for label, _ in pairs):
         raise InputError(explain(name, f"is {value!r}", "be names and numbers, such as seller:small=0.02"))
-    return _nested(pairs)
+    return _nested(name, pairs)
 
 
 def _pairs(text: str) -> list[tuple[str, float]] | None:
     """``drama=1,epic=0.5`` as pairs, without a name where there is no ``=``; None where a number is none."""
     parts = [part.rpartition("=") for part in text.split(",")]
     try:
-        return [(label.strip(), float(number) if "." in number else int(number)) for label, _, number in parts]
+        return [(label.strip(), _number(number.strip())) for label, _, number in parts]
     except ValueError:
         return None
 
 
-def _nested(pairs: list[tuple[str, float]]) -> dict[str, Any]:
+def _number(text: str) -> float:
+    return int(text) if text.lstrip("+-").isdigit() else float(text)
+
+
+def _nested(name: str, pairs: list[tuple[str, float]]) -> dict[str, Any]:
     """``genre:drama`` of 1 as ``{"genre": {"drama": 1}}``."""
     nested: dict[str, Any] = {}
     for label, number in pairs:
         attribute, given, category = label.partition(":")
+        own = nested.setdefault(attribute, {} if given else number)
+        if isinstance(own, dict) != bool(given):
+            must = "have one number for it, or some for its categories"
+            raise InputError(explain(name, f"has {attribute!r} both alone and with a category", must))
         if given:
-            nested.setdefault(attribute, {})[category] = number
+            own[category] = number
         else:
             nested[attribute] = number
     return nested
