@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.streams import Stream
+from excalibr._writing import beside
 
 __all__ = ["Comparison", "Reranked"]
 
@@ -70,10 +71,8 @@ class Comparison:
 
     def save(self, path: Path) -> None:
         """Write it beside and rename."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(".partial")
-        beside.write_text(json.dumps(asdict(self), allow_nan=True), encoding="utf-8")
-        beside.replace(path)
+        with beside(path) as name:
+            name.write_text(json.dumps(asdict(self), allow_nan=True), encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Comparison:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._types import Floats
+from excalibr._writing import beside
 
 __all__ = ["GrowthPoint", "Memory", "Repeats", "Results", "SetResult", "Solve", "Start", "Throughput"]
 
@@ -123,10 +124,8 @@ class Results:
 
     def save(self, path: Path) -> None:
         """Write it beside and rename, so that a broken run leaves the earlier one."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(".partial")
-        beside.write_text(json.dumps(asdict(self), allow_nan=True), encoding="utf-8")
-        beside.replace(path)
+        with beside(path) as name:
+            name.write_text(json.dumps(asdict(self), allow_nan=True), encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Results:
