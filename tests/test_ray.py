@@ -55,3 +55,12 @@ def test_a_batch_draws_the_visit_that_a_reranker_draws() -> None:
     batch = RerankBatch(tables.items, k=5, trade_off=0.4, seed=3, **options)
     local = Reranker(k=5, trade_off=0.4, seed=3).rerank(tables.candidates, tables.items, **options)
     assert batch(tables.candidates).equals(local)
+
+
+def test_a_batch_takes_prices_of_groups() -> None:
+    items = pa.table({"item_id": [1, 2], "category": ["drama", "comedy"], "seller": ["big", "small"]})
+    candidates = pa.table({"user_id": [7, 7], "item_id": [1, 2], "score": [0.9, 0.5]})
+    options: dict[str, Any] = {"targets": {"drama": 0.5, "comedy": 0.5}, "prices": {"seller": {"big": 1.0}}}
+    slates = RerankBatch(items, k=1, trade_off=0.0, **options)(candidates)
+    assert slates["item_id"].to_pylist() == [2]
+    assert slates.equals(Reranker(k=1, trade_off=0.0).rerank(candidates, items, **options))

@@ -9,8 +9,8 @@ from collections.abc import Hashable
 from typing import Any
 
 from excalibr._options import read_options, split_keywords
-from excalibr.tables import Tables, read_items, review_items, warn_all
-from excalibr.tables._reranker import Reranker
+from excalibr.tables import Tables, review_items, warn_all
+from excalibr.tables._reranker import Reranker, read_items_and_prices
 
 __all__ = ["RerankBatch"]
 
@@ -39,7 +39,8 @@ class RerankBatch:
     def __init__(self, items: Any, *, day: Hashable = None, **options: Any) -> None:
         ranking, self._tables = split_keywords(options, Reranker)
         self._reranker = read_options(Reranker, {"threads": 1, **ranking})
-        self._items = read_items(items, read_options(Tables, self._tables))
+        tables = read_options(Tables, self._tables)
+        self._items, _ = read_items_and_prices(items, tables.prices, tables)
         warn_all(review_items(self._items), stacklevel=2)
         self._day = day
 
