@@ -179,7 +179,7 @@ def _add_versions(commands: Any) -> None:
     """The commands that measure versions of the library on streams."""
     comparing = commands.add_parser("against", help="an older commit beside this tree, on the same streams")
     comparing.add_argument("commit", help="what git knows it by; it is installed in an environment of its own")
-    comparing.add_argument("--quick", action="store_true", help="in about two minutes, without the installations")
+    comparing.add_argument("--quick", action="store_true", help="in about five minutes, without the installations")
     comparing.add_argument("--old-python", help="a Python in whose environment the commit is installed already")
     comparing.add_argument("--new-python", help="the same for this tree")
     comparing.add_argument("--in-place", action="store_true", help="this tree as this Python finds it, not installed")

@@ -45,7 +45,7 @@ class Extent:
     empty_cache: bool
 
 
-QUICK = Extent("quick", problems=25, rounds=2, processes=5, users=150, batch_users=500, empty_cache=False)
+QUICK = Extent("quick", problems=25, rounds=2, processes=5, users=1000, batch_users=3000, empty_cache=False)
 FULL = Extent("full", problems=300, rounds=8, processes=20, users=1000, batch_users=3000, empty_cache=True)
 
 

@@ -39,6 +39,9 @@ class Program:
     def scaled(self) -> tuple[float, Floats, Floats, Integers, float]:
         """The unit, the gains, the slots' weights and the slots, heaviest first, and the steepest weight."""
 
+def merge_two_lists(program: Program, adjusted: Floats) -> Integers | None:
+    """All candidates, the best ranking first; None where not every one has one of two categories."""
+
 def project(point: Floats, slots: Floats, order: Integers) -> tuple[Floats, Integers]:
     """The exposure, and where its blocks start."""
 

@@ -40,6 +40,7 @@ class Matrix {
         columns_ = columns;
         data_.resize(rows * columns);
     }
+    void fill(double value) { std::fill(data_.begin(), data_.end(), value); }
     std::size_t rows() const { return rows_; }
     std::size_t columns() const { return columns_; }
     MutableReals row(std::size_t at) { return std::span(data_).subspan(at * columns_, columns_); }

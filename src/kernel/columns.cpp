@@ -37,6 +37,7 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
     const std::size_t r = program.r(), limit = std::min(max_sorts, tuning::sorts_a_category * (r + 10));
     const std::size_t steps_before = master.pivots();
     worth_adding_ = worth_acting_on(tolerance);
+    merges_lists_ = !oracle.limited() && lists_.load(program, scratch_);
     smoothing_ = start.prices_are_near ? tuning::smoothing_near : r > 2 ? tuning::first_smoothing : 0.0;
     if constexpr (!is_simplex<Master>) {
         smoothing_ = 0.0;
@@ -114,7 +115,10 @@ std::size_t ColumnGeneration::next_ranking(const ScaledProgram& program, Ranking
 double ColumnGeneration::bound_at(const ScaledProgram& program, RankingOracle& oracle, Reals prices,
                                   MutableIndices order) {
     price_adjusted_scores(program, prices, adjusted_);
-    oracle.best_ranking(adjusted_, program.k(), order, scratch_);
+    if (merges_lists_)
+        lists_.best_ranking(adjusted_, program.k(), order, scratch_);
+    else
+        oracle.best_ranking(adjusted_, program.k(), order, scratch_);
     return conjugate_sum(program.penalties, prices) + ranking_value(program.slots, adjusted_, order);
 }
 

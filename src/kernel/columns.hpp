@@ -8,6 +8,7 @@
 #include "interior.hpp"
 #include "simplex.hpp"
 #include "status.hpp"
+#include "two_lists.hpp"
 
 namespace excalibr {
 
@@ -44,6 +45,8 @@ class ColumnGeneration {
 
     std::vector<double> adjusted_, trial_;
     SortScratch scratch_;
+    TwoLists lists_;
+    bool merges_lists_ = false;
     double bound_ = 0.0, smoothing_ = 0.0, worth_adding_ = 0.0;
 };
 

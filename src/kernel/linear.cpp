@@ -12,7 +12,8 @@
 
 namespace excalibr {
 
-WITH_WIDER_INSTRUCTIONS void factorise(Matrix& matrix, std::size_t size) {
+WITH_WIDER_INSTRUCTIONS void factorise(Matrix& matrix, std::size_t size, bool right) {
+    const std::size_t columns = size + right;
     for (std::size_t pivot = 0; pivot < size; ++pivot) {
         double* const above = matrix.row(pivot).data();
         const double inverse = 1.0 / std::max(above[pivot], 1e-300);
@@ -20,9 +21,18 @@ WITH_WIDER_INSTRUCTIONS void factorise(Matrix& matrix, std::size_t size) {
             const double multiple = above[row] * inverse;
             if (multiple == 0.0) continue;
             double* const below = matrix.row(row).data();
-            for (std::size_t column = row; column < size; ++column) below[column] -= multiple * above[column];
+            for (std::size_t column = row; column < columns; ++column) below[column] -= multiple * above[column];
         }
         above[pivot] = inverse;
+    }
+}
+
+void substitute_back(const Matrix& factor, MutableReals solution) {
+    const std::size_t size = solution.size();
+    for (std::size_t row = size; row-- > 0;) {
+        const Reals above = factor.row(row);
+        const double known = dot(above.subspan(row + 1, size - row - 1), solution.subspan(row + 1));
+        solution[row] = (above[size] - known) * above[row];
     }
 }
 

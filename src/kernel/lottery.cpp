@@ -269,7 +269,7 @@ std::size_t LotteryMaker::sort_by_weight() {
 // heavier ones stay where there is a choice. The tableau holds every ranking as a mix of the basic ones.
 void LotteryMaker::reduce(const ScaledProgram& program, std::size_t count) {
     const std::size_t r = program.r();
-    shares_.resize(r);
+    shares_.resize(2 * r);
     kept_.resize(count);
     tableau_.resize(r + 2, count);
     for (std::size_t place = 0; place < count; ++place) {

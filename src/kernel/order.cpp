@@ -8,14 +8,15 @@
 namespace excalibr {
 namespace {
 
-// Insertion sort of order[first:last]; false when it took more moves than the budget and was given up half-way.
-// The keys lie beside the order in `held[first:last]` and move with it, which is quicker than looking them up.
-bool insertion_sort(Reals keys, MutableIndices order, MutableReals held, std::size_t first, std::size_t last,
-                    std::ptrdiff_t budget) {
-    if (last <= first) return true;
-    for (std::size_t place = first; place < last; ++place) held[place] = keys[order[place]];
-    double lowest = held[first];
-    for (std::size_t place = first + 1; place < last; ++place) {
+// Insertion sort; false when it took more than a few moves a candidate and was given up half-way.
+// The keys lie beside the order in `held` and move with it, which is quicker than looking them up. Inlined it is slower.
+[[gnu::noinline]] bool insertion_sort(Reals keys, MutableIndices order, MutableReals held) {
+    const std::size_t count = order.size();
+    if (count == 0) return true;
+    for (std::size_t place = 0; place < count; ++place) held[place] = keys[order[place]];
+    double lowest = held[0];
+    std::size_t moves = 0;
+    for (std::size_t place = 1; place < count; ++place) {
         const double key = held[place];
         if (lowest > key) {
             lowest = key;
@@ -23,7 +24,7 @@ bool insertion_sort(Reals keys, MutableIndices order, MutableReals held, std::si
         }
         const Index candidate = order[place];
         std::size_t target = place;
-        while (target > first) {
+        while (target > 0) {
             const double other = held[target - 1];
             if (other > key || (other == key && order[target - 1] < candidate)) break;
             held[target] = other;
@@ -33,94 +34,82 @@ bool insertion_sort(Reals keys, MutableIndices order, MutableReals held, std::si
         held[target] = key;
         order[target] = candidate;
         if (target == place) lowest = key;
-        budget -= static_cast<std::ptrdiff_t>(place - target);
-        if (budget < 0) return false;
+        moves += place - target;
+        if (moves > tuning::moves_at_first + tuning::moves_a_candidate * place) return false;
     }
     return true;
 }
 
-// Merge source[left:middle] and source[middle:right], both sorted, into target[left:right].
-void merge_runs(Reals keys, Indices source, MutableIndices target, std::size_t left, std::size_t middle,
-                std::size_t right) {
-    std::merge(source.begin() + left, source.begin() + middle, source.begin() + middle, source.begin() + right,
-               target.begin() + left, [&](Index one, Index other) {
-                   return keys[one] > keys[other] || (keys[one] == keys[other] && one < other);
-               });
-}
-
-// Sort runs by insertion, then merge them; `held` and `spare` are room.
-void merge_sort(Reals keys, MutableIndices order, MutableReals held, MutableIndices spare) {
-    constexpr std::size_t run = tuning::sorting_run;
-    const std::size_t count = order.size();
-    for (std::size_t first = 0; first < count; first += run)
-        insertion_sort(keys, order, held, first, std::min(first + run, count), run * run);
-    MutableIndices source = order, target = spare.first(count);
-    for (std::size_t width = run; width < count; width *= 2) {
-        for (std::size_t left = 0; left < count; left += 2 * width)
-            merge_runs(keys, source, target, left, std::min(left + width, count), std::min(left + 2 * width, count));
-        std::swap(source, target);
+// Each of a few entries goes to the rank that counting those before it gives.
+void sort_few(std::span<const KeyedCandidate> entries, KeyedCandidate* target) {
+    for (std::size_t place = 0; place < entries.size(); ++place) {
+        std::size_t rank = 0;
+        for (std::size_t other = 0; other < place; ++other) rank += entries[other].key >= entries[place].key;
+        for (std::size_t other = place + 1; other < entries.size(); ++other) rank += entries[other].key > entries[place].key;
+        target[rank] = entries[place];
     }
-    if (source.data() != order.data()) std::copy(source.begin(), source.end(), order.begin());
 }
 
-// Keep in `order` those who stand in descending order after one another, and drop the others into `scratch.places`;
-// `scratch.keys` gets the keys of those that stay. Returns how many stay. No branch depends on a key.
-std::size_t keep_descending(Reals keys, MutableIndices order, SortScratch& scratch) {
-    const std::size_t count = order.size();
-    Index* const dropped = scratch.places.data();
-    double* const held = scratch.keys.data();
-    std::size_t kept = 0;
-    double last = std::numeric_limits<double>::infinity();
-    Index last_candidate = 0;
-    for (std::size_t place = 0; place < count; ++place) {
-        const Index candidate = order[place];
-        const double key = keys[candidate];
-        const bool stays = (key < last) | ((key == last) & (candidate >= last_candidate));
-        dropped[place - kept] = candidate;
-        order[kept] = candidate;
-        held[kept] = key;
-        last = stays ? key : last;
-        last_candidate = stays ? candidate : last_candidate;
-        kept += stays;
+// Merge two sorted halves, which differ by at most one in length, from both ends at once: two chains of comparisons that do
+// not wait for one another.
+void merge_halves(std::span<const KeyedCandidate> entries, KeyedCandidate* target) {
+    const std::size_t half = entries.size() / 2;
+    const KeyedCandidate *left = entries.data(), *right = left + half;
+    const KeyedCandidate *left_end = right - 1, *right_end = left + entries.size() - 1;
+    KeyedCandidate* last = target + entries.size() - 1;
+    for (std::size_t step = 0; step < half; ++step) {
+        const bool takes_right = right->key > left->key;
+        *target++ = takes_right ? *right : *left;
+        right += takes_right;
+        left += !takes_right;
+        const bool takes_left = right_end->key > left_end->key;
+        *last-- = takes_left ? *left_end : *right_end;
+        left_end -= takes_left;
+        right_end -= !takes_left;
     }
-    return kept;
+    if (entries.size() % 2 == 1) *target = left <= left_end ? *left : *right;
 }
 
-// Merge the sorted `dropped` into order[:kept], whose keys are held beside it, from the back.
-void merge_into(Reals keys, Indices dropped, MutableIndices order, std::size_t kept, Reals held) {
-    std::size_t free = order.size();
-    for (std::size_t next = dropped.size(); next-- > 0;) {
-        const Index candidate = dropped[next];
-        const double key = keys[candidate];
-        while (kept > 0 && (held[kept - 1] < key || (held[kept - 1] == key && order[kept - 1] > candidate)))
-            order[--free] = order[--kept];
-        order[--free] = candidate;
+// Sort `entries`, or put them sorted into `room`, which is as long.
+void merge_sort(std::span<KeyedCandidate> entries, std::span<KeyedCandidate> room, bool into_room) {
+    const std::size_t half = entries.size() / 2;
+    if (entries.size() <= tuning::sorting_run) {
+        sort_few(entries, room.data());
+        if (!into_room) std::copy(room.begin(), room.end(), entries.begin());
+        return;
+    }
+    merge_sort(entries.first(half), room.first(half), !into_room);
+    merge_sort(entries.subspan(half), room.subspan(half), !into_room);
+    merge_halves(into_room ? entries : room, (into_room ? room : entries).data());
+}
+
+// Sort whatever the order was before. No branch depends on a key but where two are equal.
+void merge_sort(Reals keys, MutableIndices order, SortScratch& scratch) {
+    const std::size_t count = order.size();
+    const auto entries = std::span(scratch.entries).first(count), room = std::span(scratch.entries).subspan(count, count);
+    for (std::size_t place = 0; place < count; ++place) entries[place] = {as_integer(keys[order[place]]), order[place]};
+    merge_sort(entries, room, false);
+    bool tied = false;
+    for (std::size_t place = 1; place < count; ++place) tied |= entries[place].key == entries[place - 1].key;
+    for (std::size_t place = 0; place < count; ++place) order[place] = entries[place].candidate;
+    for (std::size_t first = 0, last = 0; tied && first < count; first = last) {
+        while (last < count && entries[last].key == entries[first].key) ++last;
+        std::sort(order.begin() + static_cast<std::ptrdiff_t>(first), order.begin() + static_cast<std::ptrdiff_t>(last));
     }
 }
 
 }  // namespace
 
 void sort_descending(Reals keys, MutableIndices order, SortScratch& scratch) {
-    const auto few = static_cast<std::ptrdiff_t>(tuning::few_moves_a_candidate * order.size());
-    if (insertion_sort(keys, order, scratch.keys, 0, order.size(), few)) return;
-    // whole classes of candidates have passed others: those that stand right stay, the others are sorted and merged in
-    const std::size_t kept = keep_descending(keys, order, scratch);
-    if (kept == order.size()) return;
-    const MutableIndices dropped = std::span(scratch.places).first(order.size() - kept);
-    const MutableReals held = std::span(scratch.keys).subspan(kept);
-    const auto budget = static_cast<std::ptrdiff_t>(tuning::moves_a_candidate * dropped.size());
-    if (!insertion_sort(keys, dropped, held, 0, dropped.size(), budget)) merge_sort(keys, dropped, held, order.subspan(kept));
-    merge_into(keys, dropped, order, kept, scratch.keys);
+    if (!insertion_sort(keys, order, scratch.keys)) merge_sort(keys, order, scratch);
 }
 
-void sort_from_scratch(Reals keys, MutableIndices order, SortScratch& scratch) {
-    merge_sort(keys, order, scratch.keys, scratch.places);
-}
+void sort_from_scratch(Reals keys, MutableIndices order, SortScratch& scratch) { merge_sort(keys, order, scratch); }
 
 // The candidates that stand first already have `count` keys, so that nobody below their least can be among the best.
 void sort_best(Reals keys, std::size_t count, MutableIndices order, SortScratch& scratch) {
     if (count == 0) return;  // every slot is pinned: there is no last rank to look for
-    const std::size_t n = keys.size();
+    const std::size_t n = order.size();
     if (n <= tuning::worth_selecting * count) {
         sort_descending(keys, order, scratch);
         return;

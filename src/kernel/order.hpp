@@ -4,18 +4,34 @@
 // it merges from scratch only when too much has changed. The result never depends on the order that it started from.
 #pragma once
 
+#include <bit>
+#include <limits>
+
 #include "arrays.hpp"
 
 namespace excalibr {
+
+// A key as an integer of the same order, so that comparing takes one instruction and no branch; −0 is 0.
+inline std::int64_t as_integer(double key) {
+    const auto bits = std::bit_cast<std::int64_t>(key + 0.0);
+    return bits ^ ((bits >> 63) & std::numeric_limits<std::int64_t>::max());
+}
+
+struct KeyedCandidate {
+    std::int64_t key;
+    Index candidate;
+};
 
 // Room that sorting works in, for as many candidates as there are.
 struct SortScratch {
     std::vector<Index> places;
     std::vector<double> keys;
+    std::vector<KeyedCandidate> entries;
 
     void resize(std::size_t count) {
         places.resize(count);
         keys.resize(count);
+        entries.resize(2 * count);
     }
 };
 

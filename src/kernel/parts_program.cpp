@@ -5,6 +5,7 @@
 
 #include "certificate.hpp"
 #include "proximal.hpp"
+#include "two_lists.hpp"
 
 namespace excalibr::bindings {
 namespace {
@@ -66,6 +67,18 @@ nb::tuple project(const RealArray& point, const RealArray& slots, const IntegerA
     std::vector<double> exposure(point.size);
     excalibr::project(reals(point), reals(slots), sorted, blocks, exposure);
     return nb::make_tuple(to_numpy(Reals(exposure)), to_numpy(Indices(blocks.starts).first(blocks.count + 1)));
+}
+
+// The order after merging, whose first k are the ranking at these adjusted scores; none where there are no two lists.
+nb::object merge_two_lists(const GivenProgram& given, const RealArray& adjusted) {
+    require(adjusted.size == given.program.n(), "every candidate has an adjusted score");
+    SortScratch scratch;
+    scratch.resize(adjusted.size);
+    TwoLists lists;
+    if (!lists.load(given.scaled, scratch)) return nb::none();
+    std::vector<Index> order(adjusted.size);
+    lists.best_ranking(reals(adjusted), given.program.k(), order, scratch);
+    return to_numpy(Indices(order));
 }
 
 // Everything in the program's own unit: exposure, order, blocks, prices, objective and bound less the best gain, effort.
@@ -148,6 +161,7 @@ void bind_programs(nb::module_& module) {
                                                        group_of, group_limits));
              })
         .def("scaled", &scaled);
+    module.def("merge_two_lists", &merge_two_lists);
     module.def("project", &project);
     module.def("solve_by_proximal_method", &solve_by_proximal_method);
     module.def("lottery_of_point", &lottery_of_point);

@@ -20,7 +20,7 @@ struct RankingPool {
         rankings.resize(capacity * slots);
         shares.resize(categories, capacity);
         relevance.resize(capacity);
-        effect_.resize(categories);
+        effect_.resize(2 * categories);
     }
     std::size_t capacity() const { return relevance.size(); }
     bool full() const { return count == capacity(); }
@@ -31,7 +31,7 @@ struct RankingPool {
         const std::size_t place = count++;
         std::copy_n(ranking.begin(), k, rankings.begin() + static_cast<std::ptrdiff_t>(place * k));
         relevance[place] = ranking_effect(program, centred_scores, ranking, effect_);
-        for (std::size_t category = 0; category < effect_.size(); ++category) shares(category, place) = effect_[category];
+        for (std::size_t category = 0; category < shares.rows(); ++category) shares(category, place) = effect_[category];
         return place;
     }
 

@@ -126,23 +126,26 @@ double conjugate_sum(std::span<const Penalty> penalties, Reals prices) {
 }
 
 double ranking_value(Reals slots, Reals adjusted, Indices ranking) {
-    double value = 0.0;
-    for (std::size_t rank = 0; rank < slots.size(); ++rank) value += slots[rank] * adjusted[ranking[rank]];
-    return value;
+    double sums[4] = {0.0, 0.0, 0.0, 0.0};
+    const std::size_t size = slots.size(), whole = size - size % 4;
+    for (std::size_t rank = 0; rank < whole; rank += 4)
+        for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += slots[rank + lane] * adjusted[ranking[rank + lane]];
+    for (std::size_t rank = whole; rank < size; ++rank) sums[rank - whole] += slots[rank] * adjusted[ranking[rank]];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 double ranking_effect(const ScaledProgram& program, Reals gains, Indices ranking, MutableReals shares) {
     std::fill(shares.begin(), shares.end(), 0.0);
     const SparseView rows = program.rows.view();
-    double value = 0.0;
+    const std::size_t r = program.r();
     for (std::size_t rank = 0; rank < program.slots.size(); ++rank) {
         const Index candidate = ranking[rank];
-        const double weight = program.slots[rank];
-        value += weight * gains[candidate];
+        const MutableReals sums = shares.subspan(rank % 2 * r, r);
         for (Index entry = rows.starts[candidate]; entry < rows.starts[candidate + 1]; ++entry)
-            shares[rows.columns[entry]] += weight * rows.values[entry];
+            sums[rows.columns[entry]] += program.slots[rank] * rows.values[entry];
     }
-    return value;
+    for (std::size_t category = 0; category < r; ++category) shares[category] += shares[r + category];
+    return ranking_value(program.slots, gains, ranking);
 }
 
 }  // namespace excalibr

@@ -67,10 +67,11 @@ double penalty_cost(std::span<const Penalty> penalties, Reals shares);
 // Σ_j φ*_j(y_j), the penalties' part of the bound
 double conjugate_sum(std::span<const Penalty> penalties, Reals prices);
 
-// Σ_i e_i·z_[i] of a ranking (by rank), its part of the bound
+// Σ_i e_i·z_[i] of a ranking (by rank), its part of the bound; in four running sums, as `dot`
 double ranking_value(Reals slots, Reals adjusted, Indices ranking);
 
-// Fill the category shares of one ranking (by rank) and return its value by these gains.
+// Fill the category shares of one ranking (by rank) and return its value by these gains. `shares` has room for as many sums
+// more: even and odd ranks are added up apart, so that no sum waits for the one just before it.
 double ranking_effect(const ScaledProgram& program, Reals gains, Indices ranking, MutableReals shares);
 
 }  // namespace excalibr

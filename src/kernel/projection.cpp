@@ -1,11 +1,13 @@
 #include "projection.hpp"
 
+#include <algorithm>
+
 namespace excalibr {
 namespace {
 
 // Pool adjacent violators: the projection is u minus the best non-increasing fit of u − e. Invariant: the means of the
 // blocks so far fall strictly.
-std::size_t pool_adjacent_violators(Reals point, Reals slots, Indices order, Blocks& blocks) {
+void pool_adjacent_violators(Reals point, Reals slots, Indices order, Blocks& blocks) {
     const MutableIndices starts = blocks.starts;
     const MutableReals means = blocks.means, sums = blocks.sums;
     std::size_t count = 0;
@@ -29,22 +31,30 @@ std::size_t pool_adjacent_violators(Reals point, Reals slots, Indices order, Blo
     }
     starts[count] = static_cast<Index>(end);
     blocks.count = count;
-    return end;
+}
+
+// Without a branch: which of many blocks are the few pooled ones nobody could guess.
+void list_pooled(Blocks& blocks) {
+    std::size_t found = 0;
+    for (Index block = 0; block < blocks.count; ++block) {
+        blocks.pooled_blocks[found] = block;
+        found += blocks.starts[block + 1] - blocks.starts[block] > 1;
+    }
+    blocks.pooled_count = found;
 }
 
 }  // namespace
 
 void project(Reals point, Reals slots, Indices order, Blocks& blocks, MutableReals exposure) {
-    const std::size_t end = pool_adjacent_violators(point, slots, order, blocks);
-    for (std::size_t block = 0; block < blocks.count; ++block) {
-        const std::size_t first = blocks.starts[block], last = blocks.starts[block + 1];
-        if (last == first + 1) {  // exactly its weight, without the rounding of a large point
-            exposure[order[first]] = first < slots.size() ? slots[first] : 0.0;
-            continue;
-        }
-        for (std::size_t rank = first; rank < last; ++rank) exposure[order[rank]] = point[order[rank]] - blocks.means[block];
-    }
-    for (std::size_t rank = end; rank < order.size(); ++rank) exposure[order[rank]] = 0.0;
+    pool_adjacent_violators(point, slots, order, blocks);
+    list_pooled(blocks);
+    // who is alone has exactly its weight, without the rounding of a large point
+    const std::size_t shown = std::min(slots.size(), order.size());
+    for (std::size_t rank = 0; rank < shown; ++rank) exposure[order[rank]] = slots[rank];
+    for (std::size_t rank = shown; rank < order.size(); ++rank) exposure[order[rank]] = 0.0;
+    for (const Index block : blocks.pooled())
+        for (Index rank = blocks.starts[block]; rank < blocks.starts[block + 1]; ++rank)
+            exposure[order[rank]] = point[order[rank]] - blocks.means[block];
 }
 
 }  // namespace excalibr

@@ -13,9 +13,13 @@ struct Blocks {
     std::vector<Index> starts;
     std::vector<double> means, sums;
     std::size_t count = 0;
+    std::vector<Index> pooled_blocks;  // those of more than one candidate: few, and what is left to work on
+    std::size_t pooled_count = 0;
 
+    Indices pooled() const { return std::span(pooled_blocks).first(pooled_count); }
     void resize(std::size_t n) {
         starts.resize(n + 1);
+        pooled_blocks.resize(n + 1);
         means.resize(n);
         sums.resize(n);
     }

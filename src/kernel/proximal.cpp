@@ -78,8 +78,9 @@ void ProximalMethod::start(const ScaledProgram& program) {
     active_ = n;
     blocks_.resize(n);
     hessian_.resize(r, r);
-    factor_.resize(r, r);
+    factor_.resize(r, r + 1);
     free_.resize(r);
+    touched_.resize(r + 1);
     operations_ = squares_ = 0.0;
     for (std::size_t candidate = 0; candidate < n; ++candidate) {
         const double entries = program.rows.starts[candidate + 1] - program.rows.starts[candidate];
@@ -161,10 +162,9 @@ void ProximalMethod::move_wanted_shares(const ScaledProgram& program, Reals pric
 void ProximalMethod::set_hessian(const ScaledProgram& program, double rho) {
     const std::size_t r = program.r();
     const SparseView rows = program.rows.view();
-    for (std::size_t row = 0; row < r; ++row) std::fill(hessian_.row(row).begin() + row, hessian_.row(row).end(), 0.0);
-    for (std::size_t block = 0; block < blocks_.count; ++block) {
+    hessian_.fill(0.0);
+    for (const Index block : blocks_.pooled()) {
         const Index first = blocks_.starts[block], last = blocks_.starts[block + 1];
-        if (last - first == 1) continue;
         std::fill(total_.begin(), total_.end(), 0.0);
         for (Index rank = first; rank < last; ++rank) {
             const Index end = rows.starts[order_[rank] + 1];
@@ -176,11 +176,15 @@ void ProximalMethod::set_hessian(const ScaledProgram& program, double rho) {
                     row[rows.columns[other]] += rho * share * rows.values[other];
             }
         }
-        for (std::size_t category = 0; category < r; ++category) {
-            if (total_[category] == 0.0) continue;
-            const double factor = rho * total_[category] / static_cast<double>(last - first);
-            const MutableReals row = hessian_.row(category);
-            for (std::size_t other = category; other < r; ++other) row[other] -= factor * total_[other];
+        std::size_t touched = 0;  // listed without a branch, and whole rows for loops of one length
+        for (Index category = 0; category < r; ++category) {
+            touched_[touched] = category;
+            touched += total_[category] != 0.0;
+        }
+        for (std::size_t place = 0; place < touched; ++place) {
+            const double factor = rho * total_[touched_[place]] / static_cast<double>(last - first);
+            const MutableReals row = hessian_.row(touched_[place]);
+            for (std::size_t other = 0; other < r; ++other) row[other] -= factor * total_[other];
         }
     }
     for (std::size_t category = 0; category < r; ++category)
@@ -237,11 +241,12 @@ void ProximalMethod::solve_free(std::size_t free, double damping) {
         const Reals whole = hessian_.row(free_[place]);
         for (std::size_t other = place; other < free; ++other) row[other] = whole[free_[other]];
         row[place] += damping;
+        row[free] = right_[place];
     }
     const auto size = static_cast<double>(free);
     operations_ += size * size * size / 6.0 + 2.0 * size * size;
-    factorise(factor_, free);
-    substitute(factor_, std::span(right_).first(free));
+    factorise(factor_, free, true);
+    substitute_back(factor_, std::span(right_).first(free));
 }
 
 // Take the solution over; prices that leave the box stop at its side and are free no longer. Returns how many still are.
@@ -456,9 +461,8 @@ bool ProximalMethod::cross_over_by_ties(const ScaledProgram& program) {
 void ProximalMethod::set_tie_residuals(const ScaledProgram& program) {
     const SparseView rows = program.rows.view();
     std::fill(gradient_.begin(), gradient_.end(), 0.0);
-    for (std::size_t block = 0; block < blocks_.count; ++block) {
+    for (const Index block : blocks_.pooled()) {
         const Index first = blocks_.starts[block], last = blocks_.starts[block + 1];
-        if (last - first == 1) continue;
         double mean = 0.0;
         for (Index rank = first; rank < last; ++rank) mean += adjusted_[order_[rank]];
         mean /= static_cast<double>(last - first);

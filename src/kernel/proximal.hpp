@@ -76,7 +76,7 @@ class ProximalMethod {
     // what a Newton step works with
     std::vector<double> gradient_, wanted_, floors_, ceilings_, direction_, trial_, right_, total_;
     Matrix hessian_, factor_;
-    std::vector<Index> free_;
+    std::vector<Index> free_, touched_;  // prices between their bounds; categories that a block has
     double damping_ = 1.0, radius_ = 0.0;
     double operations_ = 0.0, squares_ = 0.0;  // Σ entries² / 2 of the candidates' rows: what a Hessian takes
 };

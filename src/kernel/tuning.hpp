@@ -41,9 +41,8 @@ inline constexpr double gentle = 0.2;                    // … or where n ≤ 2
 inline constexpr std::size_t too_many_for_simplex = 20;  // from more categories on a pivot costs too much for either
 
 // Sorting.
-inline constexpr std::size_t sorting_run = 12;       // runs sorted by insertion before they are merged; 8 to 16 are alike
-inline constexpr std::size_t few_moves_a_candidate = 1;  // by insertion, then runs are merged: a tenth off for two categories
-inline constexpr std::size_t moves_a_candidate = 8;  // insertion is given up for merging after so many moves a candidate
+inline constexpr std::size_t sorting_run = 10;       // so few are sorted by counting, then runs are merged; 6 to 16 are alike
+inline constexpr std::size_t moves_at_first = 16, moves_a_candidate = 1;  // by insertion, before it is given up for merging; 2 are alike
 inline constexpr std::size_t worth_selecting = 5;    // from so many candidates a slot on, the best are selected, then sorted
 
 // The proximal method.
