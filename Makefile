@@ -65,6 +65,9 @@ CHECKED_RUN = env PYTHONPATH=$(CHECKED)/package PYTHONMALLOC=malloc ASAN_OPTIONS
 	UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)"
 CHECKED_PROBLEMS ?= 20000
 
+# Recipes of docs/recipes.md with what an environment happens to have: LensKit's PyTorch, RecTools' implicit.
+RECIPES := tests/pages/test_examples.py::test_an_example_runs_with_the_package_that_it_needs
+
 installed = $(KERNEL) $(VENV)/.installed-$(1)
 
 .PHONY: help kernel demo docs test test-frameworks test-lenskit test-rectools check sanitize fuzz kills bench bench-repeat bench-compare bench-against bench-batch bench-service profile \
@@ -84,7 +87,7 @@ test: $(call installed,$(FOR_TEST))
 test-frameworks: test-lenskit test-rectools
 
 test-lenskit test-rectools: test-%: build/frameworks/%/.installed
-	@PYTHONPATH=src build/frameworks/$*/bin/python -m pytest --quiet -p no:cacheprovider tests/$* src/excalibr/$*
+	@PYTHONPATH=src build/frameworks/$*/bin/python -m pytest --quiet -p no:cacheprovider tests/$* src/excalibr/$* $(RECIPES)
 
 check: $(call installed,$(FOR_CHECK))
 	@$(BIN)/ruff format --check --quiet . || { echo "Run 'make format'."; exit 1; }

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from mkdocs.plugins import get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 
@@ -41,6 +42,7 @@ REFERENCE = {
     "errors": ("Errors and warnings", "excalibr.errors"),
 }  # fmt: skip
 
+LOG = get_plugin_logger("pages")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 ROW = re.compile(r"^\|.*$", re.MULTILINE)
 CODE = re.compile(r"`[^`\n]+`")
@@ -85,8 +87,10 @@ def _bars_of_code(row: re.Match[str]) -> str:
     return CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0])
 
 
-def on_page_content(html: str, **_: Any) -> str:
-    """Roles of docstrings as plain code."""
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Roles of docstrings as plain code; a formula that is still LaTeX stops the build."""
+    if ".. math::" in html or ":math:" in html:
+        LOG.warning("%s shows a formula as it is written", page.file.src_uri)
     return ROLE.sub(r"<code>\1</code>", html)
 
 

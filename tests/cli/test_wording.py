@@ -111,7 +111,7 @@ def test_experiment_names_its_own_options(tmp_path: Path) -> None:
     own = ["experiment", "--ratings", plays, "--items", tracks, "--category-column", "mood", "--out", tmp_path / "out"]
     assert message(*own, "--item-column", "track") == (
         f"column 'user_id' not found in {plays}. "
-        "Hint: columns are ['listener', 'track', 'stars']; pass --user-column listener."
+        "Hint: columns are ['listener', 'track', 'stars']; pass --user-column … to name yours."
     )
     several = message(*own).splitlines()
     assert several[0] == "3 things are wrong with the tables."
@@ -120,7 +120,7 @@ def test_experiment_names_its_own_options(tmp_path: Path) -> None:
         "(2) column 'item_id'",
         "(3) column 'item_id'",
     ]
-    assert several[1].endswith("pass --user-column listener.")
+    assert several[1].endswith("pass --user-column … to name yours.")
     assert message(*own, "--category-column", "moods", "--user-column", "listener", "--item-column", "track").endswith(
         "pass --category-column mood."
     )

@@ -22,15 +22,11 @@ NEEDY = [(page, block.needs) for page in RUN for block in blocks_of(page) if blo
 NOT_RUN = [(page, block) for page in PAGES for block in blocks_of(page) if block.not_run]
 
 
-@pytest.fixture(autouse=True)
-def _extras() -> None:
+@pytest.mark.parametrize("page", RUN)
+def test_every_example_runs_and_prints_what_the_page_shows(page: str, tmp_path: Path) -> None:
     for package in ("pandas", "pyarrow", "scipy", "typer", "msgspec"):
         pytest.importorskip(package)
     pytest.importorskip("matplotlib").use("agg")
-
-
-@pytest.mark.parametrize("page", RUN)
-def test_every_example_runs_and_prints_what_the_page_shows(page: str, tmp_path: Path) -> None:
     run_page(page, tmp_path, given(page, tmp_path))
 
 
@@ -39,6 +35,8 @@ def test_every_example_runs_and_prints_what_the_page_shows(page: str, tmp_path: 
 def test_an_example_runs_with_the_package_that_it_needs(page: str, package: str, tmp_path: Path) -> None:
     if find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
+    for extra in ("pyarrow", "scipy"):
+        pytest.importorskip(extra)
     names = run_page(page, tmp_path, given(page, tmp_path), package).names
     if page == "docs/recipes.md":
         slates = names["slates"]
@@ -62,7 +60,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_command_that_is_not_run_has_the_options_that_it_names(words: list[str]) -> None:
-    import typer
+    typer = pytest.importorskip("typer")
 
     from excalibr._cli.application import application
 

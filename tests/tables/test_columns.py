@@ -45,6 +45,17 @@ def test_a_hint_names_the_option_of_that_table_only() -> None:
         names(history_user_id="who").find("user_id", "history", ["a", "b"])
 
 
+def test_a_hint_names_the_option_of_all_tables_where_none_was_named_and_no_name_is_alike() -> None:
+    with pytest.raises(InputError) as raised:
+        names().column("item_id", "items", ["Buch", "Titel"])
+    assert str(raised.value) == (
+        "column 'item_id' not found in items. Hint: columns are ['Buch', 'Titel']; "
+        "pass item_id=… to name yours in all tables, or items_item_id=… in this one alone."
+    )
+    with pytest.raises(InputError, match="columns are .*; pass items_item_id=… to name yours."):
+        names(item_id="sku").column("item_id", "items", ["Buch", "Titel"])
+
+
 def test_several_usual_names_are_no_answer() -> None:
     with pytest.raises(InputError) as raised:
         names().find("score", "candidates", ["user_id", "rating", "prediction"])

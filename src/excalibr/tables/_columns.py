@@ -104,8 +104,9 @@ class ColumnNames(Declared):
         """The same where there must be one; otherwise an error lists the columns that there are."""
         name = self.find(role, table, columns)
         if name is None:
-            asked = getattr(self, role)
-            raise InputError(missing_column(str(asked), table, columns, self.option_for(role, table), role))
+            asked, keyword = getattr(self, role), self.option_for(role, table)
+            everywhere = role if asked == _DEFAULTS[role] and keyword != role else None
+            raise InputError(missing_column(str(asked), table, columns, keyword, role, everywhere))
         return name
 
     def read(self, frame: Frame, role: str) -> Any:

@@ -23,6 +23,9 @@ __all__ = ["Frame", "missing_column", "numbers_of", "read_frame"]
 DELIMITERS = (";", "\t", "|", ",")
 """What stands in a header that was read as one column."""
 
+NEAR = 0.55
+"""How alike a column's name must be to be suggested: `users` for `user_id`, but not `title` for `item_id`."""
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -109,10 +112,13 @@ def _no_number(column: Any) -> str:
     return f"has the type {column.type}"
 
 
-def missing_column(name: str, table: str, columns: Sequence[str], keyword: str, role: str = "") -> Message:
+def missing_column(
+    name: str, table: str, columns: Sequence[str], keyword: str, role: str = "", everywhere: str | None = None
+) -> Message:
     """The message for a column that is not there, with the option that names another.
 
-    ``role`` is what the column is for, where that is not its name.
+    ``role`` is what the column is for, where that is not its name; ``everywhere`` is the option that names it in all
+    tables, where that would do as well.
 
     >>> missing_column("score", "candidates", ["user", "item", "scoring"], "score")
     "column 'score' not found in candidates. Hint: columns are ['user', 'item', 'scoring']; pass score='scoring'."
@@ -123,8 +129,11 @@ def missing_column(name: str, table: str, columns: Sequence[str], keyword: str, 
         way = Wording(f"with sep={between[0]!r}", f"from a CSV file, where {between[0]!r} is seen as the delimiter")
         return Message(not_found, f"it has a single column, {columns[0]!r}; read it ", way, ".")
     near = [each for each in (role, name) if each in columns]
-    near += difflib.get_close_matches(name, map(str, columns), n=1, cutoff=0.4)
+    near += difflib.get_close_matches(name, map(str, columns), n=1, cutoff=NEAR)
     listed = f"columns are {list(columns)}; pass "
+    if not near and everywhere is not None:
+        alone = (" to name yours in all tables, or ", Option(keyword, ...), " in this one alone.")
+        return Message(not_found, listed, Option(everywhere, ...), *alone)
     if not near:
         return Message(not_found, listed, Option(keyword, ...), " to name yours.")
     return Message(not_found, listed, Option(keyword, near[0]), ".")

@@ -128,7 +128,7 @@ def test_one_option_names_a_column_of_one_table(tmp_path: Path) -> None:
 def test_tables_are_sorted_by_their_own_columns_of_users(tmp_path: Path, order: int) -> None:
     history = HISTORY.rename_columns(["userId", "item_id"]).take(np.arange(3)[::order])
     result = rerank(tmp_path, CANDIDATES.take(np.arange(8)[::order]), ITEMS, history)
-    assert ("history are not in the order of 'userId'" in result.stderr) == (order == -1)
+    assert ("history is not in the order of 'userId'" in result.stderr) == (order == -1)
     assert pq.read_table(tmp_path / "out.parquet").equals(expected())
 
 

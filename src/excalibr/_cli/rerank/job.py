@@ -243,7 +243,8 @@ def feed_of(job: Job, run: Run, scanned: Scan) -> Feed:
 def _scan(source: TableSource, user_id: str) -> Scan:
     scanned = scan(source, user_id)
     if not scanned.is_sorted:
-        say(f"excalibr: {source.name} are not in the order of {user_id!r}: sorting {scanned.rows:,} rows on disk.")
+        verb = "is" if source.name == "history" else "are"
+        say(f"excalibr: {source.name} {verb} not in the order of {user_id!r}: sorting {scanned.rows:,} rows on disk.")
     return scanned
 
 

@@ -58,7 +58,7 @@ def said_of_users(scanned: Scan, k: int | None) -> str:
     """How many users and candidates there are, as far as one pass over the users tells."""
     rows = scanned.rows - scanned.without_user
     if not scanned.is_sorted or not scanned.users:
-        return f"{rows:,} candidates" + (f" for {k:,} slots a user" if k else "")
+        return f"{rows:,} rows of candidates" + (f", {k:,} slots a user" if k else "")
     candidates = rows / scanned.users
     whole = candidates == round(candidates)
     about = f"{candidates:,.0f}" if whole else f"about {candidates:,.{0 if candidates > 10 else 1}f}"
