@@ -6,6 +6,7 @@ genres are counted here from the texts, so that nothing of the adapters is used.
 
 from __future__ import annotations
 
+import gc
 import os
 import statistics
 import sys
@@ -138,13 +139,20 @@ def worth_of(slates: pd.DataFrame, films: Films, history: pd.DataFrame, held_out
 
 
 def seconds_by_turns(*works: Callable[[], Any], rounds: int = ROUNDS) -> list[list[float]]:
-    """How long each takes, in turn, so that the machine's moods are the same for all; the first turn is not counted."""
+    """How long each takes, in turn, so that the machine's moods are the same for all; the first turn is not counted.
+
+    Python's collector leaves alone what is there before: a full pass over all that a framework has loaded would take
+    a tenth of a second, in whosever turn it happens to fall.
+    """
+    gc.collect()
+    gc.freeze()
     taken: list[list[float]] = [[] for _ in works]
     for turn in range(rounds + 1):
         for own, work in zip(taken, works, strict=True):
             begin = time.perf_counter()
             work()
             own += [time.perf_counter() - begin] if turn else []
+    gc.unfreeze()
     return taken
 
 

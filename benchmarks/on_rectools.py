@@ -41,7 +41,7 @@ COMPARED = (
 )
 TIMED = (
     f"Run time of the second stage, {USERS:,} users, against `Reranker.rerank` on the same candidates ({{processors}}, "
-    "all threads, {rounds} turns each; both give the same slates):"
+    "all threads, {rounds} turns each after `gc.freeze()`; both give the same slates):"
 )
 
 

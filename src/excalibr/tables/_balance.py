@@ -44,6 +44,9 @@ MOST_NUMBERS = 1_000_000
 class Balance:
     """Prices of groups for everybody, what they do, and a proof of how far from the best it can be.
 
+    What users have of it is :attr:`relevance` and :attr:`deviation`, beside the same before; that of groups is
+    :attr:`shares` and :attr:`prices`.
+
     Attributes
     ----------
     objective
@@ -54,9 +57,6 @@ class Balance:
         (bound − objective) / max(|bound|, mean spread of the scores), what ``everyone_tolerance`` is about.
     passes
         How many passes the search took over all users; ``work`` counts those over samples by their size as well.
-
-    What users have of it is :attr:`relevance` and :attr:`deviation`, beside the same before; that of groups is
-    :attr:`shares` and :attr:`prices`.
     """
 
     objective: float
