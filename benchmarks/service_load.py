@@ -12,7 +12,8 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from excalibr.service import Limits
+from excalibr.service._server import CONNECTIONS, threads_of
+
 __all__ = ["BODIES", "CANDIDATES", "CATEGORIES", "ITEMS", "Bench", "cpu_seconds", "k6", "memory_megabytes"]
 
 ITEMS, CATEGORIES, CANDIDATES, BODIES = 20_000, 20, 150, 200
 SERVER_CORE, CLIENT_CORE = "0", "1"
+BESIDE = 100
+"""Requests a second of the client beside a flood."""
+
+BARE = """
+from granian.constants import HTTPModes, Interfaces
+from granian.server import Server
+
+def application(environ, start_response):
+    environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+    start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", "SIZE")])
+    return [b"x" * SIZE]
+
+server = Server("bare", port=PORT, interface=Interfaces.WSGI, http=HTTPModes.http1, websockets=False, OPTIONS)
+server.serve(target_loader=lambda: application, wrap_loader=False)
+"""
 
 K6_SCRIPT = """
 import http from "k6/http";
@@ -32,9 +51,10 @@ const bodies = new SharedArray("bodies", () => JSON.parse(open("./bodies.json"))
 const params = { headers: { "Content-Type": "application/json" } };
 export const options = {
   discardResponseBodies: true,
+  systemTags: [],
   summaryTrendStats: ["p(50)", "p(99)", "p(99.9)", "max"],
   scenarios: { even: { executor: "constant-arrival-rate", rate: RATE, timeUnit: "1s", duration: "SECONDSs",
-                       preAllocatedVUs: 50, maxVUs: 200 } },
+                       preAllocatedVUs: 40, maxVUs: 40 } },
 };
 export default function () {
   http.post("ADDRESS", bodies[__ITER % bodies.length], params);
@@ -97,6 +117,14 @@ class Bench:
             running.terminate()
             running.wait(60)
 
+    def bare(self, size: int) -> list[str]:
+        """The command of a server with our settings that reads bodies and answers so many bytes."""
+        threads = threads_of(Limits(threads=1))
+        options = f"blocking_threads={threads}, backpressure={CONNECTIONS}"
+        code = BARE.replace("SIZE", str(size)).replace("PORT", str(self.port)).replace("OPTIONS", options)
+        (self.folder / "bare.py").write_text(code)
+        return [sys.executable, str(self.folder / "bare.py")]
+
     def wait(self, path: str) -> None:
         """Until the server answers with 200."""
         for _ in range(3000):
@@ -136,7 +164,19 @@ class Bench:
         lasted = time.monotonic() - start
         return {"requests": requests, "refused": refused, "broken": broken, "rate": requests / lasted, "p99": p99}
 
-    def arrive(self, path: str, rate: float, seconds: float) -> dict[str, float]:
+    def flood(self, path: str, connections: int, seconds: float) -> dict[str, Any]:
+        """All that wrk can send, and beside it a client who asks now and then, ahead of wrk on its processor."""
+        with ThreadPoolExecutor(1) as pool:
+            flood = pool.submit(self.wrk, connections, seconds)
+            time.sleep(0.5)
+            with suppress(PermissionError):
+                os.setpriority(os.PRIO_PROCESS, 0, -10)
+            beside = self.arrive(path, BESIDE, seconds - 1)
+            with suppress(PermissionError):
+                os.setpriority(os.PRIO_PROCESS, 0, 0)
+            return {**flood.result(), "beside": beside}
+
+    def arrive(self, path: str, rate: float, seconds: float) -> dict[str, Any]:
         """Requests at a constant rate, whatever becomes of them, by :class:`Arrivals`."""
         bodies = [each.encode() for each in json.loads((self.folder / "bodies.json").read_text())]
         os.sched_setaffinity(0, {int(CLIENT_CORE)})
@@ -154,7 +194,8 @@ class Bench:
         script = script.replace("SECONDS", str(int(seconds))).replace("RATE", str(int(rate)))
         (self.folder / "k6.js").write_text(script)
         command = ["taskset", "-c", CLIENT_CORE, program, "run", "--quiet", "--no-usage-report", "k6.js"]
-        subprocess.run(command, check=True, capture_output=True, cwd=self.folder)
+        calmer = {**os.environ, "GOGC": "1000"}  # k6 has one processor, of which collecting garbage would take a part
+        subprocess.run(command, check=True, capture_output=True, cwd=self.folder, env=calmer)
         told = json.loads((self.folder / "summary.json").read_text())
         took, failed = told["http_req_duration"]["values"], told["http_req_failed"]["values"]["passes"]
         dropped = told.get("dropped_iterations", {"values": {"count": 0}})["values"]["count"]
@@ -171,10 +212,10 @@ class Arrivals:
         self._requests = [head.encode() + str(len(each)).encode() + b"\r\n\r\n" + each for each in bodies]
         self._address = (host, port)
         self._free: list[Any] = []
-        self._times: list[float] = []
+        self._times: list[tuple[float, bool]] = []
         self._errors = 0
 
-    async def run(self, rate: float, seconds: float) -> dict[str, float]:
+    async def run(self, rate: float, seconds: float) -> dict[str, Any]:
         """The requests of so many seconds, and their latencies in milliseconds."""
         start, tasks = time.perf_counter() + 0.05, set()
         for number in range(max(1, int(rate * seconds))):
@@ -188,10 +229,11 @@ class Arrivals:
         await asyncio.gather(*tasks)
         for _, writer in self._free:
             writer.close()
-        times = np.array(self._times) * 1000
-        at = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "max": 1.0}
-        quantiles = {name: float(np.quantile(times, part)) for name, part in at.items()}
-        return {"requests": float(len(times)), "errors": float(self._errors), "rate": rate, **quantiles}
+        times = np.array([each for each, _ in self._times]) * 1000
+        refused = np.array([late for _, late in self._times], dtype=np.bool_)
+        counts = {"requests": float(len(times)), "errors": float(self._errors), "rate": rate}
+        of_refusals = {"refused": float(refused.sum()), "refusals_p99": _quantiles(times[refused])["p99"]}
+        return {**counts, **_quantiles(times), **of_refusals, "answers_p99": _quantiles(times[~refused])["p99"]}
 
     async def _ask(self, request: bytes, due: float) -> None:
         try:
@@ -202,11 +244,18 @@ class Arrivals:
             length = re.search(rb"content-length: (\d+)", head.lower())
             await reader.readexactly(int(length[1]) if length else 0)
             self._free.append(pair)
-            if not head.startswith(b"HTTP/1.1 200"):
+            code = head[9:12]
+            if code != b"200":
                 self._errors += 1
         except (OSError, asyncio.IncompleteReadError):
+            code = b""
             self._errors += 1
-        self._times.append(time.perf_counter() - due)
+        self._times.append((time.perf_counter() - due, code == b"503"))
+
+
+def _quantiles(times: Any) -> dict[str, float | None]:
+    at = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "max": 1.0}
+    return {name: float(np.quantile(times, part)) if len(times) else None for name, part in at.items()}
 
 
 def _processes(main: int) -> list[int]:

@@ -28,7 +28,8 @@ def page(found: dict[str, Any]) -> str:
         In milliseconds. *Kernel* is the solve alone, again and again; *within* is the same solve between the other work
         of a request, whose memory it shares; *in process* is the application without a server; *server* is all
         that the server's processes spend, by wrk over four connections. *Around the kernel* is server − kernel:
-        HTTP, decoding, looking up, drawing, answering, counting.
+        HTTP, decoding, looking up, drawing, answering, counting. *Bare* is granian with the same settings and an
+        application that reads the body and answers as many bytes, which no application can go below.
         """)
         + f" Asked of the columnar body: at most {ASKED_AROUND}.",
         _costs(found["rows"]),
@@ -84,8 +85,8 @@ def _table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
 
 
 def _costs(rows: list[dict[str, Any]]) -> str:
-    head = ("k", "body", "kernel", "within", "in process", "server", "around the kernel", "ceiling, requests/s")
-    names = ("kernel", "kernel_within", "in_process", "server")
+    head = ("k", "body", "kernel", "within", "in process", "bare", "server", "around the kernel", "ceiling, requests/s")
+    names = ("kernel", "kernel_within", "in_process", "bare", "server")
     return _table(
         head,
         [
@@ -127,19 +128,32 @@ def _floods(rows: list[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
         flood, after = row["flood"], row["after"]
+        beside = flood["beside"]
         lines.append(
             (
                 *(row["k"], row["form"], f"{flood['rate']:.0f}", f"{flood['rate'] / row['ceiling']:.1f} ×"),
-                *(
-                    f"{flood['refused'] / max(flood['requests'], 1):.0%}",
-                    f"{flood['broken']:.0f}",
-                    f"{flood['p99']:.0f} ms",
-                ),
+                f"{flood['refused'] / max(flood['requests'], 1):.0%}",
+                *(f"{flood['broken']:.0f}", f"{flood['p99']:.0f} ms"),
+                *(_milliseconds(beside["refusals_p99"]), _milliseconds(beside["answers_p99"])),
                 *(f"{after['p99']:.2f} ms", f"{after['errors']:.0f}"),
             )
         )
-    head = ("k", "body", "requests/s", "of the ceiling", "refused", "broken", "p99", "p99 after", "errors after")
-    return _table(head, lines)
+    head = (
+        "k",
+        "body",
+        "requests/s",
+        "of the ceiling",
+        "refused",
+        "broken",
+        "p99",
+        "refusals beside",
+        "answers beside",
+    )
+    return _table((*head, "p99 after", "errors after"), lines)
+
+
+def _milliseconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0f} ms"
 
 
 def _starts(starts: list[dict[str, float]]) -> str:

@@ -86,6 +86,28 @@ def slate_of(
     None are those that were checked.
     """
 
+class Catalogue:
+    """The items of a profile: ids, and category rows of one attribute; ``unit_range`` brings scores to [0, 1]."""
+
+    def __init__(
+        self,
+        ids: IdTable | dict[Any, int],
+        indptr: Integers,
+        indices: Integers,
+        values: Floats,
+        categories: list[str],
+        unit_range: bool,
+    ) -> None: ...
+    def slate(
+        self, labels: list[Any], scores: list[Any], widest: float, target: Floats, setting: Setting, draw: float
+    ) -> tuple[Any, ...] | None:
+        """A request's candidates found, solved, and the ranking drawn that a number in [0, 1) falls on.
+
+        As JSON the slate, the lottery's shares and the target; relevance, the deviations of the lottery and of the
+        ranking; the ranking's probability, the gap, whether it is above what is allowed, the seconds of the solve; the
+        number of slots, and which labels are unknown. None where it takes more than that.
+        """
+
 def first_of_stream(seed: bytes) -> int:
     """``PCG64(seed).random_raw()`` for 16 bytes, the lowest first."""
 

@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "bindings.hpp"
+#include "bindings_alone.hpp"
 #include "id_table.hpp"
+#include "json.hpp"
 #include "seeding.hpp"
 #include "slates.hpp"
 
@@ -58,37 +60,61 @@ std::int64_t row_of(const nb::dict& table, nb::handle label) {
     return found == nullptr ? unknown_id : nb::cast<std::int64_t>(nb::handle(found));
 }
 
-// The candidates of a request in the order of the table: which of the labels they are, their rows and scores; and which
-// labels the table does not have. None where it takes more than a look: ids to convert, ids that come twice, other scores.
+template <typename Numbers>
+nb::list listed(const Numbers& numbers) {
+    nb::list made;
+    for (const auto number : numbers) made.append(number);
+    return made;
+}
+
+// The candidates of a request in the order of a table.
+struct KnownCandidates {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> known;  // row, and which of the labels
+    std::vector<double> scores;                               // of these
+    std::vector<std::size_t> unknown;                         // labels that the table does not have
+};
+
+// None where it takes more than a look: ids to convert, ids that come twice, other scores.
 template <typename Table>
-nb::object known_candidates(const Table& table, const nb::list& labels, const nb::list& scores, double widest) {
+std::optional<KnownCandidates> find_candidates(const Table& table, const nb::list& labels, const nb::list& scores,
+                                               double widest) {
     const std::size_t size = labels.size();
-    if (scores.size() != size || size >= std::numeric_limits<Index>::max()) return nb::none();
-    std::vector<std::pair<std::int64_t, std::size_t>> known;  // row and label
+    if (scores.size() != size || size >= std::numeric_limits<Index>::max()) return {};
+    KnownCandidates found;
     std::vector<double> values(size);
-    known.reserve(size);
-    nb::list unknown;
+    found.known.reserve(size);
     for (std::size_t at = 0; at < size; ++at) {
         PyObject* score = PyList_GetItem(scores.ptr(), static_cast<Py_ssize_t>(at));
-        if (!PyFloat_CheckExact(score)) return nb::none();
+        if (!PyFloat_CheckExact(score)) return {};
         values[at] = PyFloat_AsDouble(score);
         const std::int64_t row = row_of(table, PyList_GetItem(labels.ptr(), static_cast<Py_ssize_t>(at)));
-        if (row == unclear_id || !(std::abs(values[at]) <= widest)) return nb::none();
+        if (row == unclear_id || !(std::abs(values[at]) <= widest)) return {};
         if (row == unknown_id)
-            unknown.append(at);
+            found.unknown.push_back(at);
         else
-            known.emplace_back(row, at);
+            found.known.emplace_back(static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(at));
     }
-    std::sort(known.begin(), known.end());
-    std::vector<std::int64_t> picked(known.size()), rows(known.size());
-    std::vector<double> of_picked(known.size());
-    for (std::size_t at = 0; at < known.size(); ++at) {
-        if (at && known[at].first == known[at - 1].first) return nb::none();
-        rows[at] = known[at].first;
-        picked[at] = static_cast<std::int64_t>(known[at].second);
-        of_picked[at] = values[known[at].second];
+    std::sort(found.known.begin(), found.known.end(), [](const auto& one, const auto& other) {
+        return (std::uint64_t{one.first} << 32 | one.second) < (std::uint64_t{other.first} << 32 | other.second);
+    });
+    found.scores.resize(found.known.size());
+    for (std::size_t at = 0; at < found.known.size(); ++at) {
+        if (at && found.known[at].first == found.known[at - 1].first) return {};
+        found.scores[at] = values[found.known[at].second];
     }
-    return nb::make_tuple(to_numpy(picked), to_numpy(rows), to_numpy(Reals(of_picked)), unknown);
+    return found;
+}
+
+template <typename Table>
+nb::object known_candidates(const Table& table, const nb::list& labels, const nb::list& scores, double widest) {
+    const std::optional<KnownCandidates> found = find_candidates(table, labels, scores, widest);
+    if (!found) return nb::none();
+    std::vector<std::int64_t> picked, rows;
+    for (const auto& [row, label] : found->known) {
+        rows.push_back(row);
+        picked.push_back(label);
+    }
+    return nb::make_tuple(to_numpy(picked), to_numpy(rows), to_numpy(Reals(found->scores)), listed(found->unknown));
 }
 
 // Some rows of a sparse matrix whose other rows are not looked at.
@@ -109,13 +135,6 @@ nb::tuple gather_rows(const IntegerArray& indptr, const IntegerArray& columns, c
         starts.push_back(static_cast<std::int64_t>(own_values.size()));
     }
     return nb::make_tuple(to_numpy(starts), to_numpy(own_columns), to_numpy(Reals(own_values)));
-}
-
-template <typename Numbers>
-nb::list listed(const Numbers& numbers) {
-    nb::list made;
-    for (const auto number : numbers) made.append(number);
-    return made;
 }
 
 // The ranking that is shown, by the caller's own numbers of the candidates and scores, and the sums of its lottery.
@@ -141,6 +160,149 @@ nb::tuple slate_of(const Checked& checked, const IntegerTable& rankings, const R
                           listed(lows), listed(sums.deviations), listed(sums.of_shown));
 }
 
+// The number of the ranking whose slice of the weights' sum a draw in [0, 1) falls in: `choose_one` of Python, to the bit.
+std::size_t ranking_drawn(Reals weights, double draw) {
+    double whole = 0.0, edge = 0.0;
+    for (const double weight : weights) whole += weight;
+    for (std::size_t at = 0; at + 1 < weights.size(); ++at)
+        if ((edge += weights[at]) > draw * whole) return at;
+    return weights.size() - 1;
+}
+
+// An id as the request wrote it.
+void write_label(nb::handle label, JsonText& text) {
+    if (PyLong_CheckExact(label.ptr())) return text.whole(PyLong_AsLongLong(label.ptr()));
+    Py_ssize_t size = 0;
+    const char* letters = PyUnicode_AsUTF8AndSize(label.ptr(), &size);
+    if (letters == nullptr) throw nb::python_error();
+    text.quoted({letters, static_cast<std::size_t>(size)});
+}
+
+// The items of a profile, packed once for all requests; a request's slate is made from it in one call, as JSON: objects
+// for hundreds of numbers, which only their text is wanted of, would take as long as a quarter of a solve.
+class Catalogue {
+  public:
+    Catalogue(nb::object ids, const IntegerArray& indptr, const IntegerArray& columns, const RealArray& values,
+              const nb::list& categories, bool unit_range)
+        : ids_(std::move(ids)), rows_(canonical_rows(sparse_rows(indptr, columns, values, categories.size()).view())),
+          unit_range_(unit_range) {
+        for (const nb::handle category : categories) {
+            JsonText name;
+            write_label(category, name);
+            names_.push_back(name.text() + ":");
+        }
+        require(!names_.empty(), "there is a category");
+        if (!nb::try_cast(ids_, numbers_)) texts_ = nb::cast<nb::dict>(ids_);
+    }
+
+    // None where a request takes more than that: an error, a question of another kind, or fewer candidates than slots.
+    nb::object slate(const nb::list& labels, const nb::list& scores, double widest, const RealArray& target,
+                     const Setting& setting, double draw) const {
+        require(target.size == names_.size(), "every category has a target");
+        const std::optional<KnownCandidates> found = numbers_ != nullptr
+                                                         ? find_candidates(*numbers_, labels, scores, widest)
+                                                         : find_candidates(texts_, labels, scores, widest);
+        if (!found || found->known.size() < setting.weights.size() || setting.weights.empty()) return nb::none();
+        KeptSolver solver;
+        const std::unique_ptr<Made> made =
+            without_gil([&] { return make(*found, reals(target), setting, draw, solver); });
+        if (!made) return nb::none();
+        const nb::bytes items = items_text(labels, *found, *made);
+        const UserAnswer& answer = *made->answer;
+        nb::object told = nb::make_tuple(
+            items, nb::bytes(made->shares.data(), made->shares.size()), nb::bytes(made->target.data(), made->target.size()),
+            made->sums.relevance, made->sums.deviations[0], made->sums.of_shown[0], answer.lottery.weights[made->shown],
+            answer.gap, answer.gap > answer.allowed_gap, solver.seconds, setting.slots, listed(found->unknown));
+        solver.keep();
+        return told;
+    }
+
+  private:
+    struct Made {
+        Checked checked;
+        const UserAnswer* answer = nullptr;
+        std::size_t shown = 0;  // which of the rankings
+        SlateSums sums;
+        std::string shares, target;
+    };
+
+    // Solved, drawn and summed up; nothing where there is no answer, for which Python knows the words.
+    std::unique_ptr<Made> make(const KnownCandidates& found, Reals target, const Setting& setting, double draw,
+                               KeptSolver& solver) const {
+        const auto ends = static_cast<std::int64_t>(names_.size());
+        const std::int64_t starts[2] = {0, static_cast<std::int64_t>(found.scores.size())};
+        auto made = std::make_unique<Made>();
+        made->checked = check({found.scores, starts, {}, target, {}, {&ends, 1}, {}, unit_range_}, rows_of(found));
+        if (!made->checked.found.empty()) return {};
+        const AloneUser alone(made->checked, setting);
+        made->answer = &solver.solve(alone.users, 0);
+        if (made->answer->failure != Failure::none) return {};
+        const auto& lottery = made->answer->lottery;
+        made->shown = ranking_drawn(lottery.weights, draw);
+        const Reals edges = made->checked.lows;
+        made->sums = slate_sums(made->checked, {lottery.rankings, lottery.weights, setting.weights, made->shown}, edges, edges);
+        made->shares = by_name(made->sums.shares);
+        made->target = by_name(edges);
+        return made;
+    }
+
+    SparseRows rows_of(const KnownCandidates& found) const {
+        SparseRows own;
+        own.starts.reserve(found.known.size() + 1);
+        own.columns.reserve(2 * found.known.size());
+        own.values.reserve(2 * found.known.size());
+        own.starts.assign(1, 0);
+        for (const auto& [number, label] : found.known) {
+            const std::size_t row = number;
+            require(row + 1 < rows_.starts.size(), "an id has a row of the table");
+            const Index first = rows_.starts[row], last = rows_.starts[row + 1];
+            own.columns.insert(own.columns.end(), rows_.columns.begin() + first, rows_.columns.begin() + last);
+            own.values.insert(own.values.end(), rows_.values.begin() + first, rows_.values.begin() + last);
+            own.starts.push_back(static_cast<Index>(own.values.size()));
+        }
+        return own;
+    }
+
+    std::string by_name(Reals numbers) const {
+        JsonText text;
+        text.reserve(48 * numbers.size());
+        for (std::size_t at = 0; at < numbers.size(); ++at) {
+            text.raw(at ? "," : "{");
+            text.raw(names_[at]);
+            text.real(numbers[at]);
+        }
+        text.raw("}");
+        return text.text();
+    }
+
+    // The slate, item by item: what `SlateItem` is in Python.
+    static nb::bytes items_text(const nb::list& labels, const KnownCandidates& found, const Made& made) {
+        JsonText text;
+        const Indices ranking = made.answer->lottery.ranking(made.shown);
+        text.reserve(96 * ranking.size());
+        for (std::size_t slot = 0; slot < ranking.size(); ++slot) {
+            text.raw(slot ? ",{\"item\":" : "[{\"item\":");
+            write_label(labels[found.known[ranking[slot]].second], text);
+            text.raw(",\"score\":");
+            text.real(found.scores[ranking[slot]]);
+            text.raw(",\"rank\":");
+            text.whole(static_cast<std::int64_t>(slot) + 1);
+            text.raw(",\"propensity\":");
+            text.real(made.sums.propensities[slot]);
+            text.raw("}");
+        }
+        text.raw("]");
+        return nb::bytes(text.text().data(), text.text().size());
+    }
+
+    nb::object ids_;
+    const IdTable* numbers_ = nullptr;
+    nb::dict texts_;
+    SparseRows rows_;
+    std::vector<std::string> names_;  // of the categories, as keys of JSON
+    bool unit_range_;
+};
+
 // The first number of PCG64 for a seed, given as 16 bytes, the lowest first.
 std::uint64_t first_of_stream(const nb::bytes& seed) {
     require(seed.size() == 16, "a seed has 16 bytes");
@@ -157,6 +319,9 @@ void bind_requests(nb::module_& module) {
         require(ids.size < std::numeric_limits<std::int32_t>::max(), "too many ids");
         new (made) IdTable(ids.span());
     });
+    nb::class_<Catalogue>(module, "Catalogue")
+        .def(nb::init<nb::object, const IntegerArray&, const IntegerArray&, const RealArray&, const nb::list&, bool>())
+        .def("slate", &Catalogue::slate);
     module.def("known_candidates", &known_candidates<IdTable>);
     module.def("known_candidates", &known_candidates<nb::dict>);
     module.def("gather_rows", &gather_rows);

@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <memory>
 #include <optional>
 
 #include "bindings.hpp"
+#include "bindings_alone.hpp"
 #include "checking.hpp"
 #include "range.hpp"
 
@@ -15,7 +15,6 @@ namespace excalibr::bindings {
 namespace {
 
 constexpr auto signals_every = std::chrono::milliseconds(100);
-constexpr std::size_t room_worth_keeping = 20'000;  // candidates and pairs of categories: a few megabytes
 
 // What is asked beyond scores, rows and targets, in the order of the tuple; what is empty is not asked.
 struct Terms {
@@ -30,42 +29,6 @@ struct Terms {
     Reals lows, highs, weights, bases, floors, caps;
     FlagArray unavailable;
     IntegerArray pinned_starts, pinned_slots, pinned_candidates, groups, group_limits;
-};
-
-// Smoothing, aim, budget, draws, tolerance, max_sorts: what is asked of every user alike.
-void take_asked(const nb::tuple& asked, Users& users) {
-    users.smoothing = nb::cast<double>(asked[0]);
-    users.aim = static_cast<Aim>(nb::cast<int>(asked[1]));
-    users.budget = nb::cast<double>(asked[2]);
-    users.draws = static_cast<Draws>(nb::cast<int>(asked[3]));
-    users.limits.tolerance = nb::cast<double>(asked[4]);
-    if (const auto sorts = nb::cast<std::int64_t>(asked[5]); sorts >= 0)
-        users.limits.max_sorts = static_cast<std::size_t>(sorts);
-}
-
-// What was checked of any number of users.
-void take_checked(const Checked& checked, Users& users) {
-    users.scores = checked.scores;
-    users.starts = checked.starts;
-    users.items = checked.items;
-    users.table = checked.rows.view();
-    users.r = checked.r();
-    users.lows = checked.lows;
-    users.highs = checked.highs.empty() ? checked.lows : checked.highs;
-}
-
-// What a user who asks alone asks beside scores, rows and targets: the same for all that have as many slots, so that
-// Python keeps it, and a call neither makes arrays of one number nor reads them again.
-struct Setting {
-    Setting(const RealArray& position_weights, double trade_off, const nb::tuple& asked)
-        : weights(position_weights.data, position_weights.data + position_weights.size), own_trade_off(trade_off),
-          slots(static_cast<std::int64_t>(position_weights.size)) {
-        take_asked(asked, users);
-    }
-    std::vector<double> weights;
-    double own_trade_off;
-    std::int64_t slots, first = 0, solution = static_cast<std::int64_t>(Asked::solution);
-    Users users;  // as far as they are asked alike
 };
 
 // The questions of any number of users. It refers to what was checked and to the caller's arrays, and keeps them alive.
@@ -247,19 +210,11 @@ nb::tuple answer_of(const UserAnswer& answer, double seconds) {
                           nb::none());
 }
 
-// A thread keeps its solver from call to call, which is room and never numbers: fresh memory for every call would take a
-// seventh of a solve with two categories. Room for large questions is given back, as is what an exception left half made.
 nb::tuple solve_one(const Users& users, std::size_t user) {
-    static thread_local std::unique_ptr<RangeSolver> kept;
-    std::unique_ptr<RangeSolver> solver = kept ? std::move(kept) : std::make_unique<RangeSolver>();
-    const UserAnswer* answer = nullptr;
-    const double seconds = without_gil([&] {
-        const auto start = std::chrono::steady_clock::now();
-        answer = &solver->solve_one(users, user);
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    });
-    nb::tuple found = answer_of(*answer, seconds);
-    if (users.scores.size() + users.r * users.r <= room_worth_keeping) kept = std::move(solver);
+    KeptSolver solver;
+    const UserAnswer& answer = *without_gil([&] { return &solver.solve(users, user); });
+    nb::tuple found = answer_of(answer, solver.seconds);
+    solver.keep();
     return found;
 }
 
@@ -268,19 +223,7 @@ nb::tuple solve_user(Questions& questions, std::size_t user) {
     return solve_one(questions.users(), user);
 }
 
-nb::tuple solve_alone(const Checked& checked, const Setting& setting) {
-    require(checked.users() == 1 && setting.weights.size() <= checked.scores.size(), "one user has a candidate for each slot");
-    Users users = setting.users;
-    take_checked(checked, users);
-    const std::vector<double> ones(users.r, 1.0);
-    users.weights = ones;
-    users.slots = {&setting.slots, 1};
-    users.weight_starts = {&setting.first, 1};
-    users.position_weights = setting.weights;
-    users.trade_offs = {&setting.own_trade_off, 1};
-    users.asked = {&setting.solution, 1};
-    return solve_one(users, 0);
-}
+nb::tuple solve_alone(const Checked& checked, const Setting& setting) { return solve_one(AloneUser(checked, setting).users, 0); }
 
 nb::object measure_range(Questions& questions, const IntegerArray& places, const RealArray& weights,
                          const IntegerArray& counts, std::size_t first, std::size_t last) {

@@ -28,7 +28,7 @@ std::vector<double> deviations_of(Reals shares, Reals lows, Reals highs, std::sp
     return sums;
 }
 
-std::vector<double> propensities_of(const Lottery& lottery, Indices shown) {
+std::vector<double> propensities_of(const DrawnLottery& lottery, Indices shown) {
     std::vector<double> in_slot(shown.size());
     for (std::size_t ranking = 0; ranking < lottery.weights.size(); ++ranking)
         for (std::size_t slot = 0; slot < shown.size(); ++slot)
@@ -39,7 +39,7 @@ std::vector<double> propensities_of(const Lottery& lottery, Indices shown) {
 
 }  // namespace
 
-SlateSums slate_sums(const Checked& checked, const Lottery& lottery, Reals lows, Reals highs) {
+SlateSums slate_sums(const Checked& checked, const DrawnLottery& lottery, Reals lows, Reals highs) {
     const std::size_t slots = lottery.position_weights.size(), n = checked.scores.size();
     const Indices shown = lottery.rankings.subspan(lottery.shown * slots, slots);
     const std::vector<double> exposure = exposure_of(lottery.rankings, lottery.weights, lottery.position_weights, n);

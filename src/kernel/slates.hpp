@@ -12,13 +12,13 @@ struct SlateSums {
     std::vector<double> propensities;           // slot by slot, how probable the item was that the ranking shown has there
 };
 
-struct Lottery {
+struct DrawnLottery {
     Indices rankings;  // ranking by ranking, slot by slot
     Reals weights, position_weights;
     std::size_t shown;  // which of the rankings was drawn
 };
 
 // For the only user of what was checked; `lows` and `highs` are the edges of what the page should show.
-SlateSums slate_sums(const Checked& checked, const Lottery& lottery, Reals lows, Reals highs);
+SlateSums slate_sums(const Checked& checked, const DrawnLottery& lottery, Reals lows, Reals highs);
 
 }  // namespace excalibr

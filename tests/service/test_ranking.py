@@ -119,15 +119,40 @@ def test_metaranks_body_gives_the_same_slate(client: Client) -> None:
     columnar = body_of(SHARED.candidates, USERS[0])
     pairs = list(zip(columnar["items"], columnar["scores"], strict=True))
     event = {"event": "ranking", "id": "id1", "timestamp": "1599391467000", "session": "s1", "user": USERS[0]}
+    tags = {"name": "tags", "value": [{"a": [1]}, "b"]}
     scored = {**event, "items": [{"id": item, "score": score} for item, score in pairs]}
     fields = {
         **event,
-        "fields": [{"name": "query", "value": "cat"}],
-        "items": [{"id": item, "fields": [{"name": "relevancy", "value": score}]} for item, score in pairs],
+        "fields": [{"name": "query", "value": "cat"}, {"name": "filters", "value": {"genre": ["drama"]}}],
+        "items": [{"id": item, "fields": [tags, {"name": "relevancy", "value": score}]} for item, score in pairs],
     }
     answers = [client.post("/rank/films", body).json for body in (columnar, scored, fields)]
     assert answers[0]["items"] == answers[1]["items"] == answers[2]["items"]
     assert answers[1]["id"] == "id1"
+
+
+@pytest.mark.parametrize(
+    "name", ["plain", "every slot", "kl", "a budget of relevance", "even", "normalised", "few sorts"]
+)
+def test_both_ways_to_a_slate_give_the_same_answer(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_of(tmp_path, SHARED, written(PROFILES[name]) + '\nunknown = "append"')
+    bodies = [body_of(SHARED.candidates, user, id=f"r{user}") for user in USERS]
+    bodies += [{**body, "items": [*body["items"], 10**9], "scores": [*body["scores"], 0.25]} for body in bodies]
+    at_once = [client.post("/rank/films", body).json for body in bodies]
+    monkeypatch.setattr("excalibr.service._application.slate_at_once", lambda *_: None)
+    for body, one in zip(bodies, at_once, strict=True):
+        other = client.post("/rank/films", body).json
+        assert (list(one), list(one["policy"])) == (list(other), list(other["policy"]))
+        for answer in (one, other):
+            del answer["took"]
+        assert one == other
+
+
+def test_most_requests_are_answered_at_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("excalibr.service._application.rank")
+    for user in USERS:
+        assert client.post("/rank/films", body_of(SHARED.candidates, user)).code == 200
+    assert client.post("/rank/films", body_of(SHARED.candidates, USERS[0], lottery=True)).code == 500
 
 
 def test_ids_are_brought_to_the_type_of_the_table(client: Client) -> None:

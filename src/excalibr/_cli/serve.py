@@ -29,7 +29,7 @@ def serve(
     ] = None,
     backpressure: Annotated[
         int, typer.Option(min=1, max=4096, help="Requests in flight a process; one more is refused with 503.")
-    ] = 64,
+    ] = 32,
     max_items: Annotated[int, typer.Option(min=1, help="Candidates of a request.")] = 10_000,
     max_batch: Annotated[int, typer.Option(min=1, help="Requests of a batch.")] = 100,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of a body.")] = 8_000_000,

@@ -15,10 +15,10 @@ import numpy as np
 from excalibr._native import kernel
 from excalibr._policy import Policy
 from excalibr._problem import Problem
-from excalibr._solver.seam import ENGINES, STATUSES, answer_to, policy_of, question_of, questions_of
+from excalibr._solver.seam import ENGINES, STATUSES, answer_to, policy_of, question_of, questions_of, setting_of
 from excalibr._types import Floats, Integers
 
-__all__ = ["ENGINES", "STATUSES", "Curve", "Point", "proven_gap", "questions_of", "solve", "solve_path"]
+__all__ = ["ENGINES", "STATUSES", "Curve", "Point", "proven_gap", "questions_of", "setting_of", "solve", "solve_path"]
 
 
 def solve(problem: Problem) -> Policy:

@@ -18,7 +18,7 @@ from excalibr._problem import NEVER_RANKED, Batch, Problem
 from excalibr._solver.failures import Failure, error_of
 from excalibr._types import Booleans, Integers
 
-__all__ = ["ENGINES", "STATUSES", "answer_to", "policy_of", "question_of", "questions_of"]
+__all__ = ["ENGINES", "STATUSES", "answer_to", "policy_of", "question_of", "questions_of", "setting_of"]
 
 ENGINES = ("none", "simplex", "proximal", "interior")
 STATUSES = ("converged", "sorts spent", "stalled")
@@ -37,12 +37,12 @@ def answer_to(problem: Problem) -> tuple[Any, ...]:
     slots = batch.slots
     plain = batch.terms is None and batch.item_prices is None and problem.trade_off == options.asked_trade_off
     if plain and len(slots) == 1:
-        return kernel.solve_alone(batch.checked, _setting(options, slots.item(0)))
+        return kernel.solve_alone(batch.checked, setting_of(options, slots.item(0)))
     return kernel.solve_user(question_of(problem), problem.user)
 
 
 @lru_cache(maxsize=512)
-def _setting(options: Options, k: int) -> kernel.Setting:
+def setting_of(options: Options, k: int) -> kernel.Setting:
     """What one user with k slots asks, for all that ask it: a call then makes no arrays of one number."""
     return kernel.Setting(options.weights_of(k), options.asked_trade_off, options.asked)
 

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
-import numpy as np
 
-from excalibr import _seeds as seeds
 from excalibr._native import kernel
 from excalibr._policy import Policy
 from excalibr._problem import Status
-from excalibr._visits import choose_visits
 from excalibr.service._candidates import GivenItems
-from excalibr.service._failures import RequestFailure
+from excalibr.service._draws import drawn_ranking
 from excalibr.service._profiles import Profile
 from excalibr.service._ranking import Ranked
 from excalibr.service._requests import RankRequest
 
-__all__ = ["Answer", "BatchAnswer", "answer_of"]
+__all__ = ["Answer", "BatchAnswer", "LeftOut", "PolicySummary", "SlateItem", "answer_of", "appended"]
 
 
-class SlateItem(msgspec.Struct):
+class SlateItem(msgspec.Struct, gc=False):
     """An item of the slate; ``propensity`` is the probability that a draw has it in this place."""
 
     item: int | str
@@ -32,7 +29,7 @@ class SlateItem(msgspec.Struct):
     propensity: float
 
 
-class LeftOut(msgspec.Struct):
+class LeftOut(msgspec.Struct, gc=False):
     """Candidates that were not ranked: those the table does not have, and those that came again."""
 
     unknown: int
@@ -82,41 +79,24 @@ class BatchAnswer(msgspec.Struct):
 def answer_of(
     profile: Profile, request: RankRequest, given: GivenItems, ranked: Ranked, user: Hashable, took: float
 ) -> Answer:
-    """The slate of a request, drawn by its key."""
-    left_out = LeftOut(len(given.unknown), given.repeated)
-    appended = _appended(request, given, ranked) if profile.append_unknown else []
-    if ranked.policy is None:
+    """The slate of a request, drawn by its key from its policy."""
+    policy, left_out = ranked.policy, LeftOut(len(given.unknown), given.repeated)
+    if policy is None:
         nothing = PolicySummary(status=ranked.status.text, left_out=left_out, reason=ranked.reason)
-        return Answer(request.id, took, appended, nothing)
-    policy, chosen = ranked.policy, _drawn(profile, request, ranked.policy, user)
-    labels, slate = given.labels, _slate(ranked, policy, chosen)
+        return Answer(request.id, took, appended(profile, request, given.unknown, 0), nothing)
+    slate = _slate(ranked, policy, drawn_ranking(profile, request, policy, user))
     columns = zip(slate.picked, slate.scores, slate.propensities, strict=True)
-    shown = [SlateItem(labels[at], score, rank, chance) for rank, (at, score, chance) in enumerate(columns, 1)]
-    answer = Answer(request.id, took, shown + appended, _summary(profile, ranked, slate, chosen, left_out))
+    shown = [SlateItem(given.labels[at], score, rank, chance) for rank, (at, score, chance) in enumerate(columns, 1)]
+    items = shown + appended(profile, request, given.unknown, len(shown))
+    answer = Answer(request.id, took, items, _summary(profile, ranked, policy, slate, left_out))
     if request.lottery:
         answer.lottery = [
-            LotteryRanking(weight, [labels[at] for at in ranked.picked[each].tolist()])
+            LotteryRanking(weight, [given.labels[at] for at in ranked.picked[each].tolist()])
             for weight, each in zip(policy.weights.tolist(), policy.rankings, strict=True)
         ]
     if request.explain:
         answer.explain = _explained(profile, given, ranked)
     return answer
-
-
-def _drawn(profile: Profile, request: RankRequest, policy: Policy, user: Hashable) -> int:
-    """The number of the ranking that the request's key draws."""
-    seed = profile.reranker.seed if request.seed is None else request.seed
-    named = user if user is not None else request.session
-    if named is None:  # nobody in particular: every request draws anew
-        if request.visit is not None:
-            raise RequestFailure(422, "A visit must be one of a `user` or a `session`.", "$.visit")
-        return seeds.choose_one(policy.weights.tolist(), seeds.uniform(None, None))
-    key = named if request.day is None else (named, request.day.isoformat())
-    if request.visit is None:
-        return seeds.choose_one(policy.weights.tolist(), seeds.uniform(seed, key))
-    counts, slots = np.array([len(policy.weights)]), np.array([policy.problem.k])
-    visits = np.array([request.visit])
-    return int(choose_visits(policy.rankings.ravel(), policy.weights, counts, slots, [key], seed, visits)[0])
 
 
 class Slate(NamedTuple):
@@ -132,6 +112,8 @@ class Slate(NamedTuple):
         What the shares should be.
     deviations, drawn_deviations
         By attribute, of the lottery and of the ranking.
+    probability
+        Of the ranking.
     """
 
     picked: list[int]
@@ -142,34 +124,18 @@ class Slate(NamedTuple):
     target: list[float]
     deviations: list[float]
     drawn_deviations: list[float]
+    probability: float
 
 
 def _slate(ranked: Ranked, policy: Policy, chosen: int) -> Slate:
     problem, batch = policy.problem, policy.problem.batch
     lottery = (policy.rankings, policy.weights, batch.position_weights, chosen)
     edges = (None, None) if batch.terms is None else (problem.target, problem.high)
-    return Slate(*kernel.slate_of(batch.checked, *lottery, ranked.picked, ranked.scores, *edges))
+    told = kernel.slate_of(batch.checked, *lottery, ranked.picked, ranked.scores, *edges)
+    return Slate(*told, float(policy.weights[chosen]))
 
 
-def _appended(request: RankRequest, given: GivenItems, ranked: Ranked) -> list[SlateItem]:
-    """The items that the table does not have, after the slate, in the order of the request."""
-    after = 0 if ranked.policy is None else ranked.policy.problem.k
-    scores = request.scores
-    found = []
-    for number, at in enumerate(given.unknown):
-        score = scores[at] if scores is not None else _score(request.items[at])
-        found.append(SlateItem(given.labels[at], score, after + number + 1, 1.0))
-    return found
-
-
-def _score(item: Any) -> float:
-    fields = (float(field.value) for field in item.fields or () if field.name == "relevancy")
-    return float(item.score) if item.score is not None else next(fields)
-
-
-def _summary(profile: Profile, ranked: Ranked, slate: Slate, chosen: int, left_out: LeftOut) -> PolicySummary:
-    policy = ranked.policy
-    assert policy is not None
+def _summary(profile: Profile, ranked: Ranked, policy: Policy, slate: Slate, left_out: LeftOut) -> PolicySummary:
     calibrated = ranked.status < Status.NO_CANDIDATES
     return PolicySummary(
         relevance=slate.relevance,
@@ -178,11 +144,28 @@ def _summary(profile: Profile, ranked: Ranked, slate: Slate, chosen: int, left_o
         gap=None if math.isnan(policy.gap) else policy.gap,
         shares=_named(profile, slate.shares),
         target=_named(profile, slate.target) if calibrated else None,
-        probability=float(policy.weights[chosen]),
+        probability=slate.probability,
         status=ranked.status.text,
         left_out=left_out,
         reason=ranked.reason,
     )
+
+
+def appended(profile: Profile, request: RankRequest, unknown: list[int], after: int) -> list[SlateItem]:
+    """The items that the table does not have, after the slate, in the order of the request, where that is wanted."""
+    if not profile.append_unknown:
+        return []
+    scores, found, items = request.scores, [], cast("list[Any]", request.items)
+    for rank, at in enumerate(unknown, after + 1):
+        item = items[at]
+        label, score = (item, scores[at]) if scores is not None else (item.id, _score(item))
+        found.append(SlateItem(label, score, rank, 1.0))
+    return found
+
+
+def _score(item: Any) -> float:
+    fields = (float(field.value) for field in item.fields or () if field.name == "relevancy")
+    return float(item.score) if item.score is not None else next(fields)
 
 
 def _by_attribute(profile: Profile, deviations: list[float]) -> float | dict[str, float]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hmac
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +16,11 @@ import msgspec
 from excalibr._problem import Status
 from excalibr.errors import ExcalibrError
 from excalibr.service._answers import Answer, BatchAnswer, answer_of
+from excalibr.service._at_once import answer_of_written, slate_at_once
 from excalibr.service._body import BodyReader
 from excalibr.service._candidates import read_given
 from excalibr.service._failures import RequestFailure, malformed
-from excalibr.service._limits import Gate, Limits
+from excalibr.service._limits import Gate, Limits, Turns
 from excalibr.service._logging import Log
 from excalibr.service._metrics import Metrics
 from excalibr.service._openapi import openapi
@@ -46,6 +49,8 @@ REASONS = {
     503: "503 Service Unavailable",
 }
 
+_LISTS = ("items", "history", "shown", "pinned", "categories")
+_lists_of = attrgetter(*_LISTS)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -103,8 +108,8 @@ class Application:
         self.limits = limits or Limits()
         self.log = log or Log()
         self.profiles: dict[str, Profile] | None = None
-        self._gate = Gate(self.limits)
-        self.bodies = BodyReader(self.limits.max_body, self.limits.readers)
+        self._gate, self._turns = Gate(self.limits.backpressure), Turns(self.limits.threads)
+        self.bodies = BodyReader(self.limits.max_body)
         self.metrics = Metrics(lambda: self._gate.inside)
         self._token = None if token is None else token.encode()
         self._cors = cors
@@ -172,16 +177,16 @@ class Application:
         if environ["REQUEST_METHOD"] != "POST":
             raise RequestFailure(405, f"{environ['REQUEST_METHOD']} is not how to ask for a slate: POST is.")
         profile = self._profile(name)
-        self._gate.refuse_if_full()
-        body = self.bodies.read(environ)
         with self._gate:
-            if batch:
-                return self._batch(profile, body, start)
-            answer = self._one(profile, body, start)
-            return Reply(200, _encode(answer)), _told(answer)
+            body = self.bodies.read(environ)
+            with self._turns:
+                if batch:
+                    return self._batch(profile, body, start)
+                answer, shown = self._one(profile, body, start)
+                return Reply(200, _encode(answer)), _told(answer, shown)
 
-    def _one(self, profile: Profile, body: bytes | msgspec.Raw, start: float) -> Answer:
-        """The answer to one body."""
+    def _one(self, profile: Profile, body: bytes | msgspec.Raw, start: float) -> tuple[Answer, int]:
+        """The answer to one body, and how many items it shows of those that were ranked."""
         try:
             request = decode_rank(body)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -190,16 +195,20 @@ class Application:
         user = request.user
         if user is not None and profile.user_ids is not None:
             user = profile.user_ids.read(user, "$.user")
-        given = read_given(request, profile)
-        wanted = read_target_of(request, profile, user)
-        named = request.session if user is None else user
-        ranked = rank(profile, asked_of(profile, request), request, given, wanted, named)
-        took = round(1000 * (time.perf_counter() - start), 3)
-        answer = answer_of(profile, request, given, ranked, user, took)
-        info = None if ranked.policy is None else ranked.policy.info
-        seconds, has_target = None if info is None else info.seconds, wanted.status != Status.NO_TARGET
-        self.metrics.solved(profile.name, seconds, answer.policy.gap, has_target=has_target)
-        return answer
+        wanted, asked = read_target_of(request, profile, user), asked_of(profile, request)
+        slate = slate_at_once(profile, asked, request, wanted, user)
+        if slate is not None:
+            answer = answer_of_written(profile, request, slate, _milliseconds_since(start))
+            shown, seconds = slate.slots, slate.seconds
+        else:
+            given = read_given(request, profile)
+            ranked = rank(profile, asked, request, given, wanted, request.session if user is None else user)
+            answer = answer_of(profile, request, given, ranked, user, _milliseconds_since(start))
+            policy = ranked.policy
+            shown = 0 if policy is None else policy.problem.k
+            seconds = math.nan if policy is None or policy.info is None else policy.info.seconds
+        self.metrics.solved(profile.name, seconds, answer.policy.gap, wanted.status != Status.NO_TARGET)
+        return answer, shown
 
     def _batch(self, profile: Profile, body: bytes, start: float) -> tuple[Reply, dict[str, Any]]:
         """The answers to several; one that cannot be answered has its error in its place."""
@@ -214,18 +223,17 @@ class Application:
         answers: list[Answer | dict[str, Any]] = []
         for number, each in enumerate(asked):
             try:
-                answers.append(self._one(profile, each, time.perf_counter()))
+                answers.append(self._one(profile, each, time.perf_counter())[0])
             except RequestFailure as failure:
                 failure.path = f"$.requests[{number}]{(failure.path or '$')[1:]}"
                 answers.append(failure.body())
-        took = round(1000 * (time.perf_counter() - start), 3)
+        took = _milliseconds_since(start)
         failed = sum(isinstance(each, dict) for each in answers)
         return Reply(200, _encode(BatchAnswer(answers, took))), {"requests": len(asked), "failed": failed}
 
     def _check_sizes(self, request: RankRequest) -> None:
         most = self.limits.max_items
-        for name in ("items", "history", "shown", "pinned", "categories"):
-            given = getattr(request, name)
+        for name, given in zip(_LISTS, _lists_of(request), strict=True):
             if given is not None and len(given) > most:
                 raise RequestFailure(413, f"There are {len(given)} of `{name}`, must be at most {most}.", f"$.{name}")
 
@@ -284,6 +292,10 @@ def _split(path: str) -> tuple[str, bool]:
     return name, rest == "batch"
 
 
+def _milliseconds_since(start: float) -> float:
+    return round(1000 * (time.perf_counter() - start), 3)
+
+
 def _only(method: str, *allowed: str) -> None:
     if method not in allowed:
         raise RequestFailure(405, f"{method:.20} is not how to ask for this: {allowed[0]} is.")
@@ -298,9 +310,9 @@ def _refusal(failure: RequestFailure) -> Reply:
     return Reply(failure.code, _encode(failure.body()), **headers)
 
 
-def _told(answer: Answer) -> dict[str, Any]:
+def _told(answer: Answer, shown: int) -> dict[str, Any]:
     """What the log says of an answer: no score, no id but the request's own."""
-    return {"id": answer.id, "status": answer.policy.status, "items": len(answer.items)}
+    return {"id": answer.id, "status": answer.policy.status, "items": shown}
 
 
 def _cors_headers(origin: str) -> list[tuple[str, str]]:

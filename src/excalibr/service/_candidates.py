@@ -13,7 +13,7 @@ from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import Candidate, RankRequest
 
-__all__ = ["GivenItems", "read_given"]
+__all__ = ["WIDEST", "GivenItems", "columns_of", "read_given"]
 
 WIDEST = 1e150
 """The largest score, as :func:`excalibr.calibrate` has it."""
@@ -54,20 +54,25 @@ def read_given(request: RankRequest, profile: Profile) -> GivenItems:
 
 def _read_known(request: RankRequest, profile: Profile) -> GivenItems | None:
     """The same for most requests, in one pass of the kernel; None where something is out of the ordinary."""
-    labels: list[Any] = request.items
-    scores: list[Any] | None = request.scores
-    if request.categories:
+    columns = None if request.categories else columns_of(request)
+    if columns is None:
         return None
-    if scores is None:
-        try:
-            labels, scores = [each.id for each in labels], [each.score for each in labels]
-        except AttributeError:  # an item that is no candidate with a score
-            return None
+    labels, scores = columns
     found = kernel.known_candidates(profile.item_ids.table, labels, scores, WIDEST)
     if found is None:
         return None
     picked, places, values, unknown = found
     return GivenItems(labels, picked, places, values, unknown, 0)
+
+
+def columns_of(request: RankRequest) -> tuple[list[Any], list[Any]] | None:
+    """Ids and scores side by side, whatever they are; None where items have fields in place of scores."""
+    if request.scores is not None:
+        return request.items, request.scores
+    try:
+        return [each.id for each in request.items], [each.score for each in request.items]  # type: ignore[union-attr]
+    except AttributeError:  # an item that is no candidate
+        return None
 
 
 def _read_any(request: RankRequest, profile: Profile) -> GivenItems:

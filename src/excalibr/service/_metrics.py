@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
+from collections import Counter as TallyOf
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
-__all__ = ["Metrics"]
+__all__ = ["Metrics", "histogram"]
 
 SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 NOTED = 256
@@ -23,7 +26,9 @@ class Metrics:
     content_type = "text/plain; version=0.0.4; charset=utf-8"
 
     def __init__(self, in_flight: Callable[[], float]) -> None:
-        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+        from prometheus_client import CollectorRegistry, Counter, Gauge
+
+        Histogram = histogram()
 
         self._registry = CollectorRegistry()
         kind: dict[str, Any] = {"registry": self._registry}
@@ -39,38 +44,37 @@ class Metrics:
         self._in_flight = Gauge("excalibr_in_flight", "Requests in flight.", multiprocess_mode="livesum", **kind)
         self._count_in_flight = in_flight
         self._kept: dict[Any, Any] = {}
-        self._noted: deque[Callable[[], None]] = deque()
+        self._answered: deque[tuple[str, int, float]] = deque()
+        self._slates: deque[tuple[str, float, float | None, bool]] = deque()
 
     def counted(self, profile: str, code: int, seconds: float) -> None:
-        """A request was answered."""
-        self._note(lambda: self._count(profile, code, seconds))
-
-    def solved(self, profile: str, seconds: float | None, gap: float | None, *, has_target: bool) -> None:
-        """A slate was made."""
-        self._note(lambda: self._observe(profile, seconds, gap, has_target))
-
-    def _note(self, what: Callable[[], None]) -> None:
-        """Keep it for later: counting many at once takes a third of the time of counting one in each request."""
-        self._noted.append(what)
-        if len(self._noted) >= NOTED:
+        """A request was answered. It is noted, and counted with others: that takes a tenth of the time."""
+        self._answered.append((profile, code, seconds))
+        if len(self._answered) >= NOTED:
             self._count_noted()
 
+    def solved(self, profile: str, seconds: float, gap: float | None, has_target: bool) -> None:
+        """A slate was made, in so many seconds of the kernel or nan; noted as well."""
+        self._slates.append((profile, seconds, gap, has_target))
+
     def _count_noted(self) -> None:
-        with suppress(IndexError):  # of an empty deque, which several threads may take from
-            while True:
-                self._noted.popleft()()
+        answered, slates = _taken(self._answered), _taken(self._slates)
+        for (profile, code), number in TallyOf((each[0], each[1]) for each in answered).items():
+            self._child(self._requests, profile, str(code)).inc(number)
+        for profile, number in TallyOf(each[0] for each in slates if not each[3]).items():
+            self._child(self._without, profile).inc(number)
+        self._observe(self._latency, ((each[0], each[2]) for each in answered))
+        self._observe(self._solve, ((each[0], each[1]) for each in slates))
+        self._observe(self._gap, ((each[0], each[2]) for each in slates))
 
-    def _count(self, profile: str, code: int, seconds: float) -> None:
-        self._child(self._requests, profile, str(code)).inc()
-        self._child(self._latency, profile).observe(seconds)
-
-    def _observe(self, profile: str, seconds: float | None, gap: float | None, has_target: bool) -> None:
-        if seconds is not None:
-            self._child(self._solve, profile).observe(seconds)
-        if gap is not None:
-            self._child(self._gap, profile).observe(gap)
-        if not has_target:
-            self._child(self._without, profile).inc()
+    def _observe(self, histogram: Any, noted: Iterable[tuple[str, float | None]]) -> None:
+        """What was noted by profile, where it is a number."""
+        by_profile: dict[str, list[float]] = {}
+        for profile, amount in noted:
+            if amount is not None and amount == amount:
+                by_profile.setdefault(profile, []).append(amount)
+        for profile, amounts in by_profile.items():
+            self._child(histogram, profile).observe_all(amounts)
 
     def look(self) -> None:
         """Count what was noted; where processes share a folder, each does so by itself now and then."""
@@ -96,3 +100,27 @@ class Metrics:
         if found is None:
             found = self._kept[key] = metric.labels(*labels)
         return found
+
+
+def _taken(noted: deque[Any]) -> list[Any]:
+    """All that was noted so far; several threads may take from it."""
+    taken = []
+    with suppress(IndexError):
+        while True:
+            taken.append(noted.popleft())
+    return taken
+
+
+@cache
+def histogram() -> Any:
+    """Prometheus's histogram, which can also observe many amounts at once."""
+    from prometheus_client import Histogram
+
+    class ManyHistogram(Histogram):
+        def observe_all(self, amounts: list[float]) -> None:
+            """Each of the amounts, with one increment a bucket."""
+            self._sum.inc(sum(amounts))
+            for bucket, number in TallyOf(bisect_left(self._upper_bounds, each) for each in amounts).items():
+                self._buckets[bucket].inc(number)
+
+    return ManyHistogram

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._native import kernel
 from excalibr._options import Options, read_options
 from excalibr._problem import AttributeSpan, Batch
 from excalibr._types import Floats, Integers
@@ -75,6 +76,8 @@ class Profile:
         What items cost because of the groups that they belong to; None: nothing.
     asked
         Remembers how requests are ranked that ask for the same.
+    catalogue
+        The items for slates that are made in one call; None where no request's can be.
     """
 
     name: str
@@ -91,6 +94,7 @@ class Profile:
     append_unknown: bool
     prices: ItemPrices | None = None
     asked: dict[Any, Any] = field(default_factory=dict)
+    catalogue: kernel.Catalogue | None = None
 
     @cached_property
     def numbers(self) -> dict[str, dict[str, int]]:
@@ -222,10 +226,18 @@ def load_profile(
         prices = ItemPrices.of(group_prices, items.groups)
         tried.with_item_prices(prices.by_pass[0])  # beside a budget there can be none
     prior = {key: files[key] for key in ("prior",) if key in files}
+    plain = not items.attributes and prices is None
     return Profile(
         *(name, reranker, numbered, {**columns, **prior}, items, item_ids, user_ids),
         *(wanted.targets, wanted.highs, wanted.statuses, read_priors(items, options), append_unknown, prices),
+        catalogue=_catalogue(item_ids, items, numbered) if plain else None,
     )
+
+
+def _catalogue(ids: Ids, items: ItemArrays, options: Options) -> kernel.Catalogue:
+    rows, categories = items.rows, items.categories.to_pylist()
+    starts, columns = np.asarray(rows.indptr, dtype=np.int64), np.asarray(rows.indices, dtype=np.int64)
+    return kernel.Catalogue(ids.table, starts, columns, rows.values, categories, options.normalise is not None)
 
 
 def _wanted(items: ItemArrays, options: Tables, *, known: bool) -> tuple[Ids | None, Any]:

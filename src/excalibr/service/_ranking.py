@@ -19,7 +19,7 @@ from excalibr._native import kernel
 from excalibr._options import AIMS, Options
 from excalibr._policy import Policy
 from excalibr._problem import Batch, Memberships, Problem, Status, read_problem
-from excalibr._solver import questions_of, solve
+from excalibr._solver import questions_of, setting_of, solve
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError, explain
 from excalibr.service._beyond import read_pins, read_shown
@@ -47,16 +47,37 @@ class RequestOptions:
 
     options: Options
     by_slots: dict[int, Options]
+    settings: dict[int, kernel.Setting]
 
     def with_slots(self, n: int) -> Options:
         """The options for n candidates: no more slots than that."""
-        k = n if self.options.k is None else min(self.options.k, n)
+        k = self.slots(n)
         found = self.by_slots.get(k)
         if found is None:
             if len(self.by_slots) >= KEPT:
                 self.by_slots.clear()
             found = self.by_slots[k] = dataclasses.replace(self.options, k=k)
         return found
+
+    def setting(self, n: int) -> kernel.Setting | None:
+        """The same as the kernel takes it for a user who asks alone; None where more is asked than that."""
+        k = self.slots(n)
+        found = self.settings.get(k)
+        if found is None and self.is_plain:
+            if len(self.settings) >= KEPT:
+                self.settings.clear()
+            found = self.settings[k] = setting_of(self.options, k)
+        return found
+
+    def slots(self, n: int) -> int:
+        """How many slots n candidates have."""
+        return n if self.options.k is None or self.options.k > n else self.options.k
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the exact method is asked for, with nothing by category."""
+        options = self.options
+        return options.method == "excalibr" and not options.asks_terms and isinstance(options.position_weights, str)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +114,7 @@ def _asked(profile: Profile, own: dict[str, Any]) -> RequestOptions:
         found = explain(budget, "is given with prices of items", "be left out", "give a trade_off instead.")
         raise RequestFailure(422, str(found), f"$.{budget}")
     try:
-        return RequestOptions(dataclasses.replace(profile.options, **given), {})
+        return RequestOptions(dataclasses.replace(profile.options, **given), {}, {})
     except ExcalibrError as error:
         raise RequestFailure(422, str(error), f"$.{next(name for name in own if own[name] is not None)}") from error
 

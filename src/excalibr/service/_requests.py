@@ -7,7 +7,7 @@ the ranking are taken and ignored; others are refused.
 from __future__ import annotations
 
 import datetime
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -17,17 +17,16 @@ __all__ = ["BatchRequest", "Candidate", "Past", "Pin", "RankRequest", "SeenItem"
 Id: TypeAlias = int | str
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Weight: TypeAlias = Annotated[float, Meta(ge=0)]
-Plain: TypeAlias = str | int | float | bool | None
 
 
 class Field(msgspec.Struct):
-    """A field of Metarank's, a plain value or a list of them; only ``relevancy`` is read."""
+    """A field of Metarank's, with any value; only ``relevancy`` is read."""
 
     name: str
-    value: Plain | list[Plain] = None
+    value: Any = None
 
 
-class Candidate(msgspec.Struct, forbid_unknown_fields=True):
+class Candidate(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A candidate with its score, or with a field ``relevancy``."""
 
     id: Id

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from excalibr.service._application import Application
     from excalibr.service._page import Page, PageSource
 
-__all__ = ["Server", "is_free", "serve"]
+__all__ = ["Server", "is_free", "serve", "threads_of"]
 
 LOOKED = 0.1
 """Seconds between two looks at whether a reload is asked for."""
@@ -38,8 +38,11 @@ FAILED = "failed"
 READY = "ready-"
 """How the files begin by which workers tell one another that they have loaded."""
 
-SPARE_THREADS = 8
-"""Threads beyond those that work or wait, which refuse what is too much."""
+SPARE_THREADS = 4
+"""Threads beyond those of requests in flight, which refuse what is too much: more would only hinder one another."""
+
+CONNECTIONS = 4096
+"""Connections that a worker holds open, most of them silent; more wait to be accepted."""
 
 HEADERS_MILLISECONDS = 10_000
 """How long a client may take for the head of a request."""
@@ -54,7 +57,7 @@ class Server:
 
     ``page`` is what the page explores, where there is one; ``words`` are those in which the command says its options;
     ``ready`` is called with the address once everything is loaded. ``limits.threads`` is how many requests a worker
-    works on at the same time, ``limits.backpressure`` how many more may wait.
+    works on at the same time, ``limits.backpressure`` how many are in flight.
     """
 
     profiles: Path | None = None
@@ -105,7 +108,7 @@ def serve(server: Server) -> None:
         if server.workers > 1:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
         bell = Bell(folder / "reload")
-        threads = server.limits.backpressure + server.limits.readers + SPARE_THREADS
+        threads = threads_of(server.limits)
         granian = Granian(
             "excalibr.service",
             address=server.host,
@@ -113,7 +116,7 @@ def serve(server: Server) -> None:
             interface=Interfaces.WSGI,
             workers=server.workers,
             blocking_threads=threads,
-            backpressure=4 * threads,
+            backpressure=CONNECTIONS,
             http=HTTPModes.http1,
             http1_settings=HTTP1Settings(header_read_timeout=HEADERS_MILLISECONDS),
             log_level=LogLevels.error,
@@ -131,6 +134,11 @@ def serve(server: Server) -> None:
             raise InputError(failed.read_text(encoding="utf-8"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def threads_of(limits: Limits) -> int:
+    """How many threads a worker has: for the requests in flight, and for refusals."""
+    return limits.backpressure + SPARE_THREADS
 
 
 def is_free(host: str, port: int) -> bool:

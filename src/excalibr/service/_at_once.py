@@ -1,0 +1,105 @@
+"""Most requests in one call of the kernel, from the lists of a body to the slate that is drawn, as JSON.
+
+What asks for more (pins, earlier pages, bands, visits, every ranking, …) and what is wrong goes the long way, through
+``_candidates``, ``_ranking``, a policy and ``_answers``, and has the same answer where both ways are open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from excalibr._problem import Status
+from excalibr.service._answers import Answer, LeftOut, PolicySummary, appended
+from excalibr.service._candidates import WIDEST, columns_of
+from excalibr.service._draws import drawn_number
+from excalibr.service._profiles import Profile
+from excalibr.service._ranking import RequestOptions
+from excalibr.service._requests import RankRequest
+from excalibr.service._targets import RequestTarget
+
+__all__ = ["WrittenSlate", "answer_of_written", "slate_at_once"]
+
+_OK, _STOPPED_EARLY = Status.OK.text, Status.STOPPED_EARLY.text
+
+
+class WrittenSlate(NamedTuple):
+    """A slate as the kernel writes it.
+
+    Attributes
+    ----------
+    items, shares, target
+        The ranking that was drawn, the lottery's shares and what they should be, as JSON.
+    relevance, deviation
+        Of the lottery.
+    draw_deviation, probability
+        Of the ranking.
+    gap, stopped_early, seconds
+        Of the solve: what it proves, whether that is more than was asked for, and how long it took.
+    slots
+        How many items the ranking has.
+    unknown
+        Which of the request's items the table does not have.
+    """
+
+    items: bytes
+    shares: bytes
+    target: bytes
+    relevance: float
+    deviation: float
+    draw_deviation: float
+    probability: float
+    gap: float
+    stopped_early: bool
+    seconds: float
+    slots: int
+    unknown: list[int]
+
+
+def slate_at_once(
+    profile: Profile, asked: RequestOptions, request: RankRequest, wanted: RequestTarget, user: Hashable
+) -> WrittenSlate | None:
+    """The slate of a request that asks for nothing out of the ordinary; None for all others."""
+    catalogue = profile.catalogue
+    if catalogue is None or wanted.status != Status.OK or wanted.is_band or _asks_more(request):
+        return None
+    columns = columns_of(request)
+    if columns is None or not columns[0]:
+        return None
+    setting = asked.setting(len(columns[0]))
+    if setting is None:
+        return None
+    found = catalogue.slate(*columns, WIDEST, wanted.low, setting, drawn_number(profile, request, user))
+    return None if found is None else WrittenSlate._make(found)
+
+
+def _asks_more(request: RankRequest) -> bool:
+    if request.visit is not None or request.lottery or request.explain:
+        return True
+    return bool(request.shown or request.pinned or request.categories)
+
+
+def answer_of_written(profile: Profile, request: RankRequest, slate: WrittenSlate, took: float) -> Answer:
+    """The answer around a slate, which keeps the form of `SlateItem` and `PolicySummary`."""
+    items, unknown = slate.items, slate.unknown
+    if unknown and profile.append_unknown:
+        more = msgspec.json.encode(appended(profile, request, unknown, slate.slots))
+        items = items[:-1] + b"," + more[1:]
+    summary = PolicySummary(
+        relevance=slate.relevance,
+        deviation=slate.deviation,
+        draw_deviation=slate.draw_deviation,
+        gap=slate.gap,
+        shares=_written(slate.shares),
+        target=_written(slate.target),
+        probability=slate.probability,
+        status=_STOPPED_EARLY if slate.stopped_early else _OK,
+        left_out=LeftOut(len(unknown), 0),
+    )
+    return Answer(request.id, took, _written(items), summary)
+
+
+def _written(text: bytes) -> Any:
+    return msgspec.Raw(text)
