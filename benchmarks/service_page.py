@@ -29,7 +29,8 @@ def page(found: dict[str, Any]) -> str:
         of a request, whose memory it shares; *in process* is the application without a server; *server* is all
         that the server's processes spend, by wrk over four connections. *Around the kernel* is server − kernel:
         HTTP, decoding, looking up, drawing, answering, counting. *Bare* is granian with the same settings and an
-        application that reads the body and answers as many bytes, which no application can go below.
+        application that reads the body and answers as many bytes, which no application can go below. *As batch* is
+        server − kernel where the server runs under `chrt --batch 0`: its threads then do not interrupt one another.
         """)
         + f" Asked of the columnar body: at most {ASKED_AROUND}.",
         _costs(found["rows"]),
@@ -85,14 +86,15 @@ def _table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
 
 
 def _costs(rows: list[dict[str, Any]]) -> str:
-    head = ("k", "body", "kernel", "within", "in process", "bare", "server", "around the kernel", "ceiling, requests/s")
+    head = ("k", "body", "kernel", "within", "in process", "bare", "server")
     names = ("kernel", "kernel_within", "in_process", "bare", "server")
     return _table(
-        head,
+        (*head, "around the kernel", "as batch", "requests/s"),
         [
             (
                 *(row["k"], row["form"], *(f"{row[name]:.3f}" for name in names)),
-                *(f"**{row['server'] - row['kernel']:.3f}**", f"{row['ceiling']:.0f}"),
+                *(f"**{row['server'] - row['kernel']:.3f}**", f"{row['batch'] - row['kernel']:.3f}"),
+                f"{row['ceiling']:.0f}",
             )
             for row in rows
         ],
@@ -138,18 +140,8 @@ def _floods(rows: list[dict[str, Any]]) -> str:
                 *(f"{after['p99']:.2f} ms", f"{after['errors']:.0f}"),
             )
         )
-    head = (
-        "k",
-        "body",
-        "requests/s",
-        "of the ceiling",
-        "refused",
-        "broken",
-        "p99",
-        "refusals beside",
-        "answers beside",
-    )
-    return _table((*head, "p99 after", "errors after"), lines)
+    head = ("k", "body", "requests/s", "of the ceiling", "refused", "broken", "p99")
+    return _table((*head, "refusals beside", "answers beside", "p99 after", "errors after"), lines)
 
 
 def _milliseconds(value: float | None) -> str:
