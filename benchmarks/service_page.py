@@ -47,7 +47,9 @@ def page(found: dict[str, Any]) -> str:
         _filled("""
         All that wrk can send over 256 connections: answers and refusals a second and how many times the ceiling
         that is, which part was refused (503 with `Retry-After`), connections that broke, and the 99th percentile of
-        answers and refusals together. Half a second later, half of the ceiling again.
+        answers and refusals together: 256 that always wait, wait 256 ÷ requests a second on average. *Beside* is a
+        client of 100 requests a second at the same time, counted from when each was due: the 99th percentiles of its
+        refusals and of its answers. Half a second later, half of the ceiling again.
         """),
         _floods(found["rows"]),
         "## Workers and threads",

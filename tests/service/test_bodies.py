@@ -182,8 +182,8 @@ def test_turns_are_taken_in_the_order_in_which_requests_came() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-def test_a_request_whose_body_is_on_its_way_is_in_flight(tmp_path: Path) -> None:
-    client = client_of(tmp_path, TABLES, OPTIONS, limits=Limits(backpressure=1))
+def test_so_many_bodies_may_be_on_their_way(tmp_path: Path) -> None:
+    client = client_of(tmp_path, TABLES, OPTIONS, limits=Limits(readers=1))
     seen: list[Any] = []
     raw = json.dumps(BODY).encode()
 

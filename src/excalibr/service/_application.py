@@ -109,7 +109,7 @@ class Application:
         self.log = log or Log()
         self.profiles: dict[str, Profile] | None = None
         self._gate, self._turns = Gate(self.limits.backpressure), Turns(self.limits.threads)
-        self.bodies = BodyReader(self.limits.max_body)
+        self.bodies = BodyReader(self.limits.max_body, self.limits.readers)
         self.metrics = Metrics(lambda: self._gate.inside)
         self._token = None if token is None else token.encode()
         self._cors = cors
@@ -177,13 +177,13 @@ class Application:
         if environ["REQUEST_METHOD"] != "POST":
             raise RequestFailure(405, f"{environ['REQUEST_METHOD']} is not how to ask for a slate: POST is.")
         profile = self._profile(name)
-        with self._gate:
-            body = self.bodies.read(environ)
-            with self._turns:
-                if batch:
-                    return self._batch(profile, body, start)
-                answer, shown = self._one(profile, body, start)
-                return Reply(200, _encode(answer)), _told(answer, shown)
+        self._gate.refuse_if_full()
+        body = self.bodies.read(environ)
+        with self._gate, self._turns:
+            if batch:
+                return self._batch(profile, body, start)
+            answer, shown = self._one(profile, body, start)
+            return Reply(200, _encode(answer)), _told(answer, shown)
 
     def _one(self, profile: Profile, body: bytes | msgspec.Raw, start: float) -> tuple[Answer, int]:
         """The answer to one body, and how many items it shows of those that were ranked."""

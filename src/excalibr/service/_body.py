@@ -13,10 +13,11 @@ __all__ = ["BodyReader"]
 
 
 class BodyReader:
-    """Reads bodies of at most so many bytes; a read waits for the client."""
+    """Reads bodies of at most so many bytes, so many at a time; a read waits for the client."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, most_readers: int) -> None:
         self._most = most_bytes
+        self._most_readers = most_readers
         self._begun: dict[int, float] = {}
 
     def longest(self) -> float:
@@ -27,6 +28,8 @@ class BodyReader:
     def read(self, environ: Mapping[str, Any]) -> bytes:
         """The whole body; 413 where it is longer than is allowed, as soon as that is known."""
         length = self._length(environ)
+        if len(self._begun) >= self._most_readers:
+            raise RequestFailure(503, "Too many bodies are on their way: try again.", retry_after=1)
         reader = threading.get_ident()
         self._begun[reader] = time.monotonic()
         try:

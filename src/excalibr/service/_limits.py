@@ -24,11 +24,13 @@ class Limits:
     max_body
         Bytes of a body.
     backpressure
-        Requests whose bodies are on their way, that wait or that are worked on; one more is refused at once.
+        Requests that are worked on or wait for it; one more is refused at once.
     threads
         Requests that are worked on at the same time.
     body_seconds
         How long a client may be silent before its body is complete.
+    readers
+        Requests whose bodies are on their way; one more is refused at once.
     """
 
     max_items: int = 10_000
@@ -37,10 +39,11 @@ class Limits:
     backpressure: int = 32
     threads: int = 1
     body_seconds: float = 10.0
+    readers: int = 64
 
 
 class Gate:
-    """Lets so many requests in; one more is refused at once, before its body is read."""
+    """Lets so many requests in; one more is refused at once."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -52,11 +55,15 @@ class Gate:
         """How many are in."""
         return self._inside
 
+    def refuse_if_full(self) -> None:
+        """Refuse where nobody could come in, before a body is read for nothing."""
+        if self._inside >= self._most:
+            found = f"{self._inside} requests are in flight"
+            raise RequestFailure(503, f"{found}, which is what --backpressure allows: try again.", retry_after=1)
+
     def __enter__(self) -> None:
         with self._lock:
-            if self._inside >= self._most:
-                found = f"{self._inside} requests are in flight"
-                raise RequestFailure(503, f"{found}, which is what --backpressure allows: try again.", retry_after=1)
+            self.refuse_if_full()
             self._inside += 1
 
     def __exit__(self, *failed: object) -> None:

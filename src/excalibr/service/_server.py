@@ -39,7 +39,7 @@ READY = "ready-"
 """How the files begin by which workers tell one another that they have loaded."""
 
 SPARE_THREADS = 4
-"""Threads beyond those of requests in flight, which refuse what is too much: more would only hinder one another."""
+"""Threads beyond those that work, wait or read, which refuse what is too much: more would only hinder one another."""
 
 CONNECTIONS = 4096
 """Connections that a worker holds open, most of them silent; more wait to be accepted."""
@@ -57,7 +57,7 @@ class Server:
 
     ``page`` is what the page explores, where there is one; ``words`` are those in which the command says its options;
     ``ready`` is called with the address once everything is loaded. ``limits.threads`` is how many requests a worker
-    works on at the same time, ``limits.backpressure`` how many are in flight.
+    works on at the same time, ``limits.backpressure`` how many work or wait.
     """
 
     profiles: Path | None = None
@@ -137,8 +137,8 @@ def serve(server: Server) -> None:
 
 
 def threads_of(limits: Limits) -> int:
-    """How many threads a worker has: for the requests in flight, and for refusals."""
-    return limits.backpressure + SPARE_THREADS
+    """How many threads a worker has: for requests that are worked on or wait for it, for bodies, and for refusals."""
+    return limits.backpressure + limits.readers + SPARE_THREADS
 
 
 def is_free(host: str, port: int) -> bool:

@@ -64,7 +64,7 @@ class Page:
         self.explored: Explored | None = None
         self._prepared: OrderedDict[bytes, Prepared] = OrderedDict()
         self._lock = threading.Lock()
-        self._bodies = BodyReader(MOST_BYTES)
+        self._bodies = BodyReader(MOST_BYTES, 64)
         self._solving = threading.BoundedSemaphore(MOST_AT_ONCE)
         self._questions = self._all_questions()
 
