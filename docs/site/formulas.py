@@ -11,7 +11,7 @@ from latex2mathml.converter import convert
 
 DISPLAYED = re.compile(r"^( *)\.\. math::(.*)\n((?:\n|\1 +.*\n)*)", re.MULTILINE)
 INLINE = re.compile(r":math:`([^`]+)`")
-AS_DRAWN = {r"\arg\max": r"\operatorname{arg\,max}", r"\top": r"\mathsf{T}"}
+AS_DRAWN = {r"\arg\max": r"\mathrm{arg\,max}", r"\top": r"\mathsf{T}"}
 """What the converter does not know, or sets as an operator, in other words."""
 
 
