@@ -7,19 +7,19 @@ docs/everybody.md. Who comes in a week is who rated in it; who came last week is
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.everybody import WEIGHT, World, sellers
-from excalibr._population import Balanced, BatchCrowd, Terms, balance_crowd, target_terms
-from excalibr._types import Booleans, Floats
+from excalibr._population import Balanced, BatchCrowd, balance_crowd, target_terms
+from excalibr._types import Floats, Integers
 from excalibr.datasets import load_movielens
 
 SECONDS = 7 * 24 * 3600
-FEWEST_USERS = 60
+WEEKS = 45
+"""The first, each with more than a hundred visitors; later ones have ever fewer."""
 SELLERS = 30
 STEP = 0.1 * WEIGHT / 0.01
 """A tenth of Λ for a miss of one percentage point, as the guide says, for a whole week's visitors."""
@@ -27,18 +27,12 @@ PARTS = 7
 """Small steps a week."""
 
 
-def visitors(folder: Path) -> list[Booleans]:
-    """By week, who of the world's users came; weeks of few are left out."""
+def visitors(folder: Path) -> list[Integers]:
+    """By week, who of the world's users came."""
     liked = load_movielens(folder).positives()
     users = np.repeat(np.arange(len(liked.user_ids)), np.diff(liked.indptr))
     week = (liked.timestamps - liked.timestamps.min()) // SECONDS
-    found = []
-    for number in np.unique(week).tolist():
-        came = np.zeros(len(liked.user_ids), dtype=np.bool_)
-        came[users[week == number]] = True
-        if came.sum() >= FEWEST_USERS:
-            found.append(came)
-    return found
+    return [np.unique(users[week == number]) for number in np.unique(week)[:WEEKS].tolist()]
 
 
 def shares_of(crowd: BatchCrowd, drawn: list[tuple[float, Floats]]) -> Floats:
@@ -57,52 +51,40 @@ def mean_prices(drawn: list[tuple[float, Floats]]) -> Floats:
     return np.asarray(sum(chance * prices for chance, prices in drawn))
 
 
-def stepped(crowd: BatchCrowd, prices: Floats, wanted: Floats) -> tuple[Floats, Floats]:
+def stepped(world: World, groups: Integers, came: Integers, prices: Floats, wanted: Floats) -> tuple[Floats, Floats]:
     """A week with small steps: what was shown in it, and the prices after it."""
-    came = np.flatnonzero(crowd.asked) if crowd.asked is not None else np.arange(crowd.users)
-    order = np.random.default_rng(0).permutation(came)
     shown = np.zeros(len(wanted))
-    for part in np.array_split(order, PARTS):
-        some = np.zeros(crowd.batch.users, dtype=np.bool_)
-        some[part] = True
-        shares = replace(crowd, asked=some).run(prices).group_shares
+    for part in np.array_split(np.random.default_rng(0).permutation(came), PARTS):
+        shares = world.crowd(groups, part).run(prices).group_shares
         shown += len(part) / len(came) * shares
         prices = np.clip(prices + STEP / PARTS * (shares - wanted), -WEIGHT, WEIGHT)
     return shown, prices
 
 
-def simulate(world: World, weeks: list[Booleans]) -> tuple[dict[str, list[float]], list[tuple[int, int]]]:
+def simulate(world: World, weeks: list[Integers]) -> tuple[dict[str, list[float]], list[tuple[float, float]]]:
     """By way and week the sellers' deviation, and the passes of a balance with and without a start."""
     groups = sellers(SELLERS, len(world.positives))
     wanted = np.bincount(groups, minlength=SELLERS) / len(groups)
     terms = target_terms(np.arange(SELLERS), wanted, wanted, np.full(SELLERS, WEIGHT), SELLERS)
-    everybody = world.crowd(groups)
-    first = balance_crowd(replace(everybody, asked=weeks[0]), terms)
-    never = renewed = drawn_from(first)
-    small, both = mean_prices(never), mean_prices(never)
+    never = renewed = drawn_from(balance_crowd(world.crowd(groups, weeks[0]), terms))
+    small = mean_prices(never)
     ways: dict[str, list[float]] = {name: [] for name in WAYS}
     passes = []
     for came in weeks[1:]:
-        crowd = replace(everybody, asked=came)
-        shown_small, small = stepped(crowd, small, wanted)
-        shown_both, _ = stepped(crowd, both, wanted)
+        crowd = world.crowd(groups, came)
+        shown_small, small = stepped(world, groups, came, small, wanted)
+        shown_both, _ = stepped(world, groups, came, mean_prices(renewed), wanted)
         plain = crowd.run(np.zeros(SELLERS)).group_shares
         every = (plain, shares_of(crowd, never), shares_of(crowd, renewed), shown_small, shown_both)
         for name, shares in zip(WAYS, every, strict=True):
             ways[name].append(float(np.abs(shares - wanted).sum()))
-        tonight, cold = _balances(crowd, terms, mean_prices(renewed))
+        tonight = balance_crowd(crowd, terms, start=mean_prices(renewed))
+        passes.append((tonight.work, balance_crowd(crowd, terms).work))
         renewed = drawn_from(tonight)
-        both = mean_prices(renewed)
-        passes.append((len(tonight.history), len(cold.history)))
     return ways, passes
 
 
 WAYS = ("no prices", "never renewed", "renewed every week", "small steps only", "renewed, with small steps")
-
-
-def _balances(crowd: BatchCrowd, terms: Terms, start: Floats) -> tuple[Balanced, Balanced]:
-    """From the last prices and from nothing."""
-    return balance_crowd(crowd, terms, start=start), balance_crowd(crowd, terms)
 
 
 def plot(ways: dict[str, list[float]], path: Path) -> None:
@@ -123,13 +105,13 @@ def main(folder: str, out: str) -> None:
     weeks = visitors(Path(folder))
     world: Any = World.of(Path(folder))
     ways, passes = simulate(world, weeks)
-    visits = [int(came.sum()) for came in weeks]
+    visits = [len(came) for came in weeks]
     print(f"{len(weeks)} weeks, {min(visits)} to {max(visits)} users (median {int(np.median(visits))})")
     print("| prices | mean deviation | worst week |\n|---|---|---|")
     for name, values in ways.items():
         print(f"| {name} | {np.mean(values):.3f} | {np.max(values):.3f} |")
     with_start, cold = np.mean(passes, axis=0)
-    print(f"passes of a balance: {with_start:.1f} from the last prices, {cold:.1f} (and a start) from nothing")
+    print(f"passes of a balance: {with_start:.1f} from the last prices, {cold:.1f} from nothing, its start counted")
     plot(ways, Path(out) / "everybody-weeks.png")
 
 

@@ -20,7 +20,7 @@ from excalibr._types import Floats
 from excalibr.tables import Tables
 from excalibr.tables._balance import user_weights
 from excalibr.tables._ids import rows_of_users
-from excalibr.tables._reranker import Reranker
+from excalibr.tables._reranker import Reranker, stop_at_bad
 
 __all__ = ["PartOfCrowd", "SparkCrowd"]
 
@@ -46,6 +46,7 @@ class PartOfCrowd:
         items, groups, tables = self.shared.value
         options = read_options(Tables, tables | own)
         given, _, batch = self.reranker.read(candidates, items, options)
+        stop_at_bad(self.reranker, batch, given)
         fall_back = self.reranker.fallback == "relevance"
         weights = user_weights(given.users, options)
         crowd = BatchCrowd(batch, given.keys(), groups, weights, self.n_blocks, fall_back, step=self.step)

@@ -57,6 +57,31 @@ def test_a_wrong_type_is_refused_as_of_every_option(option: str, wrong: Any) -> 
         RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, everyone={"seller": WANTED}, **{option: wrong})
 
 
+def test_an_attribute_that_is_no_column_of_the_items_is_told_with_the_nearest() -> None:
+    says = "column 'sller' not found in items. Hint: .* columns are .*'seller'.*; did you mean 'seller'?"
+    for asked in ({"everyone": {"sller": WANTED}}, {"everyone_floors": {"sller": {"big": 0.1}}}):
+        with pytest.raises(InputError, match=says):
+            RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, **asked)
+
+
+def test_nobody_cannot_be_balanced() -> None:
+    with pytest.raises(InputError, match="candidates: have no users, must have at least one"):
+        RERANKER.balance(CANDIDATES.slice(0, 0), ITEMS, history=HISTORY, everyone={"seller": WANTED})
+
+
+def test_a_user_who_cannot_be_calibrated_stops_a_balance_where_that_is_asked() -> None:
+    strict = excalibr.Reranker(k=5, trade_off=0.3, fallback="error")
+    with pytest.raises(InputError, match="user 'u0000' has no target, must have only users who can be calibrated"):
+        strict.balance(CANDIDATES, ITEMS, history=HISTORY.slice(5), everyone={"seller": WANTED})
+
+
+def test_a_table_may_call_its_groups_as_the_items_do() -> None:
+    shares = list(WANTED.values())
+    usual, own = (table(**{name: list(WANTED), "weight": shares}) for name in ("category", "seller"))
+    found = [RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, everyone={"seller": each}) for each in (usual, own)]
+    assert found[0].table.equals(found[1].table)
+
+
 def test_deviation_budgets_are_refused() -> None:
     with pytest.raises(InputError, match="max_deviation: is given, must be left out of a balance"):
         excalibr.Reranker(k=5, max_deviation=0.1).balance(

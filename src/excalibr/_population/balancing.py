@@ -21,6 +21,7 @@ from excalibr._population.start import foreseen_prices
 from excalibr._population.sums import Pass
 from excalibr._population.terms import Terms
 from excalibr._types import Floats
+from excalibr.errors import InputError, explain
 
 __all__ = ["Balanced", "Progress", "balance_crowd", "limit_slack", "sample_share"]
 
@@ -110,6 +111,8 @@ def balance_crowd(
 
     ``start`` are prices of the terms to begin with, yesterday's for instance; without them a sample finds some.
     """
+    if not crowd.users:
+        raise InputError(explain("candidates", "have no users", "have at least one for a balance"))
     unit = _unit(crowd, terms)
     slack = limit_slack(tolerance)
     work = 0.0

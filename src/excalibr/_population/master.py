@@ -5,21 +5,23 @@ r"""The master program: of the passes so far, what each block of users should be
 
 Its value can be had, and its dual is a model of the bound from below, exact at every pass. Small ones are solved as
 linear programs. Large ones are smoothed: each block's best pass becomes a soft maximum with a temperature, whose
-gradient is a lottery over the passes, and L-BFGS-B goes down to low temperatures.
+gradient is a lottery over the passes, and quasi-Newton steps go down to low temperatures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from scipy import optimize as scipy_optimize
 from scipy import sparse
 
+from excalibr._population.descent import descend
 from excalibr._population.sums import Pass
 from excalibr._population.terms import Terms
 from excalibr._types import Floats
@@ -32,11 +34,10 @@ SMALL = 6_000
 """Blocks × passes up to which the linear program is solved as one."""
 
 STEPS = (10, 20, 30)
-"""Most L-BFGS-B steps at the temperatures, the last of which decides."""
+"""Most quasi-Newton steps at the temperatures, the last of which decides."""
 
-
-MEMORY = 12
-"""Steps that L-BFGS-B remembers. With many groups at their bounds its own time grows with the square of it."""
+NEGLIGIBLE = 3e-3
+"""What a step must bring, in units of the last temperature, to be followed by another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +60,12 @@ class Master:
     threads: int = 1
     exact: bool = True
     passes: list[Pass] = field(default_factory=list)
+    _by_group: list[Any] = field(default_factory=list)
 
     def add(self, found: Pass) -> None:
         """One more pass."""
         self.passes.append(found)
+        self._by_group.append(found.shares.T)
         self._own = np.array([each.own for each in self.passes])
         self._scale = np.maximum(self.passes[0].weights, np.finfo(float).tiny)
 
@@ -84,17 +87,10 @@ class Master:
         self, prices: Floats, lowest: Floats, highest: Floats, temperatures: tuple[float, ...]
     ) -> tuple[Floats, Mixed]:
         """The prices between bounds that make the smoothed model lowest, and the best mixture on the way."""
+        least = NEGLIGIBLE * temperatures[-1]
         best: Mixed | None = None
         for steps, temperature in zip(STEPS[-len(temperatures) :], temperatures, strict=True):
-            found = optimize.minimize(
-                lambda at, now=temperature: self._smoothed(at, now)[:2],
-                np.clip(prices, lowest, highest),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=optimize.Bounds(lowest, highest),
-                options={"maxiter": steps, "maxcor": MEMORY, "ftol": 1e-13, "gtol": 1e-10},
-            )
-            prices = np.clip(found.x, lowest, highest)
+            prices = descend(partial(self._model, temperature=temperature), prices, lowest, highest, steps, least)
             mixed = self.mixed(self._smoothed(prices, temperature)[2])
             best = mixed if best is None or mixed.value > best.value else best
         assert best is not None
@@ -104,7 +100,7 @@ class Master:
         """The linear program as one: prices that prove its value, and the mixture."""
         terms, (count, blocks) = self.terms, self._own.shape
         columns = count * blocks
-        into_groups = sparse.hstack([each.shares.T for each in self.passes], format="csr")
+        into_groups = sparse.hstack(self._by_group, format="csr")
         signed = sparse.diags_array(terms.signs) @ into_groups[terms.groups]
         eye = sparse.eye_array(len(terms))
         chosen = sparse.csr_array(
@@ -128,21 +124,24 @@ class Master:
 
     def _margins(self, prices: Floats) -> Floats:
         by_group = self.terms.group_prices(prices)
-        return np.asarray(self._own - np.array(self._each(lambda found, _: found.shares @ by_group, self._own)))
+        paid = self._each(lambda found: found.shares @ by_group, self.passes)
+        return np.asarray(self._own - np.array(paid))
 
     def _shares_of(self, weights: Floats) -> Floats:
         """(G,) the groups' shares in a mixture, the passes added in their order."""
-        return np.asarray(sum(self._each(lambda found, own: found.shares.T @ own, weights)))
+        return np.asarray(sum(self._each(operator.matmul, self._by_group, weights)))
 
-    def _each(self, work: Callable[[Pass, Floats], Floats], rows: Floats) -> list[Floats]:
-        """``work`` on every pass and its row, side by side."""
-        if self.small or self.threads == 1:
-            return [work(found, row) for found, row in zip(self.passes, rows, strict=True)]
-        return list(self._pool.map(work, self.passes, rows))
+    def _each(self, work: Callable[..., Floats], *by_pass: Iterable[Any]) -> list[Floats]:
+        """``work`` on what there is of every pass, side by side."""
+        return list((map if self.small or self.threads == 1 else self._pool.map)(work, *by_pass))
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.threads, thread_name_prefix="excalibr")
+
+    def _model(self, prices: Floats, temperature: float) -> tuple[float, Floats]:
+        """The smoothed model and its gradient."""
+        return self._smoothed(prices, temperature)[:2]
 
     def _smoothed(self, prices: Floats, temperature: float) -> tuple[float, Floats, Floats]:
         """The model with soft maxima, its gradient, and the lotteries over the passes that it is made of."""

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize as scipy_optimize
 
+from excalibr._population.descent import descend
 from excalibr._population.terms import Terms
 from excalibr._problem import Batch
 from excalibr._sparse import SparseRows
 from excalibr._types import Floats, Integers
 
 __all__ = ["Responses", "foreseen_prices"]
-
-optimize: Any = scipy_optimize
 
 STEPS = 60
 
@@ -86,7 +84,7 @@ class Responses:
 
 
 def foreseen_prices(responses: Sequence[Responses], terms: Terms, prices: Floats) -> Floats:
-    """The prices of the terms that make the users' bounds lowest, as far as a few steps of L-BFGS-B go."""
+    """The prices of the terms that make the users' bounds lowest, as far as a few quasi-Newton steps go."""
 
     def bound(at: Floats) -> tuple[float, Floats]:
         value, shares = joined.value(terms.group_prices(at))
@@ -95,15 +93,7 @@ def foreseen_prices(responses: Sequence[Responses], terms: Terms, prices: Floats
     joined = _joined(responses)
     total = max(float(joined.slots.sum()), np.finfo(float).tiny)
 
-    found = optimize.minimize(
-        bound,
-        prices,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=optimize.Bounds(terms.lowest, terms.highest),
-        options={"maxiter": STEPS, "maxcor": 20},
-    )
-    return np.asarray(np.clip(found.x, terms.lowest, terms.highest))
+    return descend(bound, prices, terms.lowest, terms.highest, STEPS)
 
 
 def _joined(parts: Sequence[Responses]) -> Responses:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +24,9 @@ from excalibr.tables._frames import read_frame
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Everyone, Tables
 from excalibr.tables._prices import group_rows, price_columns, read_groups
+from excalibr.tables._reranker import Reranker, stop_at_bad
 from excalibr.tables._results import Results
 from excalibr.tables._summary import warn_all
-
-if TYPE_CHECKING:
-    from excalibr.tables._reranker import Reranker
 
 __all__ = ["Balance", "balance", "mixture_of", "most_blocks", "summary_columns"]
 
@@ -236,6 +234,7 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
     groups = read_groups(items, attributes_of(wanted, options), options)
     terms, targets = read_terms(wanted, groups, options)
     given, _, batch = reranker.read(candidates, read_items(items, options), options)
+    stop_at_bad(reranker, batch, given)
     visits = user_weights(given.users, options)
     n_blocks = most_blocks(batch.users, terms.n_groups)
     fall_back, threads = reranker.fallback == "relevance", checked_threads(reranker.threads)

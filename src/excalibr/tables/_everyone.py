@@ -126,7 +126,7 @@ def _targets(
     """The targets or bands of one attribute; a group that a band does not name is free."""
     given = _part_of(asked.everyone, part.name, options)
     what = f"everyone[{part.name!r}]"
-    low, high = _edges(given, what, labels, options)
+    low, high = _edges(given, part.name, labels, options)
     is_band = not np.array_equal(np.nan_to_num(low), np.nan_to_num(high))
     if not is_band:
         low = high = np.nan_to_num(low)
@@ -146,7 +146,9 @@ def _targets(
     return target_terms(there + part.start, low[there], high[there], weights, count)
 
 
-def _edges(given: Any, what: str, labels: list[str], options: Tables) -> tuple[Floats, Floats]:
+def _edges(given: Any, attribute: str, labels: list[str], options: Tables) -> tuple[Floats, Floats]:
+    """(groups,) the least and the most wanted, nan where nothing is said; tables name groups by either column."""
+    what = f"everyone[{attribute!r}]"
     numbers = {label: number for number, label in enumerate(labels)}
     low, high = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
     if isinstance(given, Mapping):
@@ -157,10 +159,9 @@ def _edges(given: Any, what: str, labels: list[str], options: Tables) -> tuple[F
         lows = highs = np.array([float(value) for value in given.values()])
     else:
         frame = given if isinstance(given, Frame) else read_frame(given, what)
-        named = [
-            str(label)
-            for label in frame.column(options.column("category", what, frame.columns), "category").to_pylist()
-        ]
+        own = attribute in frame.columns
+        column = attribute if own else options.column("category", what, frame.columns)
+        named = [str(label) for label in frame.column(column, "category").to_pylist()]
         band = options.find("low", what, frame.columns), options.find("high", what, frame.columns)
         columns = (
             band

@@ -9,6 +9,7 @@ passes with the same probabilities.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -55,7 +56,8 @@ class GroupPrices:
         for attribute in self.attributes:
             own = [group for group in self.groups if group[0] == attribute]
             if not any(group in numbers for group in own):
-                found = f"have {own[0][1]!r} and {len(own) - 1} others of {attribute!r}, none of which an item has"
+                more = f" and {len(own) - 1:,} more" if len(own) > 1 else ""
+                found = f"have {own[0][1]!r}{more} of {attribute!r}, none of which an item has"
                 raise InputError(explain("prices", found, "be of groups of these items"))
         rows = group_rows(groups)
         by_group = np.zeros((len(self.mixture.prices), rows.shape[1]))
@@ -86,6 +88,13 @@ def group_rows(groups: ItemArrays) -> SparseRows:
 
 def read_groups(table: Any, names: list[str], options: Tables) -> ItemArrays:
     """The items' shares of the groups of these attributes, each of which is a column of the items table."""
+    columns = read_frame(table, "items").columns
+    for name in names:
+        if name not in columns:
+            near = difflib.get_close_matches(name, columns, n=1, cutoff=0.4)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            listed = f"the groups of an attribute are a column, and columns are {columns}"
+            raise InputError(f"column {name!r} not found in items. Hint: {listed}{hint}")
     return read_items(table, dataclasses.replace(options, category={name: name for name in names}, prices=None))
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from excalibr.tables._balance import Balance
     from excalibr.tables._prices import GroupPrices
 
-__all__ = ["Reranker", "read_items_and_prices"]
+__all__ = ["Reranker", "read_items_and_prices", "stop_at_bad"]
 
 LOGGER = logging.getLogger("excalibr")
 
@@ -162,7 +162,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         visits, bad_visits = visits_of(wanted.visits, options)
         if bad_visits is not None:
             batch = batch.with_statuses(np.where(bad_visits, Status.BAD_VISIT, batch.statuses))
-        self._stop_at_bad(batch, given)
+        stop_at_bad(self, batch, given)
         LOGGER.info("%s", understood_text(options, known, batch))
         visited = None if visits is None else np.broadcast_to(visits, batch.users)
         questions = questions_of(batch) if measured else None
@@ -241,15 +241,6 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         statuses = np.where(pinned.bad & (wanted.statuses == Status.OK), Status.BAD_PIN, wanted.statuses)
         return given, wanted, batch.with_statuses(statuses)
 
-    def _stop_at_bad(self, batch: Batch, given: CandidateArrays) -> None:
-        if self.fallback == "error" and not batch.good.all():
-            at = int(np.argmin(batch.good))
-            found = f"user {given.keys()[at]!r} has {Status(batch.statuses[at]).text}"
-            if at in batch.reasons:
-                found = f"user {given.keys()[at]!r}: {batch.reasons[at]}"
-            hint = Message("see ", Option("fallback", ...), ".")
-            raise InputError(explain("candidates", found, "have only users who can be calibrated", hint))
-
     def _told(self, results: Results) -> Results:
         """The results, after warnings of what looks wrong, and one about all that could not be used."""
         warn_all(results.notes, stacklevel=3)
@@ -257,6 +248,17 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         if told:
             warnings.warn(told, BatchWarning, stacklevel=3)
         return results
+
+
+def stop_at_bad(reranker: Reranker, batch: Batch, given: CandidateArrays) -> None:
+    """Where ``fallback`` is "error", the error for the first user who cannot be calibrated."""
+    if reranker.fallback == "error" and not batch.good.all():
+        at = int(np.argmin(batch.good))
+        found = f"user {given.keys()[at]!r} has {Status(batch.statuses[at]).text}"
+        if at in batch.reasons:
+            found = f"user {given.keys()[at]!r}: {batch.reasons[at]}"
+        hint = Message("see ", Option("fallback", ...), ".")
+        raise InputError(explain("candidates", found, "have only users who can be calibrated", hint))
 
 
 def read_items_and_prices(items: Any, table: Any, options: Tables) -> tuple[ItemArrays, GroupPrices | None]:

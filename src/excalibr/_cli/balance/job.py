@@ -43,6 +43,7 @@ from excalibr.tables._everyone import GroupTargets, attributes_of, read_start, r
 from excalibr.tables._ids import rows_of_users
 from excalibr.tables._options import Everyone
 from excalibr.tables._prices import group_rows, price_columns, read_groups
+from excalibr.tables._reranker import stop_at_bad
 from excalibr.tables._results import Tally
 
 __all__ = ["run_balance"]
@@ -101,6 +102,7 @@ class _Work:
         job = self.job
         options = read_options(Tables, job.options | self.for_all | others)
         given, _, batch = job.reranker.read(candidates, self.items, options)
+        stop_at_bad(job.reranker, batch, given)
         return BatchCrowd(
             *(batch, given.keys(), group_rows(self.groups), user_weights(given.users, options), self.n_blocks),
             fall_back=job.reranker.fallback == "relevance",

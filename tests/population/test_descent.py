@@ -1,0 +1,65 @@
+"""Quasi-Newton steps between bounds, held against scipy's L-BFGS-B."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import optimize as scipy_optimize
+
+from excalibr._population.descent import descend
+
+optimize: Any = scipy_optimize
+
+
+def soft_maxima(seed: int, size: int) -> Any:
+    """A smooth convex function as the master's: a mean of soft maxima of linear functions, and a linear term."""
+    random = np.random.default_rng(seed)
+    slopes, heights = random.normal(size=(40, 5, size)), random.normal(size=(40, 5))
+    edges = random.uniform(-0.1, 0.1, size)
+
+    def value(at: Any) -> Any:
+        margins = heights - slopes @ at
+        top = margins.max(axis=1)
+        weights = np.exp((margins - top[:, None]) / 0.1)
+        total = weights.sum(axis=1)
+        slope = edges - np.einsum("bt,btg->g", weights / total[:, None], slopes) / 40
+        return float((top + 0.1 * np.log(total)).mean() + edges @ at), slope
+
+    return value
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_lowest_point_is_that_of_scipy(seed: int) -> None:
+    size = 3 + 4 * seed
+    value, lowest, highest = soft_maxima(seed, size), np.full(size, -0.2), np.full(size, 0.1 + 0.1 * seed)
+    found = descend(value, np.zeros(size), lowest, highest, 500)
+    bounds = optimize.Bounds(lowest, highest)
+    expected = optimize.minimize(value, np.zeros(size), jac=True, method="L-BFGS-B", bounds=bounds, tol=1e-12)
+    assert (lowest <= found).all()
+    assert (found <= highest).all()
+    assert value(found)[0] == pytest.approx(expected.fun, abs=1e-8)
+
+
+def test_a_start_outside_is_brought_inside_and_no_step_goes_up() -> None:
+    value, heights = soft_maxima(1, 6), []
+
+    def noted(at: Any) -> Any:
+        heights.append(value(at)[0])
+        return value(at)
+
+    few = descend(noted, np.full(6, 9.0), np.full(6, -1.0), np.ones(6), 3)
+    more = descend(noted, few, np.full(6, -1.0), np.ones(6), 3)
+    assert value(more)[0] <= value(few)[0] <= heights[0]
+
+
+def test_it_ends_where_a_step_brings_too_little() -> None:
+    asked = []
+
+    def value(at: Any) -> Any:
+        asked.append(at)
+        return float((at**4).sum()), 4 * at**3
+
+    descend(value, np.ones(2), np.full(2, -9.0), np.full(2, 9.0), 1000, least=1e-3)
+    count = len(asked)
+    descend(value, np.ones(2), np.full(2, -9.0), np.full(2, 9.0), 1000)
+    assert count < len(asked) - count
