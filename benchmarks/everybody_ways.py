@@ -48,7 +48,7 @@ def quotas(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float,
     candidates of the group can reach; who has no slate even so keeps the calibrated one.
     """
     found = []
-    for part in (0.25, 0.5, 0.75, 1.0):
+    for part in (0.25, 0.5, 1.0):
         floors = part * wanted
         slates = [_with_floors(world, crowd, user, floors) for user in range(world.batch.users)]
         as_they_are, cut = (sum(each.kept == kept for each in slates) for kept in ("whole", "cut"))

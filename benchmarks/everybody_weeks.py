@@ -96,7 +96,7 @@ def plot(ways: dict[str, list[float]], path: Path) -> None:
     for (name, values), (colour, line) in zip(ways.items(), styles, strict=True):
         axis.plot(np.arange(2, len(values) + 2), values, color=colour, linestyle=line, label=name)
     axis.set(xlabel="week", ylabel="sellers' deviation in the week (L1)", ylim=(0, None))
-    axis.legend(fontsize="small", ncols=2)
+    figure.legend(loc="outside upper center", fontsize="small", ncols=5)
     figure.savefig(path, dpi=120)
 
 

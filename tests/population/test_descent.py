@@ -50,16 +50,3 @@ def test_a_start_outside_is_brought_inside_and_no_step_goes_up() -> None:
     few = descend(noted, np.full(6, 9.0), np.full(6, -1.0), np.ones(6), 3)
     more = descend(noted, few, np.full(6, -1.0), np.ones(6), 3)
     assert value(more)[0] <= value(few)[0] <= heights[0]
-
-
-def test_it_ends_where_a_step_brings_too_little() -> None:
-    asked = []
-
-    def value(at: Any) -> Any:
-        asked.append(at)
-        return float((at**4).sum()), 4 * at**3
-
-    descend(value, np.ones(2), np.full(2, -9.0), np.full(2, 9.0), 1000, least=1e-3)
-    count = len(asked)
-    descend(value, np.ones(2), np.full(2, -9.0), np.full(2, 9.0), 1000)
-    assert count < len(asked) - count

@@ -30,7 +30,7 @@ SAMPLED = 0.15
 FEWEST, MOST = 600, 20_000
 
 SAMPLE_PASSES = 4
-BOX = 0.08
+BOX = 0.05
 """The first box around the prices, in units of the mean spread of the gains."""
 TEMPERATURES = (0.03, 0.003, 0.0003)
 """Of the soft maxima, in the same unit; the last also no more than a third of the tolerance."""

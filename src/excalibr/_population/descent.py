@@ -25,16 +25,9 @@ LEAST_SLOPE = 1e-10
 
 
 def descend(
-    value: Callable[[Floats], tuple[float, Floats]],
-    start: Floats,
-    lowest: Floats,
-    highest: Floats,
-    steps: int,
-    least: float = 0.0,
+    value: Callable[[Floats], tuple[float, Floats]], start: Floats, lowest: Floats, highest: Floats, steps: int
 ) -> Floats:
     """The lowest point that so many steps find; ``value`` gives the function and its gradient.
-
-    It ends sooner where a step brings no more than ``least``.
 
     >>> target = np.array([0.5, 2.0])
     >>> descend(lambda x: (float(((x - target) ** 2).sum()), 2 * (x - target)), np.zeros(2), np.zeros(2), np.ones(2), 9)
@@ -55,7 +48,7 @@ def descend(
         if moved @ turned > 1e-12 * (turned @ turned):
             known.append((moved, turned))
         gained, at, height, slope = height - lower, then, lower, steeper
-        if gained <= least:
+        if not gained > 0:
             break
     return at
 

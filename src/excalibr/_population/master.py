@@ -36,9 +36,6 @@ SMALL = 6_000
 STEPS = (10, 20, 30)
 """Most quasi-Newton steps at the temperatures, the last of which decides."""
 
-NEGLIGIBLE = 3e-3
-"""What a step must bring, in units of the last temperature, to be followed by another."""
-
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
@@ -87,10 +84,9 @@ class Master:
         self, prices: Floats, lowest: Floats, highest: Floats, temperatures: tuple[float, ...]
     ) -> tuple[Floats, Mixed]:
         """The prices between bounds that make the smoothed model lowest, and the best mixture on the way."""
-        least = NEGLIGIBLE * temperatures[-1]
         best: Mixed | None = None
         for steps, temperature in zip(STEPS[-len(temperatures) :], temperatures, strict=True):
-            prices = descend(partial(self._model, temperature=temperature), prices, lowest, highest, steps, least)
+            prices = descend(partial(self._model, temperature=temperature), prices, lowest, highest, steps)
             mixed = self.mixed(self._smoothed(prices, temperature)[2])
             best = mixed if best is None or mixed.value > best.value else best
         assert best is not None
