@@ -41,8 +41,9 @@ def test_a_figure_has_a_panel_for_each_weighting_and_attribute(results: Experime
 
 def test_a_sample_is_shown_by_its_paired_difference(results: ExperimentResults) -> None:
     figure = next(each for each in figures_of(results.curves) if each.less)
-    labels = draw(figure, results.curves).axes[0].get_legend_handles_labels()[1]
-    assert "MIP greedy (2 users)" in labels
+    panel = draw(figure, results.curves).axes[0]
+    assert "MIP greedy" in panel.get_legend_handles_labels()[1]
+    assert "MIP greedy: 2 users" in [text for words in panel.texts for text in words.get_text().splitlines()]
 
 
 def test_drawn_again_a_figure_has_the_same_bytes(shown: tuple[ExperimentResults, Path], tmp_path: Path) -> None:
@@ -67,6 +68,7 @@ def test_every_table_is_there_as_markdown_and_csv(shown: tuple[ExperimentResults
         "aims",
         "measures",
         "lists",
+        "list-bound",
         "claims",
     } == set(names)
     for name in names:

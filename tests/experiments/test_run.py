@@ -96,6 +96,17 @@ def test_nothing_half_written_is_left_behind(out: Path, results: ExperimentResul
     assert not [path for path in out.rglob("*") if path.name.startswith(".")]
 
 
+def test_what_a_killed_run_was_writing_is_removed_and_nothing_else(source: Source, tmp_path: Path) -> None:
+    plan = small_plan(attributes=("genre",), arms=("greedy",), users=2)
+    run_experiment(source, plan, tmp_path)
+    ours = [tmp_path / ".results.0123456789ab.tmp.parquet", tmp_path / "parts" / ".x.0123456789ab.tmp.parquet"]
+    others = [tmp_path / ".mine.tmp", tmp_path / ".notes.txt"]
+    for path in (*ours, *others):
+        path.write_bytes(b"half")
+    run_experiment(source, plan, tmp_path)
+    assert [path.exists() for path in (*ours, *others)] == [False, False, True, True]
+
+
 def test_another_experiment_does_not_mix_with_it(source: Source, results: ExperimentResults, out: Path) -> None:
     with pytest.raises(InputError, match="has an experiment with seed 0, and 1 is asked for"):
         run_experiment(source, small_plan(seed=1), out)

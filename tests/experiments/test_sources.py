@@ -68,10 +68,12 @@ def test_rows_that_nothing_can_be_done_with_are_left_out_and_counted_all_at_once
 
 def test_items_that_few_like_can_be_left_out(tmp_path: Path) -> None:
     plays, tracks = own_tables(tmp_path)
-    found = table_source(plays, tracks, COLUMNS, min_item_count=30)
+    found = table_source(plays, tracks, COLUMNS).often_liked(30)
     assert 0 < len(found.liked.item_ids) < ITEMS
     assert table_source(plays, tracks, COLUMNS).liked.counts.min() < 30
-    assert "items with fewer than 30 positives" in found.understood
+    assert found.liked.counts.min() >= 30 - 3  # users who are left with one positive go as well
+    attributes = found.attributes(found.liked.counts)
+    assert all(each.items == len(found.liked.item_ids) for each in attributes)
 
 
 def test_a_table_that_is_not_there_is_said_so(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ COMMANDS = {
     "--everyone seller=targets.csv -k 10 -o prices.parquet",
     "warmup": "excalibr warmup",
     "experiment": "excalibr experiment --data ml-1m.zip --out results --threads 2",
+    "compare": "excalibr compare results-before results-after -o compared.md",
     "data": "excalibr data get ml-1m",
 }
 """The commands in the order of the help, each with an example."""
@@ -99,6 +100,10 @@ def _import(name: str) -> Any:
             from excalibr._cli.experiment import experiment
 
             return experiment
+        case "compare":
+            from excalibr._cli.compare import compare
+
+            return compare
     from excalibr._cli.data import data
 
     return data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 import typer
@@ -33,13 +34,13 @@ def experiment(**options: Any) -> None:
     Interrupted and started again with the same arguments, it goes on where it stopped.
     """
     asked = ExperimentOptions(**options)
-    console, plan, seconds = Console(highlight=False), asked.plan, asked.seconds
+    since, console, plan, seconds = monotonic(), Console(highlight=False), asked.plan, asked.seconds
     asked.check_apart()
     with _said_on_interrupt(console) as stop, shown_progress(console, stop) as tell:
         source = asked.source()
         _tell_understood(source)
         results = run_experiment(
-            source, plan, asked.out, threads=asked.threads, seconds=seconds, progress=tell, said=_say
+            *(source, plan, asked.out), threads=asked.threads, seconds=seconds, since=since, progress=tell, said=_say
         )
         command = repeating_options(asked, results.plan)
         _say(f"to repeat it: {command}")

@@ -32,10 +32,14 @@ class ExperimentOptions:
     out: Annotated[Path, _option("The folder for results, figures, tables and report.")]
     data: Annotated[Path | None, _option("MovieLens: an official zip, its folder, or a Parquet folder.")] = None
     threads: Annotated[int | None, _option("Processes; by default one a processor. The results are the same.")] = None
-    time: Annotated[str | None, _option("What it may take, such as 15m or 90s: users are chosen to fit.")] = None
+    time: Annotated[
+        str | None, _option("What it may take, such as 15m or 90s: items, users and trade-offs are chosen to fit.")
+    ] = None
     seed: Annotated[int, _option("Splits users, and draws samples and rankings.")] = _PLAN.seed
     split: Annotated[str, _option("What is held out of a user: a random fifth, or by time the latest.")] = _PLAN.split
-    min_item_count: Annotated[int, _option("Leave out items with fewer positives, to save memory.")] = 1
+    min_item_count: Annotated[int, _option("Leave out items with fewer positives, to save memory.")] = (
+        _PLAN.min_item_count
+    )
     figures: Annotated[bool, _option("Draw the figures; without them the report has tables only.")] = True
     page: Annotated[Path | None, _option("A folder to write the page experiment.md into as well.")] = None
     complete: Annotated[
@@ -84,7 +88,7 @@ class ExperimentOptions:
     @property
     def plan(self) -> Plan:
         """What is run."""
-        same = ("users", "sample", "mip_users", "timed_users", "points", "split", "seed")
+        same = ("users", "sample", "mip_users", "timed_users", "points", "split", "seed", "min_item_count")
         lists = {name: getattr(self, name) for name in ("attributes", "weightings", "metrics", "regularisations")}
         chosen: dict[str, Any] = {name: tuple(given) for name, given in lists.items() if given}
         return Plan(
@@ -120,7 +124,7 @@ class ExperimentOptions:
             raise InputError(explain("--data", found, must))
         if self.data is not None:
             limits = {"max_bytes": self.max_bytes, "max_ratio": self.max_ratio}
-            return movielens_source(self.data, complete=self.complete, min_item_count=self.min_item_count, **limits)
+            return movielens_source(self.data, complete=self.complete, **limits)
         if not self.category_column:
             raise InputError(explain("--category-column", "is missing", "name a column of the items table"))
         assert self.ratings is not None
@@ -131,7 +135,6 @@ class ExperimentOptions:
             held_out=self.held_out,
             above=self.above,
             minimum=self.minimum,
-            min_item_count=self.min_item_count,
         )
 
     def check_apart(self) -> None:
@@ -162,4 +165,7 @@ def repeating_options(asked: ExperimentOptions, plan: Plan) -> str:
     return " ".join([*words, "--out results --page docs"])
 
 
-_REPEATED = ("min_item_count", "above", "minimum", "user_column", "item_column", "items_item_column", "rating_column")
+_REPEATED = (
+    *("above", "minimum", "user_column", "item_column", "items_item_column", "rating_column"),
+    *("timestamp_column", "separator"),
+)

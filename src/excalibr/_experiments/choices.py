@@ -5,7 +5,6 @@ They are stored with the results. Started again it reuses them, and it prints th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -23,13 +22,15 @@ from excalibr._types import Floats
 __all__ = ["CHOSEN", "RunChoices", "chosen_trade_offs", "fitted_to_time", "measured_seconds", "stored_plan"]
 __all__ += ["total_seconds"]
 
-CHOSEN = ("users", "sample", "mip_users", "timed_users", "trade_offs", "regularisations")
+CHOSEN = ("min_item_count", "users", "sample", "mip_users", "timed_users", "trade_offs", "regularisations")
 """The fields of a plan that a run may choose."""
 
 _CURVE_USERS = 24
-_WIDE = 1.0 / (1.0 + np.exp(-np.linspace(-13.0, 6.0, 39)))  # λ from 2e-6 to 0.9975: any scale of scores
+_WIDE = np.linspace(-10.0, 7.0, 35)  # λ ÷ (1 − λ) from 5e-5 to 1,100 of the scores' spread, as logarithms
+_ENDS = (9.0, 99.0)  # λ = 0.9 and 0.99, or more where scores spread more than 1
 _TIMED_CALL = 4.0  # seconds of the paper's stack for a user at a trade-off, all attributes together
-_FEWEST = 20
+_SLOW_TAIL = 1.5  # branch and bound takes much longer for some users than for most
+_FEWEST, _FEWEST_SLOW, _FEWEST_POINTS = 20, 5, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +53,32 @@ def stored_plan(record: Mapping[str, Any], asked: Plan) -> Plan:
 
 
 def chosen_trade_offs(study: Study, plan: Plan) -> tuple[float, ...]:
-    """Trade-offs at equal distances along the mean curve of relevance and deviation, whatever the scale of the scores.
+    """Trade-offs spread along the curves of relevance and deviation, whatever the scale of the scores.
 
-    The curve is that of a few users by the exact methods, with both axes as shares of their range; labels are not
-    looked at. The most calibrated end is always there: methods with other scales of score need it.
+    The curves are those of a few users by the exact methods, with both axes as shares of their range; labels are not
+    looked at. A step counts as far as it goes on the curve on which it goes farthest, so that none has a wide gap. The
+    most calibrated end is always there: methods with other scales of score need it.
     """
-    along = np.mean([_along(curve) for curve in _curves(study, plan)], axis=0)
-    wanted = np.linspace(0.0, along[-1], plan.points)[1:-1]
-    between = np.interp(wanted, along, np.log(_WIDE / (1 - _WIDE)))
-    found = [float(f"{1.0 / (1.0 + math.exp(-each)):.2g}") for each in between]
-    return tuple(sorted({*found, 0.9, 0.99}))
+    setting = plan.settings[0]
+    spread = float(np.ptp(study.scores[:, : setting.candidates], axis=1).mean()) or 1.0
+    odds = spread * np.exp(_WIDE)
+    steps = np.max([np.diff(_along(curve)) for curve in _curves(study, plan, odds)], axis=0)
+    wanted = np.linspace(0.0, steps.sum(), plan.points)[1:-1]
+    between = np.exp(np.interp(wanted, np.cumsum(steps), np.log(odds)))
+    found = [_rounded_trade_off(each) for each in (*between.tolist(), *(max(spread, 1.0) * end for end in _ENDS))]
+    return tuple(sorted(set(found)))
+
+
+def _rounded_trade_off(odds: float) -> float:
+    """λ from λ ÷ (1 − λ), to two digits of it, or of 1 − λ where that is smaller.
+
+    >>> _rounded_trade_off(0.001234), _rounded_trade_off(99.0), _rounded_trade_off(123456.0)
+    (0.0012, 0.99, 0.9999919)
+    """
+    if odds < 1.0:
+        return float(f"{odds / (1.0 + odds):.2g}")
+    rest = f"{1.0 / (1.0 + odds):.2g}"
+    return round(1.0 - float(rest), 12)
 
 
 def measured_seconds(study: Study, plan: Plan, done: Callable[[PlanPart], bool]) -> dict[PlanPart, float]:
@@ -77,7 +94,8 @@ def measured_seconds(study: Study, plan: Plan, done: Callable[[PlanPart], bool])
             users = study.sample(2).tolist()
             started = perf_counter()
             measure_users(study, some, part, users)
-            found[part] = scale * (perf_counter() - started) / len(users)
+            tail = _SLOW_TAIL if part.arm == "mip-greedy" and not study.attributes[part.attribute].one_hot else 1.0
+            found[part] = tail * scale * (perf_counter() - started) / len(users)
     return found
 
 
@@ -89,31 +107,48 @@ def total_seconds(study: Study, choices: RunChoices, threads: int) -> float:
 
 
 def fitted_to_time(study: Study, choices: RunChoices, threads: int, seconds: float) -> RunChoices:
-    """Fewer users, of every kind in proportion, until it fits; a tenth of the time is kept for figures and report."""
-    now, left = choices, 0.9 * seconds
+    """Fewer users, of every kind in proportion, until it fits, and then fewer trade-offs.
+
+    Some of the time is kept for figures and report.
+    """
+    now, left = choices, 0.85 * seconds - 10.0
     if total_seconds(study, now, threads) > left:
         now = replace(now, plan=replace(now.plan, timed_users=min(now.plan.timed_users, int(left / 900))))
     while (ratio := left / max(total_seconds(study, now, threads), 1e-9)) < 1.0 and now.plan.users > _FEWEST:
         share = min(ratio, 0.95)
         fewer: dict[str, Any] = {
-            name: max(_FEWEST, int(share * min(getattr(now.plan, name), len(study))))
-            for name in ("users", "sample", "mip_users")
+            name: max(least, int(share * min(getattr(now.plan, name), len(study))))
+            for name, least in (("users", _FEWEST), ("sample", _FEWEST_SLOW), ("mip_users", _FEWEST_SLOW))
         }
         if fewer == {name: getattr(now.plan, name) for name in fewer}:
             break
         now = replace(now, plan=replace(now.plan, **fewer))
-    return now
+    ratio = left / max(total_seconds(study, now, threads), 1e-9)
+    return now if ratio >= 1.0 else _with_fewer_points(now, max(_FEWEST_POINTS, int(ratio * len(now.plan.trade_offs))))
 
 
-def _curves(study: Study, plan: Plan) -> list[tuple[Floats, Floats]]:
-    """(relevance, deviation) along the wide sweep, for every attribute by the L1 and the KL lottery."""
+def _with_fewer_points(choices: RunChoices, points: int) -> RunChoices:
+    """So many of the trade-offs, from end to end, with the seconds that they take."""
+    every = choices.plan.trade_offs
+    if points >= len(every):
+        return choices
+    kept = tuple(every[round(place)] for place in np.linspace(0, len(every) - 1, points))
+    seconds = {
+        part: taken * (len(kept) / len(every) if ARMS[part.arm].sweeps else 1.0)
+        for part, taken in choices.seconds.items()
+    }
+    return RunChoices(replace(choices.plan, trade_offs=kept), seconds)
+
+
+def _curves(study: Study, plan: Plan, odds: Floats) -> list[tuple[Floats, Floats]]:
+    """(relevance, deviation) from relevance only on, for every attribute by the L1 and the KL lottery."""
     found = []
-    setting = plan.settings[0]
+    setting, sweep = plan.settings[0], [0.0, *(odds / (1.0 + odds)).tolist()]
     with one_blas_thread():
         for name in study.attributes:
             for arm in ("excalibr", "excalibr-kl"):
                 policies = [
-                    answer(ARMS[arm], study.question(user, name, setting), plan.weightings[:1], _WIDE.tolist())[0]
+                    answer(ARMS[arm], study.question(user, name, setting), plan.weightings[:1], sweep)[0]
                     for user in study.sample(_CURVE_USERS).tolist()
                 ]
                 relevance = np.mean([[each.relevance for each in own] for own in policies], axis=0)

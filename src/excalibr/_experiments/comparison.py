@@ -12,7 +12,7 @@ from excalibr import _seeds as seeds
 from excalibr._experiments.curves import COMPARED, KL, MethodCurve, between
 from excalibr._types import Floats
 
-__all__ = ["RESAMPLES", "SHARES", "Estimate", "Margins", "difference", "kept", "margins", "rise"]
+__all__ = ["RESAMPLES", "SHARES", "Estimate", "Margins", "change", "difference", "kept", "margins", "rise"]
 
 SHARES = np.array([0.9, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1])
 """The levels of KL that methods are compared at, as shares of what relevance only has."""
@@ -105,6 +105,20 @@ def margins(first: MethodCurve, second: MethodCurve, metric: str = "ndcg", acros
     return _known(_apart(one, other, _drawn(len(users)), (across, metric)), len(users))
 
 
+def change(old: Floats, new: Floats, metric: str = "ndcg", across: str = KL, *, paired: bool) -> Margins:
+    """By how much a later run is above an earlier one at the same levels: shares of what relevance only had in that.
+
+    ``old`` and ``new`` are (users, points, compared), as :attr:`MethodCurve.own`; where they are of the same users in
+    the same order they are paired, otherwise each is drawn by itself.
+    """
+    first = _drawn(len(old))
+    second = first if paired else _drawn(len(new), "resamples of others")
+    levels = first @ old[:, -1, COMPARED.index(across)] / first.sum(axis=1)
+    axes = (across, metric)
+    found = _at_shares(new, second, axes, levels) - _at_shares(old, first, axes, levels)
+    return _known(found, min(len(old), len(new)))
+
+
 def kept(curve: MethodCurve, across: str = KL) -> Margins:
     """How much of relevance only's NDCG is left at :data:`SHARES` of its KL."""
     counts = _drawn(curve.users)
@@ -118,9 +132,9 @@ def difference(first: Margins, second: Margins) -> Margins:
     return Margins(first.values - second.values, first.again - second.again, min(first.users, second.users))
 
 
-def _drawn(users: int) -> Floats:
+def _drawn(users: int, key: str = "resamples") -> Floats:
     """(1 + resamples, users): everybody once, then drawn with replacement."""
-    return np.concatenate((np.ones((1, users)), _counts(users)))
+    return np.concatenate((np.ones((1, users)), _counts(users, key)))
 
 
 def _known(found: Floats, users: int) -> Margins:
@@ -150,14 +164,16 @@ def _apart(first: Floats, second: Floats, counts: Floats, axes: tuple[str, str])
     return _at_shares(first, counts, axes) - _at_shares(second, counts, axes)
 
 
-def _at_shares(own: Floats, counts: Floats, axes: tuple[str, str]) -> Floats:
+def _at_shares(own: Floats, counts: Floats, axes: tuple[str, str], levels: Floats | None = None) -> Floats:
+    """(resamples, shares): the height of a curve at shares of the levels, or of what relevance only has."""
     means = np.tensordot(counts, own, axes=1) / counts.sum(axis=1)[:, None, None]
     across, up = (means[:, :, COMPARED.index(name)] for name in axes)
-    return np.array([between(SHARES * x[-1], x, y) for x, y in zip(across, up, strict=True)])
+    whole = across[:, -1] if levels is None else levels
+    return np.array([between(SHARES * level, x, y) for level, x, y in zip(whole, across, up, strict=True)])
 
 
 @lru_cache(maxsize=8)
-def _counts(users: int) -> Floats:
+def _counts(users: int, key: str) -> Floats:
     """(resamples, users): how often each user is drawn when as many are drawn with replacement."""
-    drawn = (seeds.uniforms(0, "resamples", RESAMPLES * users) * users).astype(np.int64).reshape(RESAMPLES, users)
+    drawn = (seeds.uniforms(0, key, RESAMPLES * users) * users).astype(np.int64).reshape(RESAMPLES, users)
     return np.array([np.bincount(row, minlength=users) for row in drawn], dtype=np.float64)

@@ -13,12 +13,16 @@ from excalibr._experiments.plan import PlanPart, Setting
 from excalibr._experiments.store import Block
 from excalibr._types import Floats, Integers
 
-__all__ = ["COMPARED", "DRAW_KL", "DRAW_L1", "KL", "L1", "Curves", "MethodCurve", "between"]
+__all__ = ["COMPARED", "DRAW_KL", "DRAW_L1", "KL", "L1", "WIDE_GAP", "Curves", "MethodCurve", "between"]
 
 KL, DRAW_KL, DRAW_L1 = "kl_of_expectation", "kl_of_draw_mean", "l1_of_draw_mean"
 L1 = "l1_of_expectation"
 COMPARED = (KL, L1, DRAW_KL, DRAW_L1, "ndcg", "mrr")
 """What curves are compared in user by user."""
+
+
+WIDE_GAP = 0.15
+"""Points of a curve that are further apart, as a share of relevance only's deviation, have a gap between them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +76,12 @@ class MethodCurve:
         levels = np.linspace(0.0, self.start[x], 1001)
         enough = self.at(levels, x) >= kept * self.start["ndcg"]
         return float(levels[int(np.argmax(enough))] / self.start[x]) if enough.any() else 1.0
+
+    def is_wide(self, share: float, x: str = KL) -> bool:
+        """Whether the points on both sides of a share of relevance only's ``x`` are far apart."""
+        points = np.sort(np.append(self.means[x], self.start[x])) / (self.start[x] or 1.0)
+        place = int(np.clip(np.searchsorted(points, share), 1, len(points) - 1))
+        return bool(points[place] - points[place - 1] > WIDE_GAP)
 
     def at_trade_off(self, trade_off: float, metric: str) -> float:
         """The mean at the trade-off of the sweep that is nearest to this one."""

@@ -207,7 +207,7 @@ def _draw_differences(axes: Axes, present: Sequence[MethodCurve], base: MethodCu
         across = SHARES + 0.004 * (number - 0.5 * len(present))  # side by side
         _, _, bars = axes.errorbar(
             *(across, found.values, 2 * found.errors),
-            label=_label_of(curve),
+            label=ARMS[curve.arm].label,
             color=colour,
             marker=marker,
             markersize=5,
@@ -216,7 +216,14 @@ def _draw_differences(axes: Axes, present: Sequence[MethodCurve], base: MethodCu
         )
         for bar in bars:
             bar.set_alpha(0.4)
+        wide = [curve.is_wide(share, x) or base.is_wide(share, x) for share in SHARES]
+        axes.plot(
+            across[wide], found.values[wide], marker, color="white", markeredgecolor=colour, markersize=5, zorder=5
+        )
         shown.append(found.values)
+    sampled = [f"{ARMS[curve.arm].label}: {curve.users} users" for curve in present if not curve.complete]
+    if sampled:
+        axes.text(0.98, 0.02, "\n".join(sampled), transform=axes.transAxes, ha="right", va="bottom", fontsize=7)
     finite = np.concatenate([*shown, [0.0]])
     finite = finite[np.isfinite(finite)]
     low, high = max(float(finite.min()), -0.08), float(finite.max())
@@ -234,7 +241,7 @@ def _draw_curve(axes: Axes, curve: MethodCurve, x: str, y: str, order: int) -> N
         up,
         xerr=curve.errors[x],
         yerr=curve.errors[y],
-        label=_label_of(curve),
+        label=ARMS[curve.arm].label,
         color=colour,
         marker=marker,
         markersize=12 if single else 5,
@@ -245,10 +252,6 @@ def _draw_curve(axes: Axes, curve: MethodCurve, x: str, y: str, order: int) -> N
     )
     for bar in bars:
         bar.set_alpha(0.3)
-
-
-def _label_of(curve: MethodCurve) -> str:
-    return ARMS[curve.arm].label + ("" if curve.complete else f" ({curve.users} users)")
 
 
 def _label(axes: Axes, figure: Figure, attribute: str, weighting: str, x: str, y: str, *, first: bool) -> None:
@@ -268,7 +271,7 @@ def _legend(drawing: Drawing, panels: Any) -> None:
         handles, labels = axes.get_legend_handles_labels()
         found |= dict(zip(labels, handles, strict=True))
     order = [arm.label for arm in ARMS.values()]
-    found = dict(sorted(found.items(), key=lambda each: order.index(each[0].partition(" (")[0])))
+    found = dict(sorted(found.items(), key=lambda each: order.index(each[0])))
     columns = max(2, int(drawing.get_figwidth() / 2.4))
     drawing.legend(
         list(found.values()), list(found), loc="outside lower center", ncols=min(columns, len(found)), frameon=False

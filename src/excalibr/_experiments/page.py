@@ -10,8 +10,9 @@ from pathlib import Path
 from excalibr._experiments.figures import figures_of, write_figures
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING
 from excalibr._experiments.run import ExperimentResults
-from excalibr._experiments.sentences import READING, caption, expectation_and_draw, introduction
-from excalibr._experiments.tables import Table, tables_of
+from excalibr._experiments.sentences import READING, WHY, caption, expectation_and_draw, introduction, verdicts
+from excalibr._experiments.table import Table
+from excalibr._experiments.tables import tables_of
 from excalibr._text import markdown_text
 from excalibr._writing import beside
 
@@ -55,11 +56,15 @@ $ excalibr experiment --ratings plays.parquet --items catalogue.csv --category-c
 | `--settings` | candidates/slots, again for each: `--settings 50/10` for a small catalogue |
 | `--attributes`, `--weightings`, `--methods`, `--trade-offs` | less of everything, for a first look |
 | `--users`, `--sample`, `--mip-users`, `--timed-users` | how many users, in all and for the slow methods |
-| `--time 15m` | choose the users to fit into a time; the choice is kept, and printed as options that repeat it |
+| `--time 15m` | choose items, users and trade-offs to fit into a time; kept, and printed as options that repeat it |
+| `--metrics` | what the table of further measures has, such as `recall`, `coverage`, `gini` or `l1_of_7_visits` |
 
 Before anything is fitted, everything that can be checked is, and what EASE needs is said. Rows without a user, an item
-or a rating, rows of unknown items and all but the latest row of a user and an item are left out and counted. Without
+or a rating, rows of unknown items and all but the latest row of a user and an item are left out and counted; everything
+that is wrong with the tables is said at once. Without
 `--trade-offs` they are spread along the users' own curves, whatever the scale of the scores.
+
+Two such folders side by side, paired by user: `excalibr compare results-before results-after`.
 
 Interrupted, it goes on where it stopped when it is started again with the same arguments. In the folder are then
 `report.html`, which stands alone, `results.parquet` with a row for each user, method and trade-off,
@@ -86,6 +91,8 @@ def _lines(results: ExperimentResults, tables: Sequence[Table], command: str) ->
     yield from (f"<!-- not run: {_TAKES_LONG} -->", *_fenced(f"$ {command}"), "")
     for paragraph in introduction(results):
         yield from (markdown_text(paragraph), "")
+    yield from ("## Where the exact lotteries win, and where they are level", "")
+    yield from (*(f"- {markdown_text(line)}" for line in verdicts(results)), "", WHY, "")
     yield from ("## What the paper claims, and what is found here", "")
     yield from _table(by_name["claims"])
     yield from ("## Figures", "", READING, "")
@@ -95,7 +102,7 @@ def _lines(results: ExperimentResults, tables: Sequence[Table], command: str) ->
             yield from (f"![{markdown_text(figure.title)}](experiment/{figure.name}.png)", "", words, "")
     yield from ("## NDCG at equal KL", "")
     yield from _table(_only(by_name["equal-kl"], "log", (str(PAPER_SETTING), str(SLATE_SETTING))))
-    for name in ("differences", "aims", "lists", "measures"):
+    for name in ("differences", "aims", "lists", "list-bound", "measures"):
         if by_name[name].rows:
             yield from (f"## {by_name[name].title}", "")
             yield from _table(by_name[name])

@@ -87,6 +87,8 @@ class Plan:
         Position weights, candidates and slots, and names of :data:`excalibr._experiments.arms.ARMS`.
     regularisations
         Of EASE; the best by NDCG of the validation users is taken, and more are tried beyond an end that is best.
+    min_item_count
+        Items that fewer users like are left out, so that EASE fits in memory and time.
     metrics
         Further measures to tabulate; empty is all of them.
     split
@@ -106,6 +108,7 @@ class Plan:
     settings: tuple[Setting, ...] = (PAPER_SETTING, Setting(100, 100), Setting(200, 100), SLATE_SETTING)
     arms: tuple[str, ...] = tuple(ARMS)
     regularisations: tuple[float, ...] = (200.0, 500.0, 1000.0)
+    min_item_count: int = 1
     metrics: tuple[str, ...] = ()
     split: str = "random"
     seed: int = 0
@@ -115,7 +118,14 @@ class Plan:
         _check_names("arms", self.arms, ARMS)
         _check_names("split", (self.split,), SPLITS)
         _check_names("metrics", self.metrics or METRICS, (*METRICS, *CATALOGUE))
-        for name, least in (("users", 1), ("sample", 1), ("mip_users", 1), ("timed_users", 0), ("points", 2)):
+        for name, least in (
+            ("users", 1),
+            ("sample", 1),
+            ("mip_users", 1),
+            ("timed_users", 0),
+            ("points", 2),
+            ("min_item_count", 1),
+        ):
             if getattr(self, name) < least:
                 raise InputError(explain(name, f"is {getattr(self, name)}", f"be at least {least}"))
         for name in ("trade_offs", "settings", "regularisations"):

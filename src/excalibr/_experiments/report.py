@@ -9,9 +9,10 @@ from pathlib import Path
 
 from excalibr._experiments.figures import figures_of, write_figures
 from excalibr._experiments.run import ExperimentResults
-from excalibr._experiments.sentences import READING, caption, introduction
+from excalibr._experiments.sentences import READING, caption, introduction, verdicts
 from excalibr._experiments.store import Store
-from excalibr._experiments.tables import Table, write_tables
+from excalibr._experiments.table import Table
+from excalibr._experiments.tables import write_tables
 
 __all__ = ["write_files", "write_report"]
 
@@ -44,6 +45,7 @@ def write_report(results: ExperimentResults, tables: Sequence[Table], store: Sto
 
 def _body(results: ExperimentResults, tables: Sequence[Table], figures: Path) -> Iterator[str]:
     yield from (f"<p>{escape(paragraph)}</p>" for paragraph in introduction(results))
+    yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in verdicts(results)) + "</ul>"
     by_name = {table.name: table for table in tables}
     yield _table(by_name.pop("claims"))
     yield f"<h2>Figures</h2><p>{escape(READING)}</p>"

@@ -16,10 +16,21 @@ from excalibr.errors import InputError, explain
 from excalibr.models import EASE, gram_matrix
 from excalibr.models._ranking import TopItems
 
-__all__ = ["Fit", "FitCost", "among", "best_of", "check_memory", "cost_of_fit", "fit_candidates"]
+__all__ = [
+    "FURTHER",
+    "Fit",
+    "FitCost",
+    "among",
+    "best_of",
+    "check_memory",
+    "cost_of_fit",
+    "count_that_keeps",
+    "fit_candidates",
+]
 
 _JUDGED = 100  # the regularisation is chosen by NDCG at so many slots, as in the paper
-_FURTHER = 5  # regularisations that are tried beyond an end of the grid, at most
+FURTHER = 5
+"""Regularisations that are tried beyond an end of the grid, at most."""
 _PROBE = 1200  # items of the fit that the speed is measured with
 
 Tell = Callable[[str, float, float], None]
@@ -41,6 +52,14 @@ class FitCost:
     gigabytes: float
     seconds: float
 
+    def of_items(self, items: int) -> FitCost:
+        """The same machine on another number of items."""
+        return FitCost(items, _gigabytes(items), self.seconds * (items / self.items) ** 3)
+
+    def items_within(self, seconds: float) -> int:
+        """How many items are fitted in a time."""
+        return int(self.items * (seconds / self.seconds) ** (1 / 3))
+
     def __str__(self) -> str:
         return f"EASE on {self.items:,} items: {self.gigabytes:.1f} GB, about {self.seconds:.0f} s a regularisation"
 
@@ -54,7 +73,20 @@ def cost_of_fit(items: int) -> FitCost:
         started = perf_counter()
         EASE.from_gram(gram, 1.0, threads=None)
         taken.append(perf_counter() - started)
-    return FitCost(items, 2 * 4e-9 * items**2 + 0.3, min(taken) * (items / probe) ** 3)
+    return FitCost(probe, _gigabytes(probe), min(taken)).of_items(items)
+
+
+def _gigabytes(items: int) -> float:
+    return 2 * 4e-9 * items**2 + 0.3
+
+
+def count_that_keeps(counts: Integers, most: int) -> int:
+    """The least number of positives that no more than so many items have.
+
+    >>> count_that_keeps(np.array([9, 2, 5, 5]), 3), count_that_keeps(np.array([9, 2, 5, 5]), 2)
+    (3, 6)
+    """
+    return int(np.sort(counts)[::-1][min(most, len(counts) - 1)]) + 1
 
 
 def check_memory(cost: FitCost, counts: Integers) -> None:
@@ -62,14 +94,15 @@ def check_memory(cost: FitCost, counts: Integers) -> None:
     available = _available_gigabytes()
     if cost.gigabytes <= available:
         return
-    kept = int(np.sqrt(max(available - 0.3, 0.1) / 8e-9))
-    least = int(np.sort(counts)[::-1][min(kept, len(counts) - 1)]) + 1
+    least = count_that_keeps(counts, int(np.sqrt(max(available - 0.3, 0.1) / 8e-9)))
     found = f"needs {cost.gigabytes:.1f} GB for {cost.items:,} items, and {available:.1f} GB are free"
     hint = f"pass --min-item-count {least}, or candidates of a model of your own with --scores."
     raise InputError(explain("EASE", found, "fit in memory", hint))
 
 
-def fit_candidates(split: Split, test: Interactions, n: int, regularisations: tuple[float, ...], tell: Tell) -> Fit:
+def fit_candidates(
+    split: Split, test: Interactions, n: int, regularisations: tuple[float, ...], tell: Tell, further: int = FURTHER
+) -> Fit:
     """Fit a model for each regularisation, further ones while an end of the grid is best, and keep the best's top n.
 
     Only candidates are kept of a model, so that no more than two items × items arrays are ever held. All processors
@@ -88,7 +121,7 @@ def fit_candidates(split: Split, test: Interactions, n: int, regularisations: tu
         if best_of(tuning) == value:
             best = model.top(test.matrix, n)
         del model
-        if not waiting and len(regularisations) > 1 and len(tuning) < len(regularisations) + _FURTHER:
+        if not waiting and len(regularisations) > 1 and len(tuning) < len(regularisations) + further:
             waiting.extend(_beyond(tuning))
     assert best is not None
     return Fit(best, tuning)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from excalibr._experiments.arms import ARMS, MIP_GAP, MIP_NODES
+from excalibr._experiments.comparison import margins
+from excalibr._experiments.curves import DRAW_KL, KL
 from excalibr._experiments.figures import Figure
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
 from excalibr._experiments.run import ExperimentResults
 
-__all__ = ["READING", "caption", "expectation_and_draw", "introduction"]
+__all__ = ["READING", "WHY", "caption", "expectation_and_draw", "introduction", "verdicts"]
 
 
 def introduction(results: ExperimentResults) -> Iterator[str]:
@@ -52,6 +54,36 @@ def _scorer(results: ExperimentResults) -> str:
     )
 
 
+WHY = (
+    "Why one would want a lottery where it is level: its optimum is proven, user by user, and a greedy's is not known; "
+    "what a user sees over several visits comes near to the target, where a list shows the same on every visit (the "
+    "table of further measures); floors, caps, pins and budgets are kept exactly; and it takes milliseconds (the table "
+    "of runtimes)."
+)
+
+
+def verdicts(results: ExperimentResults) -> Iterator[str]:
+    """Where the exact methods are above the strongest greedy, level with it and below, on the same users."""
+    for arm, across, words in (
+        ("excalibr", KL, "KL of the expectation"),
+        ("excalibr-kl", KL, "KL of the expectation"),
+        ("single-kl", DRAW_KL, "KL of the list"),
+    ):
+        for setting in results.curves.settings:
+            found: dict[str, list[str]] = {}
+            for attribute in results.curves.attributes:
+                pair = [results.curves.get(attribute, "log", setting, each) for each in (arm, "greedy-projected")]
+                if pair[0] is not None and pair[1] is not None:
+                    estimate = margins(pair[0], pair[1], across=across).mean
+                    place = {"holds": "above", "does not hold": "below"}.get(estimate.verdict, "level")
+                    found.setdefault(place, []).append(f"{attribute} ({estimate})")
+            if found:
+                listed = "; ".join(
+                    f"{place}: {', '.join(found[place])}" for place in ("above", "level", "below") if place in found
+                )
+                yield f"{ARMS[arm].label} against the projected greedy, {setting}, NDCG at equal {words}: {listed}."
+
+
 READING = (
     "Up and to the left is better: every line starts at relevance only, the star, and goes to the left as the weight "
     "on calibration grows."
@@ -63,7 +95,10 @@ def caption(figure: Figure, results: ExperimentResults) -> str:
     present = [curve for curve in results.curves if curve.setting == figure.setting and curve.arm in figure.arms]
     sampled = sorted({ARMS[curve.arm].label for curve in present if not curve.complete})
     if figure.less:
-        return f"{figure.title}. Bars are two standard errors; lines far below the others are cut off."
+        return (
+            f"{figure.title}. Bars are two standard errors; hollow marks lie between "
+            "points that are far apart; lines far below the others are cut off."
+        )
     note = f" On a sample, and so in the figures of differences only: {', '.join(sampled)}." if sampled else ""
     return f"{figure.title}.{note}"
 

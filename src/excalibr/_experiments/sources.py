@@ -22,6 +22,7 @@ from excalibr._experiments.own_tables import (
     roles_of_items,
     roles_of_ratings,
 )
+from excalibr._types import Integers
 from excalibr.datasets import (
     Attribute,
     Interactions,
@@ -48,10 +49,10 @@ class Source:
         What the data set is called in titles.
     liked
         Who liked what.
-    facts
-        What to print of it, by name.
-    attributes
-        From how often each item is liked by the training users, (items,), to the attributes: popularity needs it.
+    counted
+        What to print of it, by name, that has nothing to do with likes.
+    labelled
+        From ids of items to their attributes but popularity.
     understood, notes
         What the tables were understood to hold, in a line, and what looks wrong about them.
     given
@@ -60,11 +61,33 @@ class Source:
 
     name: str
     liked: Interactions
-    facts: dict[str, str]
-    attributes: Callable[[NDArray[np.int64]], list[Attribute]]
+    counted: dict[str, str]
+    labelled: Callable[[NDArray[Any]], list[Attribute]]
     understood: str = ""
     notes: tuple[Note, ...] = ()
     given: GivenScores | None = None
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What to print of it, by name."""
+        return {**self.counted, **_facts(self.liked)}
+
+    def attributes(self, seen: Integers) -> list[Attribute]:
+        """What is calibrated on; popularity is by how often each item is liked by the training users, (items,)."""
+        return [*self.labelled(self.liked.item_ids), popularity(seen)]
+
+    def often_liked(self, least: int) -> Source:
+        """Without items that fewer users like, and without users who then have fewer than two positives."""
+        counts = self.liked.counts
+        if least <= 1 or (counts >= least).all():
+            return self
+        entries = counts[self.liked.items] >= least
+        owners = np.repeat(np.arange(len(self.liked.user_ids)), np.diff(self.liked.indptr))[entries]
+        kept = positives(
+            self.liked.user_ids[owners], self.liked.item_ids[self.liked.items[entries]], self.liked.ratings[entries],
+            self.liked.timestamps[entries], above=-np.inf, minimum=2,
+        )  # fmt: skip
+        return replace(self, liked=kept)
 
     def fingerprint(self) -> str:
         """What tells two data sets apart, whatever they are called."""
@@ -82,25 +105,25 @@ class Source:
         return digest.hexdigest()[:16]
 
 
-def movielens_source(path: Path, *, complete: bool = True, min_item_count: int = 1, **limits: float) -> Source:
+def movielens_source(path: Path, *, complete: bool = True, **limits: float) -> Source:
     """The paper's attributes of a MovieLens zip or folder: genre, decade and popularity.
 
     ``max_bytes`` and ``max_ratio`` are those of :func:`excalibr.datasets.load_movielens`.
     """
     loaded = load_movielens(path, complete=complete, **limits)  # type: ignore[arg-type]
-    liked, _ = _often_liked(loaded.positives(), min_item_count)
-    items = loaded.items.of(liked.item_ids)
-    counts = loaded.counts
-    genres = genre(items.genres)
-    facts = {
+    counts, liked = loaded.counts, loaded.positives()
+
+    def labelled(ids: NDArray[Any]) -> list[Attribute]:
+        items = loaded.items.of(ids)
+        return [genre(items.genres), decade(items.years)]
+
+    counted = {
         "ratings": f"{counts.ratings:,}",
         "users who rated": f"{counts.users:,}",
         "movies": f"{counts.items:,}",
-        **_facts(liked),
-        "genres a movie, mean": f"{genres.matrix.nnz / len(items):.2f}",
+        "genres a movie, mean": f"{labelled(liked.item_ids)[0].matrix.nnz / len(liked.item_ids):.2f}",
     }
-    others = [genres, decade(items.years)]
-    return Source(loaded.name, liked, facts, lambda seen: [*others, popularity(seen)])
+    return Source(loaded.name, liked, counted, labelled)
 
 
 def table_source(
@@ -112,7 +135,6 @@ def table_source(
     held_out: Path | None = None,
     above: float | None = None,
     minimum: int = 5,
-    min_item_count: int = 1,
     name: str | None = None,
 ) -> Source:
     """The category columns of an items table as attributes, and popularity; tables are CSV, Parquet or Arrow.
@@ -126,28 +148,43 @@ def table_source(
     _check_names(columns.categories)
     wanted = [(ratings, roles_of_ratings(columns)), (items, roles_of_items(columns))]
     rated_table, item_table, *of_model = open_tables([*wanted, *_roles_of_model(scores, held_out, columns)])
-    catalogue = KnownItems.read(item_table)
-    rated = Rated.read(rated_table, catalogue)
-    liked, dropped = _often_liked(_positives(rated, above, minimum), min_item_count)
-    rows = catalogue.rows[liked.item_ids]
+    items_known = KnownItems.read(item_table)
+    rated = Rated.read(rated_table, items_known)
+    inner = _positives(rated, above, minimum)
     liked = replace(
-        liked, user_ids=_outside(rated.user_ids, liked.user_ids), item_ids=_outside(catalogue.ids, liked.item_ids)
+        inner, user_ids=_outside(rated.user_ids, inner.user_ids), item_ids=_outside(items_known.ids, inner.item_ids)
     )
     known = _items(item_table, columns)
-    attributes = [
-        from_column(
-            column.name, item_table.labels(f"categories {column.name}")[rows].tolist(), separator=column.separator
-        )
-        for column in known.columns
-    ]
     given = read_given(of_model[0], of_model[1], liked) if of_model else None
-    facts = {"ratings": f"{rated.rows:,}", "items": f"{len(catalogue.rows):,}", **_facts(liked)}
     plays = ["any play counts as a positive"] if rated.counts_plays and above is None else []
     said = [*rated_table.said(), *plays, *item_table.said(), *(text for each in of_model for text in each.said())]
-    said += [*catalogue.left_out, *rated.left_out, *dropped, *(given.left_out if given is not None else ())]
-    understood = "; ".join([items_text(known.columns), f"{len(liked.user_ids):,} users", *said])
-    made = (name or ratings.stem, liked, facts, lambda seen: [*attributes, popularity(seen)])
-    return Source(*made, understood, tuple(review_items(known)), given)
+    said += [*items_known.left_out, *rated.left_out, *(given.left_out if given is not None else ())]
+    return Source(
+        name=name or ratings.stem,
+        liked=liked,
+        counted={"ratings": f"{rated.rows:,}", "items": f"{len(items_known.rows):,}"},
+        labelled=_labels_by_id(item_table, known, items_known),
+        understood="; ".join([items_text(known.columns), f"{len(liked.user_ids):,} users", *said]),
+        notes=tuple(review_items(known)),
+        given=given,
+    )
+
+
+def _labels_by_id(
+    items: OwnTable, known: ItemArrays, items_known: KnownItems
+) -> Callable[[NDArray[Any]], list[Attribute]]:
+    """From ids to an attribute for each column of categories."""
+    rows = dict(zip(items_known.ids.to_pylist(), items_known.rows.tolist(), strict=True))
+    labels = {column.name: items.labels(f"categories {column.name}") for column in known.columns}
+
+    def labelled(ids: NDArray[Any]) -> list[Attribute]:
+        places = [rows[each] for each in ids.tolist()]
+        return [
+            from_column(column.name, labels[column.name][places].tolist(), separator=column.separator)
+            for column in known.columns
+        ]
+
+    return labelled
 
 
 def _roles_of_model(scores: Path | None, held_out: Path | None, columns: Columns) -> list[tuple[Path, dict[str, str]]]:
@@ -171,20 +208,6 @@ def _outside(ids: Any, places: NDArray[Any]) -> NDArray[Any]:
     """The outside world's ids at some places."""
     found = ids.take(places)
     return np.array(found.to_pylist(), dtype=np.str_) if found.type == "large_string" else np.asarray(found)
-
-
-def _often_liked(liked: Interactions, least: int) -> tuple[Interactions, list[str]]:
-    """Without items that few like, and without users who then have fewer than two positives."""
-    counts = liked.counts
-    if least <= 1 or (counts >= least).all():
-        return liked, []
-    entries = counts[liked.items] >= least
-    owners = np.repeat(np.arange(len(liked.user_ids)), np.diff(liked.indptr))[entries]
-    kept = positives(
-        liked.user_ids[owners], liked.item_ids[liked.items[entries]], liked.ratings[entries],
-        liked.timestamps[entries], above=-np.inf, minimum=2,
-    )  # fmt: skip
-    return kept, [f"left out: {int((counts < least).sum()):,} items with fewer than {least} positives"]
 
 
 def _items(items: OwnTable, columns: Columns) -> ItemArrays:

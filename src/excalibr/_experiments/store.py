@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from excalibr._experiments.measures import CATALOGUE, METRICS
-from excalibr._experiments.plan import PlanPart
+from excalibr._experiments.plan import PlanPart, Setting
 from excalibr._types import Floats
-from excalibr._writing import beside
+from excalibr._writing import beside, remove_all_leftovers
 from excalibr.errors import InputError, explain, missing_extra
 
 __all__ = ["Block", "Store"]
@@ -52,6 +52,8 @@ class Store:
         else:
             (folder / "parts").mkdir(parents=True, exist_ok=True)
             store.write_json("manifest.json", manifest)
+        for place in ("", "parts", "figures", "tables"):  # what a run that was killed was writing
+            remove_all_leftovers(folder / place)
         return store
 
     def write_json(self, name: str, record: dict[str, Any]) -> Path:
@@ -85,14 +87,16 @@ class Store:
 
     def read_part(self, part: PlanPart) -> Block:
         """Read what :meth:`write_part` stored."""
-        table = _arrow("parquet").read_table(self.path(part))
-        weightings, users, trade_offs = (
-            list(dict.fromkeys(table.column(name).to_pylist())) for name in ("weighting", "user_id", "trade_off")
-        )
-        shape = (len(weightings), len(users), len(trade_offs))
-        values = np.stack([table.column(name).to_numpy().reshape(shape) for name in METRICS], axis=-1)
-        of_all = [table.column(name).to_numpy().reshape(shape)[:, 0] for name in CATALOGUE]
-        return Block(part, tuple(weightings), np.asarray(users), tuple(trade_offs), values, np.stack(of_all, axis=-1))
+        return _block(part, _arrow("parquet").read_table(self.path(part)))
+
+    def read_results(self) -> list[Block]:
+        """All parts from ``results.parquet``, as :meth:`gather` wrote them; what an older version has not is nan."""
+        table = _arrow("parquet").read_table(self.folder / "results.parquet")
+        columns = [table.column(name).dictionary_encode().combine_chunks().indices.to_numpy() for name in _KEYS]
+        changes = np.any([np.diff(column, prepend=-1) != 0 for column in columns], axis=0)
+        starts = np.flatnonzero(changes).tolist()
+        parts = zip(starts, [*starts[1:], table.num_rows], strict=True)
+        return [_block(_part(table, start), table.slice(start, end - start)) for start, end in parts]
 
     def write_table(self, name: str | Path, columns: dict[str, Any]) -> Path:
         """Write columns as a Parquet file."""
@@ -115,6 +119,29 @@ class Store:
             for part in parts:
                 writer.write_table(parquet.read_table(self.path(part)))
         return whole
+
+
+_KEYS = ("attribute", "candidates", "slots", "method")
+
+
+def _part(table: Any, row: int) -> PlanPart:
+    attribute, candidates, slots, method = (table.column(name)[row].as_py() for name in _KEYS)
+    return PlanPart(attribute, Setting(candidates, slots), method)
+
+
+def _block(part: PlanPart, table: Any) -> Block:
+    weightings, users, trade_offs = (
+        table.column(name).unique().to_pylist() for name in ("weighting", "user_id", "trade_off")
+    )
+    shape = (len(weightings), len(users), len(trade_offs))
+    known = {name: table.column(name).to_numpy().reshape(shape) for name in table.column_names if name in _MEASURED}
+    absent = np.full(shape, np.nan)
+    values = np.stack([known.get(name, absent) for name in METRICS], axis=-1)
+    of_all = [known.get(name, absent)[:, 0] for name in CATALOGUE]
+    return Block(part, tuple(weightings), np.asarray(users), tuple(trade_offs), values, np.stack(of_all, axis=-1))
+
+
+_MEASURED = (*METRICS, *CATALOGUE)
 
 
 def _columns(block: Block) -> dict[str, Any]:

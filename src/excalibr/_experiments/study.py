@@ -16,7 +16,7 @@ from excalibr import targets
 from excalibr._experiments.arms import Question
 from excalibr._experiments.given import GivenScores
 from excalibr._experiments.plan import Plan, Setting
-from excalibr._experiments.scoring import Tell, among, best_of, fit_candidates
+from excalibr._experiments.scoring import FURTHER, Tell, among, best_of, fit_candidates
 from excalibr._experiments.sources import Source
 from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Booleans, Floats, Integers
@@ -67,6 +67,8 @@ class Study:
         Of the data set, by name, to be printed.
     tuning
         Regularisation → NDCG of the validation users.
+    min_item_count
+        Items that fewer users like were left out.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Study:
     attributes: dict[str, StudyAttribute]
     facts: dict[str, str]
     tuning: dict[float, float]
+    min_item_count: int
 
     def __len__(self) -> int:
         return len(self.user_ids)
@@ -88,6 +91,14 @@ class Study:
     def regularisation(self) -> float:
         """The one that was chosen, of equals the smallest; nan where scores were given."""
         return best_of(self.tuning)
+
+    @property
+    def fitted(self) -> dict[str, Any]:
+        """What a plan must ask for to have these candidates again: where the grid was left at its edge, the best."""
+        tried = tuple(sorted(self.tuning))
+        inside = len(tried) == 1 or tried[:1] < (self.regularisation,) < tried[-1:]
+        found = {"regularisations": tried if inside else (self.regularisation,)} if tried else {}
+        return {"min_item_count": self.min_item_count, **found}
 
     def sample(self, size: int) -> Integers:
         """Rows of a sample of the users, rising; a smaller sample is part of a larger one."""
@@ -105,7 +116,8 @@ class Study:
 
     def save(self, path: Path) -> None:
         """Write it to a file of arrays."""
-        words = {"name": self.name, "facts": self.facts, "tuning": list(self.tuning.items())}
+        words: dict[str, Any] = {"name": self.name, "facts": self.facts, "tuning": list(self.tuning.items())}
+        words["min_item_count"] = self.min_item_count
         words["attributes"] = [[each.name, each.categories] for each in self.attributes.values()]
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         for number, each in enumerate(self.attributes.values()):
@@ -125,22 +137,24 @@ class Study:
                 matrix = build_rows(data, indices, indptr, len(categories))
                 attributes[name] = StudyAttribute(name, tuple(categories), matrix, wanted)
             arrays = {name: stored[name] for name in _ARRAYS}
-        return cls(
-            name=words["name"], attributes=attributes, facts=words["facts"], tuning=dict(words["tuning"]), **arrays
-        )
+        told = {name: words[name] for name in ("name", "facts", "min_item_count")}
+        return cls(attributes=attributes, tuning=dict(words["tuning"]), **told, **arrays)
 
 
 _ARRAYS = ("user_ids", "items", "scores", "relevant", "totals", "order", "popularity")
 _PARTS = ("data", "indices", "indptr", "targets")
 
 
-def prepare(source: Source, plan: Plan, tell: Tell = lambda *_: None) -> Study:
-    """Split the users, tune and fit EASE without the test users, and score the test users' candidates."""
+def prepare(source: Source, plan: Plan, tell: Tell = lambda *_: None, further: int = FURTHER) -> Study:
+    """Split the users, tune and fit EASE without the test users, and score the test users' candidates.
+
+    ``further`` is how many regularisations may be tried beyond an end of the grid.
+    """
     split = split_for(source, plan)
     users = _some(len(split.test.history.user_ids), plan)
     history, hidden = split.test.history.of_users(users), split.test.held_out.of_users(users)
     n = max(setting.candidates for setting in plan.settings)
-    fit = fit_candidates(split, history, n, plan.regularisations, tell)
+    fit = fit_candidates(split, history, n, plan.regularisations, tell, further)
     counts = split.train.counts
     facts = {**source.facts, **dict(_split_facts(split, len(users)))}
     return _study(source, plan, history, hidden, fit.top, counts, len(split.train.user_ids), facts, fit.tuning)
@@ -226,6 +240,7 @@ def _study(
         },
         facts={**facts, **{f"values of {each.name}": f"{len(each.categories)}" for each in every}},
         tuning=tuning,
+        min_item_count=plan.min_item_count,
     )
 
 

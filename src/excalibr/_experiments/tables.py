@@ -2,68 +2,42 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import product
 from math import isnan
-from typing import Any
 
 import numpy as np
 
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.claims import check_claims
 from excalibr._experiments.comparison import margins
-from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, MethodCurve, between
+from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, WIDE_GAP, MethodCurve, between
+from excalibr._experiments.list_tables import MEASURED, list_bound_table, lists_table, marked
 from excalibr._experiments.measures import CATALOGUE, METRICS
-from excalibr._experiments.plan import SLATE_SETTING
 from excalibr._experiments.run import ExperimentResults
-from excalibr._experiments.runtimes import Runtimes
+from excalibr._experiments.runtime_tables import drops_table, seconds_table, split_table
 from excalibr._experiments.store import Store
-from excalibr._text import csv_cell, markdown_text
+from excalibr._experiments.table import Table, number
+from excalibr._text import markdown_text
 
-__all__ = ["Table", "tables_of", "write_tables"]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of texts with the name of its files, a title, and what to know when reading it.
-
-    Cells are plain text, which may come from data. ``bold`` is the column to stand out.
-    """
-
-    name: str
-    title: str
-    head: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    note: str = ""
-    bold: str = ""
-
-    def markdown(self) -> str:
-        """As Markdown."""
-        bold = [name == self.bold for name in self.head]
-        lines = [_line(map(markdown_text, self.head)), _line(["---"] * len(self.head))]
-        for row in self.rows:
-            cells = zip(map(markdown_text, row), bold, strict=True)
-            lines.append(_line(f"**{cell}**" if strong and cell else cell for cell, strong in cells))
-        return "\n".join(lines) + "\n"
-
-    def csv(self) -> str:
-        """As CSV; a label that a spreadsheet would take for a formula has an apostrophe before it."""
-        text = io.StringIO()
-        rows = ([csv_cell(cell) for cell in row] for row in (self.head, *self.rows))
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        return text.getvalue()
+__all__ = ["tables_of", "write_tables"]
 
 
 def tables_of(results: ExperimentResults) -> list[Table]:
     """All tables of an experiment."""
     tables = [_data(results), _tuning(results), _equal_kl(results), _draws(results)]
     if results.runtimes is not None:
-        tables += [_seconds(results, results.runtimes), _split_seconds(results, results.runtimes)]
-        tables += [_drops(results, results.runtimes)]
-    return [*tables, _differences(results), _aims(results), _measures(results), _lists(results), _claims(results)]
+        tables += [seconds_table(results, results.runtimes), split_table(results, results.runtimes)]
+        tables += [drops_table(results, results.runtimes)]
+    return [
+        *tables,
+        _differences(results),
+        _aims(results),
+        _measures(results),
+        lists_table(results),
+        list_bound_table(results),
+        _claims(results),
+    ]
 
 
 def write_tables(results: ExperimentResults, store: Store) -> list[Table]:
@@ -74,10 +48,6 @@ def write_tables(results: ExperimentResults, store: Store) -> list[Table]:
         store.write_text(f"tables/{table.name}.md", f"**{title}**\n\n{table.markdown()}\n{note}\n")
         store.write_text(f"tables/{table.name}.csv", table.csv())
     return tables
-
-
-def _line(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def _data(results: ExperimentResults) -> Table:
@@ -92,7 +62,6 @@ def _tuning(results: ExperimentResults) -> Table:
 
 
 _LEVELS = (0.75, 0.5, 0.25, 0.1)
-_WIDE_GAP = 0.15  # of relevance only's KL: between points further apart a level is marked
 
 
 def _equal_kl(results: ExperimentResults) -> Table:
@@ -106,7 +75,7 @@ def _equal_kl(results: ExperimentResults) -> Table:
     head = ("attribute", "weights", "n/k", "method", "users", "relevance only", *levels)
     note = (
         "NDCG where the KL of the expectation is down to a share of what relevance only has, between neighbouring "
-        f"trade-offs; – where no trade-off gets there, ≈ where the neighbours are more than {_WIDE_GAP:.0%} of the KL "
+        f"trade-offs; – where no trade-off gets there, ≈ where the neighbours are more than {WIDE_GAP:.0%} of the KL "
         "apart. Methods on fewer users are compared in the table of paired differences."
     )
     return Table("equal-kl", "NDCG at equal KL", head, rows, note)
@@ -115,10 +84,7 @@ def _equal_kl(results: ExperimentResults) -> Table:
 def _at_level(curve: MethodCurve, level: float, across: str) -> str:
     """NDCG at a share of relevance only's deviation, marked where it lies in a wide gap."""
     value = float(curve.at(np.array([level * curve.start[across]]), across)[0])
-    points = np.sort(np.append(curve.means[across], curve.start[across])) / (curve.start[across] or 1.0)
-    place = int(np.clip(np.searchsorted(points, level), 1, len(points) - 1))
-    wide = points[place] - points[place - 1] > _WIDE_GAP
-    return _number(value, 4) if isnan(value) or not wide else f"≈ {value:.4f}"
+    return number(value, 4) if isnan(value) or not curve.is_wide(level, across) else f"≈ {value:.4f}"
 
 
 def _draws(results: ExperimentResults) -> Table:
@@ -144,80 +110,12 @@ def _few(curve: MethodCurve) -> Iterator[int]:
     yield from dict.fromkeys(near)
 
 
-# What the paper reports, on its machine and MovieLens 20M, to be read beside what is measured here.
-_OF_PAPER: dict[str, dict[str, Any]] = {
-    "seconds": {
-        "reduced": {"genre": "0.69", "decade": "0.43", "popularity": "0.39"},
-        "greedy": {"genre": "0.51", "decade": "0.50", "popularity": "0.47"},
-        "mip-greedy": {"genre": "0.37", "decade": "0.27", "popularity": "0.28"},
-    },
-    "split": {"genre": ("0.648", "0.05"), "decade": ("0.40", "0.025"), "popularity": ("0.39", "0.01")},
-    "drop": {
-        "seconds": {"genre": "33.6%", "decade": "35.0%", "popularity": "33.6%"},
-        "program": {"genre": "32.5%", "decade": "31.6%", "popularity": "32.5%"},
-        "decomposition": {"genre": "43.6%", "decade": "58.5%", "popularity": "43.4%"},
-    },
-}
-
-
-def _seconds(results: ExperimentResults, times: Runtimes) -> Table:
-    names = list(results.study.attributes)
-    methods = {
-        "reduced": f"ExCalibR, the paper's stack ({times.linear})",
-        "greedy": "greedy, compiled",
-        "mip-greedy": f"MIP greedy ({times.integer})",
-        "excalibr": "ExCalibR, our solver",
-    }
-    rows = [(label, *(_short(times.mean(name, method)) for name in names)) for method, label in methods.items()]
-    ratios = (_number(times.mean(name, "reduced") / times.mean(name, "excalibr"), 0) for name in names)
-    rows.append(("the paper's stack takes … times our solver", *ratios))
-    rows += [
-        (f"{ARMS.get(method, ARMS['excalibr']).label}, as the paper reports", *(told.get(name, "–") for name in names))
-        for method, told in _OF_PAPER["seconds"].items()
-    ]
-    return Table("runtimes", "Seconds a user", ("method", *names), rows, _timed_note(results, times))
-
-
-def _split_seconds(results: ExperimentResults, times: Runtimes) -> Table:
-    parts = ("program", "decomposition", "seconds")
-    rows: list[tuple[str, ...]] = []
-    for name in results.study.attributes:
-        for program in ("reduced", "full"):
-            rows.append((name, program, *(_short(times.mean(name, program, what)) for what in parts)))
-        if name in _OF_PAPER["split"]:
-            rows.append((name, "reduced, as the paper reports", *_OF_PAPER["split"][name], "–"))
-    head = ("attribute", "formulation", "linear program", "decomposition", "total")
-    title = "Seconds a user of the paper's stack: program and decomposition"
-    return Table("runtimes-split", title, head, rows, _timed_note(results, times))
-
-
-def _drops(results: ExperimentResults, times: Runtimes) -> Table:
-    names = list(results.study.attributes)
-    rows: list[tuple[str, ...]] = []
-    for what, label in (("seconds", "total"), ("program", "linear program"), ("decomposition", "decomposition")):
-        told = _OF_PAPER["drop"][what]
-        rows.append((label, *(f"{times.drop(name, what):.1%}" for name in names)))
-        rows.append((f"{label}, as the paper reports", *(told.get(name, "–") for name in names)))
-    title = "From the full to the reduced formulation: drop in time"
-    return Table("runtimes-drop", title, ("", *names), rows, _timed_note(results, times))
-
-
-def _timed_note(results: ExperimentResults, times: Runtimes) -> str:
-    users = len({call.user for call in times.calls})
-    return (
-        f"Mean over {users} users and {len(results.plan.trade_offs)} trade-offs, n/k = {times.setting}, "
-        f"{results.plan.weightings[0]} weights, one process. The largest difference between the objectives of the "
-        f"paper's stack and our solver was {times.disagreement():.1e}."
-    )
-
-
 _PAIRS = (
     *((arm, "greedy-projected", KL) for arm in ("greedy-simple", "greedy", "mip-greedy", "excalibr", "excalibr-kl")),
     *((arm, "greedy-projected", DRAW_KL) for arm in ("mip-greedy", "excalibr", "excalibr-kl", "single-kl")),
     *((arm, "greedy-projected", DRAW_L1) for arm in ("mip-greedy", "excalibr", "single")),
     *((arm, "excalibr", KL) for arm in ("greedy", "excalibr-kl")),
 )
-_MEASURED = {KL: "KL of the expectation", L1: "L1 of the expectation", DRAW_KL: "KL of a draw", DRAW_L1: "L1 of a draw"}
 
 
 def _differences(results: ExperimentResults) -> Table:
@@ -229,10 +127,14 @@ def _differences(results: ExperimentResults) -> Table:
             if pair[0] is not None and pair[1] is not None:
                 found = margins(pair[0], pair[1], across=across)
                 what = f"{ARMS[first].label} less {ARMS[second].label}"
-                estimates = (str(found.at(0.5)), str(found.at(0.25)), str(found.mean))
-                rows.append((what, _MEASURED[across], str(setting), attribute, str(found.users), *estimates))
+                estimates = (*(marked(found, pair, share, across) for share in (0.5, 0.25)), str(found.mean))
+                rows.append((what, MEASURED[across], str(setting), attribute, str(found.users), *estimates))
     head = ("NDCG of", "at equal", "n/k", "attribute", "users", "at 50 %", "at 25 %", "mean over levels")
-    note = "Log weights, paired on the users that both ran on; ± is twice the standard error (bootstrap over users)."
+    note = (
+        "Log weights, paired on the users that both ran on; ± is twice the standard error (bootstrap over users). – "
+        f"where one of the two does not get there, ≈ where neighbouring points of one are more than {WIDE_GAP:.0%} of "
+        "relevance only's deviation apart."
+    )
     return Table("differences", "Paired differences in NDCG", head, rows, note)
 
 
@@ -240,13 +142,13 @@ def _aims(results: ExperimentResults) -> Table:
     """Every method by every aim, its own among them."""
     rows = []
     arms = [arm for arm in results.plan.arms if arm != "relevance"]
-    for attribute, setting, across in product(results.curves.attributes, results.curves.settings, _MEASURED):
+    for attribute, setting, across in product(results.curves.attributes, results.curves.settings, MEASURED):
         found = {arm: results.curves.get(attribute, "log", setting, arm) for arm in arms}
         cells = [
             "–" if curve is None else _at_level(curve, 0.25, across) + (" *" if ARMS[arm].aim == across else "")
             for arm, curve in found.items()
         ]
-        rows.append((attribute, str(setting), _MEASURED[across], *cells))
+        rows.append((attribute, str(setting), MEASURED[across], *cells))
     head = ("attribute", "n/k", "at 25 % of", *(ARMS[arm].label for arm in arms))
     note = (
         "NDCG where a deviation is down to a quarter of relevance only's, log weights; * marks what a method is made "
@@ -269,7 +171,7 @@ def _measures(results: ExperimentResults) -> Table:
                 else between(level, curve.means[KL], curve.means[name])[0]
                 for name in names
             )
-            numbers = (_number(float(value), 4) for value in values)
+            numbers = (number(float(value), 4) for value in values)
             rows.append((curve.attribute, str(curve.setting), ARMS[curve.arm].label, str(curve.users), *numbers))
     head = ("attribute", "n/k", "method", "users", *names)
     note = (
@@ -279,34 +181,6 @@ def _measures(results: ExperimentResults) -> Table:
         "mean of what they showed is from the target, in L1: a list shows the same on every visit, a lottery does not."
     )
     return Table("measures", "Further measures", head, rows, note)
-
-
-_LISTS = (
-    (DRAW_L1, ("greedy", "greedy-projected", "excalibr", "single")),
-    (DRAW_KL, ("greedy", "greedy-projected", "excalibr", "single-kl")),
-)
-
-
-def _lists(results: ExperimentResults) -> Table:
-    """What one list of few slots can do: its least deviation with so much of the NDCG, and how far from the best."""
-    shares = (0.99, 0.97, 0.95, 0.9)
-    rows = []
-    for attribute, (measure, arms) in product(results.curves.attributes, _LISTS):
-        for arm in arms:
-            curve = results.curves.get(attribute, "log", SLATE_SETTING, arm)
-            if curve is not None:
-                least = (f"{curve.least(measure, share) * curve.start[measure]:.4f}" for share in shares)
-                gap = float(curve.means["gap"].mean())
-                numbers = (f"{curve.start[measure]:.4f}", *least, "–" if isnan(gap) else f"{gap:.1e}")
-                rows.append((attribute, _MEASURED[measure], ARMS[arm].label, *numbers))
-    head = ("attribute", "measured", "method", "relevance only", *(f"{share:.0%} of the NDCG" for share in shares))
-    note = (
-        f"n/k = {SLATE_SETTING}, log weights: the least mean deviation of a list (for the lottery, of a draw) with at "
-        "least so much of relevance only's NDCG, between neighbouring trade-offs. The gap is how far from the best "
-        "possible objective (of a list: of any single list) the policies can be at most, as proven, on average over "
-        "users and trade-offs."
-    )
-    return Table("lists", "One list: the least deviation at equal NDCG", (*head, "proven gap"), rows, note)
 
 
 def _claims(results: ExperimentResults) -> Table:
@@ -321,11 +195,3 @@ def _claims(results: ExperimentResults) -> Table:
 
 def _place(curve: MethodCurve) -> tuple[str, str, str]:
     return curve.attribute, curve.weighting, str(curve.setting)
-
-
-def _number(value: float, digits: int) -> str:
-    return "–" if isnan(value) else f"{value:.{digits}f}"
-
-
-def _short(value: float) -> str:
-    return "–" if isnan(value) else f"{value:.3f}" if value >= 0.01 else f"{value:.5f}"

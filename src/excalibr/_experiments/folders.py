@@ -1,0 +1,217 @@
+"""Two result folders side by side: what differs in how they were made, and how each method does in both.
+
+Methods are compared at the same levels of deviation, shares of what relevance only had in the old folder, on the users
+that both folders have; where they share none, or their data have other names, as two independent groups.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from excalibr._experiments.arms import ARMS
+from excalibr._experiments.comparison import Estimate, change
+from excalibr._experiments.curves import COMPARED, KL, Curves, MethodCurve, between
+from excalibr._experiments.plan import Setting
+from excalibr._experiments.store import Store
+from excalibr._experiments.table import Table
+from excalibr._types import Floats, Integers
+from excalibr.errors import InputError, explain, unknown_name
+
+__all__ = ["FolderComparison", "ResultFolder", "compare_folders"]
+
+_DEVIATIONS, _METRICS = COMPARED[:4], COMPARED[4:]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResultFolder:
+    """The results of an experiment that has ended.
+
+    Attributes
+    ----------
+    settings
+        What it was asked, with what it chose in its place.
+    curves
+        Means over users.
+    user_ids
+        (attribute, setting) → its users, in the order of the curves' rows.
+    """
+
+    path: Path
+    settings: dict[str, Any]
+    curves: Curves
+    user_ids: dict[tuple[str, Setting], NDArray[Any]]
+
+    @classmethod
+    def read(cls, path: Path) -> ResultFolder:
+        """Read what :func:`excalibr._experiments.run_experiment` left in a folder."""
+        must = "be the --out folder of an experiment that has ended"
+        if not path.is_dir():
+            raise InputError(explain(str(path), "is no folder" if path.exists() else "does not exist", must))
+        store = Store(path)
+        try:
+            asked, chosen = store.read_json("manifest.json"), store.read_json("choices.json")
+            if asked is None:
+                raise InputError(explain(str(path), "holds no results of an experiment", must))
+            if not (path / "results.parquet").is_file():
+                hint = "start it again with the same arguments: it goes on where it stopped."
+                raise InputError(explain(str(path), "holds an experiment that has not ended", must, hint))
+            blocks = store.read_results()
+            curves = Curves.of(blocks)
+        except (json.JSONDecodeError, OSError, ValueError, KeyError, AssertionError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(explain(str(path), f"holds files that cannot be read ({error})", must)) from error
+        ids = {
+            (each.part.attribute, each.part.setting): each.user_ids for each in blocks if each.part.arm == "relevance"
+        }
+        return cls(path, {**asked, **(chosen or {})}, curves, ids)
+
+    def users_of(self, curve: MethodCurve) -> NDArray[Any]:
+        """The ids of a curve's users, in the order of its rows."""
+        return self.user_ids[curve.attribute, curve.setting][curve.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderComparison:
+    """What came of two folders.
+
+    Attributes
+    ----------
+    settings
+        What differs in how they were made, a line each.
+    only
+        What one of them has and the other has not, a line each.
+    table
+        The paired differences.
+    """
+
+    settings: tuple[str, ...]
+    only: tuple[str, ...]
+    table: Table
+
+
+def compare_folders(old: Path, new: Path, *, metric: str = "ndcg", across: str = KL) -> FolderComparison:
+    """Compare every method of two folders, by a metric at equal deviation."""
+    for name, given, known in (("metric", metric, _METRICS), ("across", across, _DEVIATIONS)):
+        if given not in known:
+            raise unknown_name(name, given, known)
+    first, second = ResultFolder.read(old), ResultFolder.read(new)
+    rows = [row for pair in _pairs(first, second) for row in _row(first, second, *pair, metric, across)]
+    if not rows:
+        found = f"has no attribute, weighting, setting and method in common with {old}"
+        raise InputError(explain(str(new), found, "have some"))
+    levels = (f"{metric}, 50 %: old", "new", "difference, 50 %", "25 %", "mean over levels")
+    head = ("attribute", "weights", "n/k", "method", "users", *levels, "new is")
+    note = (
+        f"{metric} of the new folder less that of the old, where {across} is down to shares of what relevance only had "
+        "in the old one; for relevance only itself as it is. ± is twice the standard error. Users of both folders are "
+        "paired; where there are none, two numbers of users stand for two groups."
+    )
+    table = Table("compare", f"{new.name} less {old.name}", head, rows, note, bold="new is")
+    return FolderComparison(tuple(_settings(first, second)), tuple(_only(first, second)), table)
+
+
+def _pairs(old: ResultFolder, new: ResultFolder) -> Iterator[tuple[MethodCurve, MethodCurve]]:
+    for one in old.curves:
+        other = new.curves.get(one.attribute, one.weighting, one.setting, one.arm)
+        if other is not None:
+            yield one, other
+
+
+def _row(
+    old: ResultFolder, new: ResultFolder, one: MethodCurve, other: MethodCurve, metric: str, across: str
+) -> Iterator[tuple[str, ...]]:
+    """A row for a method; one whose folder is so old that it lacks the measure has none."""
+    places, others = _same_users(old.users_of(one), new.users_of(other))
+    paired = len(places) > 1 and _same_data(old, new)
+    first, second = (one.own[places], other.own[others]) if paired else (one.own, other.own)
+    users = f"{len(places)} paired" if paired else f"{len(first)} and {len(second)}"
+    start = (one.attribute, one.weighting, str(one.setting), ARMS[one.arm].label, users)
+    if one.arm == "relevance":
+        mean = _difference(first, second, metric, paired=paired)
+        heights = [float(own[:, -1, COMPARED.index(metric)].mean()) for own in (first, second)]
+        told = (str(mean), str(mean), str(mean), _verdict(mean))
+    else:
+        found = change(first, second, metric, across, paired=paired)
+        level = 0.5 * float(first[:, -1, COMPARED.index(across)].mean())
+        heights = [_height(own, level, metric, across) for own in (first, second)]
+        told = (str(found.at(0.5)), str(found.at(0.25)), str(found.mean), _verdict(found.mean))
+    yield (*start, *("–" if isnan(value) else f"{value:.4f}" for value in heights), *told)
+
+
+def _same_data(old: ResultFolder, new: ResultFolder) -> bool:
+    """Whether a user's id means the same user: user 7 of other data is somebody else."""
+    return any(old.settings.get(name) == new.settings.get(name) for name in ("data", "fingerprint"))
+
+
+def _same_users(one: NDArray[Any], other: NDArray[Any]) -> tuple[Integers, Integers]:
+    """Places of the users that both have, in each."""
+    _, places, others = np.intersect1d(one.astype(np.str_), other.astype(np.str_), return_indices=True)
+    return places, others
+
+
+def _difference(old: Floats, new: Floats, metric: str, *, paired: bool) -> Estimate:
+    """Of relevance only, which is one point."""
+    first, second = (own[:, -1, COMPARED.index(metric)] for own in (old, new))
+    if paired:
+        apart = second - first
+        return Estimate(float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart))), len(apart))
+    errors = [values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan for values in (first, second)]
+    return Estimate(
+        float(second.mean() - first.mean()), float(np.hypot(errors[0], errors[1])), min(len(first), len(second))
+    )
+
+
+def _height(own: Floats, level: float, metric: str, across: str) -> float:
+    means = own.mean(axis=0)
+    x, y = (means[:, COMPARED.index(name)] for name in (across, metric))
+    return float(between(np.array([level]), x, y)[0])
+
+
+def _verdict(found: Estimate) -> str:
+    """What became of the old folder's: the words of claims would say that a claim holds."""
+    if found.value == 0 and found.error == 0:
+        return "the same"
+    return {"holds": "higher", "does not hold": "lower"}.get(found.verdict, found.verdict)
+
+
+def _settings(old: ResultFolder, new: ResultFolder) -> Iterator[str]:
+    """What differs in how they were made."""
+    for name in dict.fromkeys([*old.settings, *new.settings]):
+        one, other = old.settings.get(name), new.settings.get(name)
+        if one != other:
+            yield "the data differ" if name == "fingerprint" else f"{name}: {_short(one)} → {_short(other)}"
+
+
+def _short(value: Any) -> str:
+    """A setting in a few words; a long list of numbers by its ends.
+
+    >>> _short([0.1, 0.2, 0.3, 0.4, 0.5]), _short(["log"]), _short(None)
+    ('5 from 0.1 to 0.5', 'log', 'none')
+    """
+    if isinstance(value, list) and len(value) > 4 and isinstance(value[0], (int, float)):
+        return f"{len(value)} from {min(value):g} to {max(value):g}"
+    return ", ".join(map(str, value)) or "all" if isinstance(value, list) else "none" if value is None else str(value)
+
+
+def _only(old: ResultFolder, new: ResultFolder) -> Iterator[str]:
+    """What one of them has alone."""
+    kinds: dict[str, Callable[[MethodCurve], str]] = {
+        "attributes": lambda curve: curve.attribute,
+        "weightings": lambda curve: curve.weighting,
+        "settings": lambda curve: str(curve.setting),
+        "methods": lambda curve: ARMS[curve.arm].label,
+    }
+    for kind, of in kinds.items():
+        for folder, other in ((old, new), (new, old)):
+            alone = dict.fromkeys(map(of, folder.curves)).keys() - set(map(of, other.curves))
+            if alone:
+                yield f"{kind} of {folder.path} only: {', '.join(sorted(alone))}"
