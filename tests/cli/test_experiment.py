@@ -94,7 +94,7 @@ def test_any_name_is_shown_as_text_in_every_file(tmp_path: Path) -> None:
         shown = re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
         assert "<script>" not in shown, path
         assert "&lt;script&gt;" in shown or "script" not in shown
-        assert not re.search(r"(?<!\\)`c", shown)
+        assert not re.search(r"(?<!\\)`c`", shown)
         for table in re.findall(r"(?:^\|.*\n)+", shown, flags=re.MULTILINE):
             assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1, path
     report = (out / "report.html").read_text(encoding="utf-8")
