@@ -274,7 +274,7 @@ class Curve {
             solver_.to_answer(point, answer);
             return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         });
-        return nb::make_tuple(answer_of(answer, seconds), point.relevance, point.cost);
+        return nb::make_tuple(answer_of(answer, seconds), point.relevance, point.cost, point.effort.operations);
     }
 
     // The least relevance that a loss allows.

@@ -12,17 +12,27 @@
 namespace excalibr {
 namespace {
 
-// The λ at which two points are worth the same; the left one is the more relevant. Where both aims differ it is not an end,
-// also where it rounds to one: there the other aim would no longer count.
-double chord(const CurvePoint& left, const CurvePoint& right) {
-    constexpr double nearest = std::numeric_limits<double>::epsilon() / 2.0;
+// The balance at which two points are worth the same; the left one is the more relevant.
+Balance chord(const CurvePoint& left, const CurvePoint& right) {
     const double relevance = std::max(left.relevance - right.relevance, 0.0), cost = std::max(left.cost - right.cost, 0.0);
-    if (!(relevance + cost > 0.0)) return 0.5;
-    const double trade_off = relevance / (relevance + cost);
-    return relevance > 0.0 && cost > 0.0 ? std::clamp(trade_off, nearest * nearest, 1.0 - nearest) : trade_off;
+    if (!(relevance + cost > 0.0)) return Balance::of(0.5);
+    return {cost / (relevance + cost), relevance / (relevance + cost)};
 }
 
-double logit(double trade_off) { return std::log(trade_off / (1.0 - trade_off)); }
+double logit(Balance balance) { return std::log(balance.calibration / balance.relevance); }
+
+Balance balance_at(double logit) { return {1.0 / (1.0 + std::exp(logit)), 1.0 / (1.0 + std::exp(-logit))}; }
+
+// The λ of a balance. Where both aims count it is not an end, also where it rounds to one.
+double trade_off_of(Balance balance) {
+    constexpr double nearest = std::numeric_limits<double>::epsilon() / 2.0;
+    if (!(balance.relevance > 0.0 && balance.calibration > 0.0)) return balance.calibration;
+    return std::clamp(balance.calibration, nearest * nearest, 1.0 - nearest);
+}
+
+double value_at(Balance balance, const CurvePoint& point) {
+    return balance.relevance * point.relevance - balance.calibration * point.cost;
+}
 
 }  // namespace
 
@@ -79,7 +89,7 @@ double UserSolver::heaviest_weight() const {
 }
 
 // The point of the curve at the limit, between two points on either side of it. Relevance and cost both fall along the
-// curve, from the most relevant point on.
+// curve, from the most relevant point on. Steps go by the balance itself: beside scores of 1e16 no λ is near enough to 1.
 void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, const CurvePoint& most_relevant,
                       const CurvePoint& best_calibrated, UserAnswer& answer) {
     const auto measured = [&](const CurvePoint& point) { return limit_is_cost ? point.cost : point.relevance; };
@@ -89,8 +99,8 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
     };
     const double heaviest = heaviest_weight();
     // where relevance is what is limited, it is the cost that must be exact, however little relevance counts at this λ
-    const auto cost_allowed = [&](double at) {
-        return limit_is_cost ? 0.0 : limits.tolerance * at * std::min(heaviest, 1.0);
+    const auto cost_allowed = [&](Balance at) {
+        return limit_is_cost ? 0.0 : limits.tolerance * at.calibration * std::min(heaviest, 1.0);
     };
     const bool straight = free_.question().smoothing == 0.0;
     Limits of_points = limits;  // the gap of the mix is that of the point that proves it and what the chord lost
@@ -98,32 +108,34 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
     CurvePoint left = most_relevant, right = best_calibrated, point;
     Effort effort = most_relevant.effort;
     effort.add(best_calibrated.effort);
-    double share = 1.0, trade_off = 0.5, before = -1.0;
+    double share = 1.0;
+    Balance balance, before{-1.0, -1.0};
     bool met = false;
     for (std::size_t step = 0; step < tuning::max_budget_solves && !met; ++step) {
         if (step > 0 && effort.operations > tuning::most_operations) break;
-        trade_off = chord(left, right);
-        if (!straight && step % 3 != 0 && left.trade_off > 0.0 && right.trade_off < 1.0) {
+        balance = chord(left, right);
+        if (!straight && step % 3 != 0 && left.balance.calibration > 0.0 && right.balance.relevance > 0.0) {
             // the measure falls about evenly with the logarithm of λ / (1 − λ)
             const double part = std::clamp(left_share(left, right), 0.02, 0.98);
-            trade_off = 1.0 / (1.0 + std::exp(-(part * logit(left.trade_off) + (1.0 - part) * logit(right.trade_off))));
+            balance = balance_at(part * logit(left.balance) + (1.0 - part) * logit(right.balance));
         }
-        if (trade_off == before) break;  // rounding: there is no λ in between
-        before = trade_off;
-        curve_point(trade_off, of_points, {}, point);
+        if (balance.relevance == before.relevance && balance.calibration == before.calibration) break;  // rounding
+        before = balance;
+        solve_at(balance, of_points, {}, point);
         effort.add(point.effort);
         if (point.failure != Failure::none) return to_answer(point, answer);
         (measured(point) >= limit ? left : right) = point;
         share = left_share(left, right);
-        const double lost =
-            point.value(trade_off) - share * left.value(trade_off) - (1.0 - share) * right.value(trade_off);
-        const double allowed = std::max(allowed_at(point.balance, point.row_prices, limits.tolerance), cost_allowed(trade_off));
+        const double lost = value_at(balance, point) - share * value_at(balance, left) - (1.0 - share) * value_at(balance, right);
+        const double allowed = std::max(allowed_at(balance, point.row_prices, limits.tolerance), cost_allowed(balance));
         met = lost <= (1.0 - tuning::points_of_budget) * allowed;
     }
     point.effort = effort;
     if (!met) point.effort.status = Status::stalled;
+    point.trade_off = trade_off_of(balance);
+    point.balance = Balance::of(point.trade_off);  // that the answer is asked to prove its gap at
     mix(left, right, share, point, limits.tolerance, answer);
-    answer.allowed_gap = std::max(answer.allowed_gap, cost_allowed(trade_off));
+    answer.allowed_gap = std::max(answer.allowed_gap, cost_allowed(point.balance));
 }
 
 // The lottery that is `left` with probability `share` and `right` otherwise, as a policy for the λ and the prices of `proof`.

@@ -58,6 +58,7 @@ std::vector<double> least_shares(const Program& program) {
     for (const double weight : program.position_weights)
         if (weight > 0.0) lightest = std::min(lightest, weight);
     std::vector<double> least(program.r(), 0.0);
+    if (std::isinf(lightest)) return least;  // no slot is seen
     const SparseView rows = program.rows.view();
     for (std::size_t entry = 0; entry < rows.values.size(); ++entry) {
         double& own = least[rows.columns[entry]];

@@ -99,9 +99,15 @@ void Redrawing::set_program(FreePart& free, double trade_off, double steepness) 
 }
 
 // Edges that no share reaches, as after pages that were seen far more, add to every ranking's cost alike, and may be so much
-// that limits are lost beside it.
+// that limits are lost beside it. A curve is straight there, as far as there are digits to tell.
 void Redrawing::leave_out_constants(std::size_t categories) {
+    constexpr double never = std::numeric_limits<double>::infinity();
     for (Penalty& penalty : std::span(penalties_).first(categories)) {
+        const double slope = penalty.slope(0.5, true);
+        if (penalty.curved() && penalty.low > tuning::straight_beyond)
+            penalty = {1.0, never, -slope, 0.0};
+        else if (penalty.curved() && penalty.high < -tuning::straight_beyond)
+            penalty = {-never, 0.0, 0.0, slope};
         if (penalty.curved()) continue;
         penalty.low = std::min(penalty.low, 1.0);
         penalty.high = std::max(penalty.high, 0.0);

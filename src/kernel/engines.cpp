@@ -46,6 +46,12 @@ double sorting_operations(const Program& program, std::size_t sorts) {
     return tuning::operations_a_candidate * static_cast<double>(program.n()) * static_cast<double>(sorts);
 }
 
+// Whether nothing is left to try: there would be no warning, or no sort is left.
+bool is_settled(const Program& program, const Limits& limits, const Answer& answer) {
+    if (answer.effort.status == Status::sorts_spent) return true;
+    return answer.effort.status == Status::converged && answer.gap() <= unwarned_gap(program, limits.tolerance);
+}
+
 // What may be lost to curves that are taken as straight.
 double curve_tolerance(const Program& program, const Limits& limits) {
     return tuning::curve_part * allowed_gap(program, limits.tolerance, {});
@@ -62,7 +68,7 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
         solve_by_columns(program, limits, simplex_, Engine::simplex, nullptr, answer);
     else
         solve_by_proximal_method(program, limits, answer);
-    if (answer.effort.status != Status::stalled) return;
+    if (is_settled(program, limits, answer)) return;
     if (limited)  // the proximal method knows no limits on groups
         solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);
     else if (simplex_first)
@@ -72,7 +78,7 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
     else
         solve_by_columns(program, limits, simplex_, Engine::simplex, &answer, second_);
     keep_better(answer);
-    if (limited || curved || answer.effort.status != Status::stalled) return;
+    if (limited || curved || is_settled(program, limits, answer)) return;
     solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);  // where pivots no longer move
     keep_better(answer);
 }
@@ -168,6 +174,7 @@ void Engines::generate(const Program& program, const Limits& limits, const Colum
     answer.engine = engine;
     answer.effort = columns_.run(scaled_, oracle_, centred_, start, engine_tolerance(program, limits), limits.max_sorts,
                                  master, answer.prices, order_);
+    answer.effort.operations += sorting_operations(program, answer.effort.sorts);
     master.write(by_rank_);
     lotteries_.tidy(scaled_, by_rank_, program.rankings_needed(), answer.lottery);
     finish(program, limits, answer);

@@ -51,9 +51,19 @@ void FreePart::choose_candidates() {
         scores_.push_back(question.scores[candidate]);
         if (!question.item_prices.empty()) item_prices_.push_back(question.item_prices[question.items[candidate]]);
     }
+    centre_scores();
     open_slots_.clear();
     for (Index slot = 0; slot < question.k(); ++slot)
         if (!slot_is_pinned_[slot]) open_slots_.push_back(slot);
+}
+
+// The scores less the best one, before anything multiplies them: an offset that all share then rounds no difference away.
+void FreePart::centre_scores() {
+    centred_scores_.clear();
+    if (scores_.empty()) return;
+    const auto [least, most] = range_of(scores_);
+    const bool differ = most - least >= tuning::least_spread;
+    for (const double score : scores_) centred_scores_.push_back(differ ? score - most : 0.0);
 }
 
 // The largest share that a free candidate has of each limited category, as a power of two: what its limit is measured by,
@@ -161,7 +171,7 @@ void FreePart::set_objective(Balance balance, double steepness) {
     program_.gains.resize(scores_.size());
     for (std::size_t candidate = 0; candidate < scores_.size(); ++candidate)
         program_.gains[candidate] =
-            balance.relevance * scores_[candidate] - (item_prices_.empty() ? 0.0 : item_prices_[candidate]);
+            balance.relevance * centred_scores_[candidate] - (item_prices_.empty() ? 0.0 : item_prices_[candidate]);
     program_.penalties.clear();
     for (std::size_t category = 0; category < question.r(); ++category) {
         Penalty penalty = penalty_of(category, balance.calibration);

@@ -58,6 +58,7 @@ class FreePart {
 
   private:
     void choose_candidates();
+    void centre_scores();
     void load_limit_units();
     void load_rows();
     void load_groups();
@@ -66,7 +67,7 @@ class FreePart {
     const Question* question_ = nullptr;
     Program program_;
     std::vector<Index> candidates_, place_of_, open_slots_, limited_;
-    std::vector<double> scores_, item_prices_, pinned_shares_, values_, limit_units_;
+    std::vector<double> scores_, centred_scores_, item_prices_, pinned_shares_, values_, limit_units_;
     std::vector<unsigned char> slot_is_pinned_, is_free_;
     std::vector<Index> order_, slot_order_;
     RankingOracle oracle_;

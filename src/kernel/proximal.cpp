@@ -84,7 +84,7 @@ void ProximalMethod::start(const ScaledProgram& program) {
     operations_ = squares_ = 0.0;
     for (std::size_t candidate = 0; candidate < n; ++candidate) {
         const double entries = program.rows.starts[candidate + 1] - program.rows.starts[candidate];
-        squares_ += 0.5 * entries * entries;
+        squares_ += tuning::scattered_operations * 0.5 * entries * entries;
     }
     damping_ = 1.0;
     radius_ = tuning::first_radius * program.steepness;

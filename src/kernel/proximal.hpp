@@ -78,7 +78,7 @@ class ProximalMethod {
     Matrix hessian_, factor_;
     std::vector<Index> free_, touched_;  // prices between their bounds; categories that a block has
     double damping_ = 1.0, radius_ = 0.0;
-    double operations_ = 0.0, squares_ = 0.0;  // Σ entries² / 2 of the candidates' rows: what a Hessian takes
+    double operations_ = 0.0, squares_ = 0.0;  // what a Hessian takes: Σ entries² / 2 of the candidates' rows, scattered
 };
 
 }  // namespace excalibr

@@ -27,6 +27,7 @@ inline constexpr double proximal_effort = 5e8;
 inline constexpr double simplex_effort = 1.8e9;
 inline constexpr double interior_effort = 4e8;
 inline constexpr double most_operations = 1e9;  // of a question with several solves before another one is begun
+inline constexpr double scattered_operations = 3.0;     // what adding to an entry anywhere in a matrix counts as: 1 ns
 inline constexpr double operations_a_candidate = 16.0;  // what sorting and projecting one counts as
 inline constexpr std::size_t usual_rows = 160;
 constexpr double effort_of(double usual, std::size_t rows) {
@@ -164,6 +165,7 @@ inline constexpr double budget_slack = 1e-12;           // of the spread of the 
 inline constexpr double points_of_budget = 0.5;         // the part of the tolerance that points of the curve may have
 inline constexpr std::size_t max_budget_solves = 200;
 inline constexpr double single_steepnesses[] = {1e6, 1e13};  // of a hard limit for a single ranking, against all else
+inline constexpr double straight_beyond = 1e12;  // of a band's edge, in shares: beyond it a cost has no digits left to curve by
 inline constexpr double single_relevance_slack = 1e-7;  // of the spread: what a single ranking may miss a floor by
 
 // Visits.

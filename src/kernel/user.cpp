@@ -242,12 +242,16 @@ bool UserSolver::has_ties(double trade_off) {
 }
 
 void UserSolver::curve_point(double trade_off, const Limits& limits, Reals row_prices, CurvePoint& point) {
-    if (sweeps_)
-        solve_next(Balance::of(trade_off), limits, row_prices, point);
-    else
-        solve_inside(Balance::of(trade_off), limits, point);
+    solve_at(Balance::of(trade_off), limits, row_prices, point);
     point.trade_off = trade_off;
     if (point.failure == Failure::none && (trade_off == 0.0 || trade_off == 1.0)) go_to_end(limits, point);
+}
+
+void UserSolver::solve_at(Balance balance, const Limits& limits, Reals row_prices, CurvePoint& point) {
+    if (sweeps_)
+        solve_next(balance, limits, row_prices, point);
+    else
+        solve_inside(balance, limits, point);
 }
 
 // One more point of a sweep, from the rankings and the basis of those before.

@@ -102,6 +102,7 @@ class UserSolver {
     double spread() const { return spread_ > 0.0 ? spread_ : 1.0; }  // of the scores
 
   private:
+    void solve_at(Balance balance, const Limits& limits, Reals row_prices, CurvePoint& point);
     void solve_inside(Balance balance, const Limits& limits, CurvePoint& point);
     void solve_next(Balance balance, const Limits& limits, Reals row_prices, CurvePoint& point);
     void solve_within_limits(Balance balance, const Limits& limits, CurvePoint& point);

@@ -54,7 +54,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--profile", choices=(MIXED, *PROFILES), default=MIXED, help="which questions")
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--literal-every", type=int, default=50, help="which part is checked by HiGHS; 0 for none")
-    parser.add_argument("--hang", type=float, default=HANG, help="seconds after which a question is given up")
+    parser.add_argument("--hang", type=float, default=HANG, help="processor seconds after which a question is given up")
     parser.add_argument("--memory", type=float, default=8.0, help="gigabytes a worker may have; 0 for no limit")
     parser.add_argument("--untimed", action="store_true", help="slow answers are told, and no failure")
     parser.add_argument("--show", type=int, metavar="SEED", help="ask one question here and print what is said of it")

@@ -11,23 +11,17 @@ from typing import Any
 import numpy as np
 
 from excalibr import errors
-from tests.fuzz import refusals
+from tests.fuzz import against_highs, refusals
 from tests.fuzz.asking import Answer, Told, alone, ask
 from tests.fuzz.enumeration import every_ranking
-from tests.fuzz.literal import Literal, fits
+from tests.fuzz.literal import fits
 from tests.fuzz.program import LIMIT_KEPT, Effect, Program
 from tests.fuzz.questions import Floats, Question
 from tests.fuzz.reading import LONG
-from tests.fuzz.tolerance import SMALLEST, allowed_gap, rounding
-
-NO_SPREAD = LONG(1e-305)
-"""Scores that differ by less count as equal."""
+from tests.fuzz.tolerance import NO_SPREAD, SMALLEST, allowed_gap, rounding
 
 AGREEMENT = LONG(1e-12)
 """How far reported figures may be from recomputed ones, as a part of the largest number they are made of."""
-
-AGAINST_THE_PROGRAM = 1e-7
-"""How far HiGHS and the library may be apart, with the objective brought to a size of 1."""
 
 EVEN_SLACK = LONG(1e-3)
 """How far the expectation of an even lottery may move: all shares together, and relevance as a part of its range."""
@@ -65,10 +59,7 @@ def _found(question: Question, answer: Answer, literally: bool) -> list[Failure]
         return failures
     failures += _check_call(question, program, answer)
     if literally and fits(program):
-        literal = Literal(program)
-        failures += [
-            each for policy in answer.policies for each in _check_literally(question, program, policy, literal)
-        ]
+        failures += [Failure(*each) for each in against_highs.check(question, program, answer.policies)]
     return failures
 
 
@@ -313,72 +304,21 @@ def _check_frontier(question: Question, program: Program, answer: Answer) -> lis
         if not probed.policies:
             failures.append(Failure("frontier has what calibrate has not", f"{probed.error!r}"))
             continue
-        reached = program.effect(probed.policies[0].rankings, probed.policies[0].weights)
-        above = reached.objective(trade_off) - max(effect.objective(trade_off) for effect in effects)
+        above = _proven(program, probed.policies[0]) - max(effect.objective(trade_off) for effect in effects)
         distance = above / np.hypot((1 - LONG(trade_off)) * unit, LONG(trade_off))
         if distance > curve.error + blurred:
             failures.append(Failure("frontier error understated", f"{curve.error:.6g}, at {trade_off} {distance:.6g}"))
     return failures
 
 
+def _proven(program: Program, policy: Told) -> Any:
+    """The objective of a policy, without what it gains by missing limits by rounding: its prices bound the rest."""
+    assert policy.prices is not None
+    reached = program.effect(policy.rankings, policy.weights).objective(policy.trade_off)
+    return min(reached, program.bound(policy.prices, policy.trade_off)) if program.is_limited else reached
+
+
 def _probes(trade_offs: Floats) -> list[float]:
     """Where a polyline is furthest from its curve: where two vertices are worth the same; and somewhere."""
     breaks = trade_offs[1:].tolist()
     return list(dict.fromkeys([*breaks[:1], *breaks[len(breaks) // 2 :][:1], *breaks[-1:], 0.37]))
-
-
-def _check_literally(question: Question, program: Program, policy: Told, literal: Literal) -> list[Failure]:
-    """Against HiGHS: the optimum, the budgets, and the second aim at the ends."""
-    options = question.options
-    if options.get("draws", "lottery") != "lottery" or question.call == "frontier":
-        return []
-    effect = program.effect(policy.rankings, policy.weights)
-    relevance, cost = float(effect.relevance) / literal.unit, float(effect.cost)
-    if "relevance_loss" in options:
-        floor = float(program.relevance_floor(options["relevance_loss"])) / literal.unit
-        slack = 1e-6 * max(1.0, float(program.steepest))
-        return _compared("cost within the budget", literal.least_cost(floor - 1e-9), cost, slack)
-    if "max_deviation" in options:
-        return _compared(
-            "relevance within the budget", literal.most_relevance(options["max_deviation"] + 1e-9), relevance, 2e-6
-        )
-    trade_off = policy.trade_off
-    size = (1 - trade_off) * literal.unit + trade_off
-    if size < SMALLEST:  # an objective of less has few digits left, and HiGHS is told another one
-        return []
-    reached = ((1 - trade_off) * literal.unit * relevance - trade_off * cost) / size
-    slack = AGAINST_THE_PROGRAM * max(1.0, float(program.steepest)) + policy.gap / size
-    failures = _compared("objective", literal.best_value(trade_off), reached, slack)
-    return failures or (_check_ends(literal, policy, relevance, cost) if _are_told_apart(program) else [])
-
-
-def _are_told_apart(program: Program) -> bool:
-    """Whether scores that differ do so by enough for HiGHS, which takes what differs by less as tied."""
-    apart = np.diff(np.unique(program.scores))
-    return not len(apart) or bool(apart.min() > 1e-6 * program.spread)
-
-
-def _check_ends(literal: Literal, policy: Told, relevance: float, cost: float) -> list[Failure]:
-    """At 0, of the most relevant lotteries the best calibrated; at 1, of the best calibrated the most relevant."""
-    if policy.trade_off == 0:
-        most = literal.most_relevance()
-        found = [literal.least_cost(most - slack) for slack in (1e-8, 2e-8)] if most is not None else []
-        return _compared("cost at the end", _without_slack(found), cost, 1e-5)
-    if policy.trade_off == 1:
-        least = literal.least_cost()
-        found = [literal.most_relevance(least + slack) for slack in (1e-8, 2e-8)] if least is not None else []
-        return _compared("relevance at the end", _without_slack(found), relevance, 1e-5)
-    return []
-
-
-def _without_slack(found: list[float | None]) -> float | None:
-    """An optimum less what a slack earned it; none where that is a lot, and so HiGHS no judge."""
-    if len(found) < 2 or found[0] is None or found[1] is None or abs(found[1] - found[0]) > 1e-6:
-        return None
-    return 2 * found[0] - found[1]
-
-
-def _compared(what: str, expected: float | None, reached: float, slack: float) -> list[Failure]:
-    if expected is None or abs(expected - reached) <= slack:
-        return []
-    return [Failure(f"program: {what}", f"{reached:.12g} for {expected:.12g} of HiGHS")]

@@ -269,7 +269,7 @@ class Program:
         """The same for one ranking: it shows what is pinned, or at least one open slot's share more of a category."""
         pinned = sum((self.slots[slot] * self.rows[each] for slot, each in self.pinned.items()), LONG(0) * slopes)
         weights, shares = self.slots[self.open_slots], self.rows[self.open_candidates]
-        lightest = weights[weights > 0].min(initial=1)
+        lightest = weights[weights > 0].min(initial=np.inf)  # none where no open slot is seen
         least = pinned + lightest * np.where(shares > 0, shares, np.inf).min(axis=0, initial=np.inf)
         ends = np.array([pinned, np.where(np.isfinite(least), least, pinned)])
         at_ends = slopes * ends - LONG(trade_off) * self.costs(ends)

@@ -1,11 +1,13 @@
 """Runs questions in processes of their own and watches them: a crash or a hang is recorded, and the run goes on.
 
 A worker notes the seed that it is at in shared memory before it asks, so that whoever watches knows which one it was.
+Time is the worker's own processor time: what else a machine does, or that it was paused, makes nothing slow.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -21,10 +23,16 @@ from tests.fuzz.problems import question
 from tests.fuzz.questions import Question
 
 HANG = 60.0
-"""Seconds after which a question is given up, when nothing else is said."""
+"""Processor seconds after which a question is given up, when nothing else is said."""
 
 LOOK_EVERY = 0.1
+WAITING = 20
+"""How many times as long, by looks at it, a worker may take that uses no processor, as where it waits for a lock."""
+
 SLOWEST = 8
+OUT_OF_TIME = int(getattr(signal, "SIGPROF", 0))
+"""What ends a worker whose processor time is over; 0 where systems have no such timer, and looks alone are counted."""
+
 _NEXT, _DONE, _DONE_ALL = range(3)
 
 
@@ -132,6 +140,7 @@ class _Watched:
         self.process = context.Process(target=_work, args=(self.plan, self.task, *shared), daemon=True)
         self.process.start()
         sending.close()
+        self.looks, self.seen = 0, (-1, 0.0)
 
     @property
     def tried(self) -> int:
@@ -153,11 +162,20 @@ class _Watched:
             self._listen(report)
         if self.state[_DONE_ALL]:
             self.is_busy = is_alive
+        elif not is_alive and self.process.exitcode == -OUT_OF_TIME:
+            self._again(report, "hang", f"no answer in {self.plan.hang:.0f} s of processor time")
         elif not is_alive:
             self._again(report, "crash", f"exit code {self.process.exitcode}")
-        elif self.begun.value and time.monotonic() - self.begun.value > self.plan.hang:
+        elif self._waits():
             self.process.kill()
-            self._again(report, "hang", f"no answer in {self.plan.hang:.0f} s")
+            self._again(report, "hang", f"no answer in {self.looks} looks")
+
+    def _waits(self) -> bool:
+        """Whether it has been at the same question for so many looks that it can only be waiting."""
+        at = (int(self.state[_NEXT]), float(self.begun.value))
+        self.looks = self.looks + 1 if at == self.seen else 0
+        self.seen = at
+        return bool(self.begun.value) and self.looks * LOOK_EVERY > WAITING * self.plan.hang
 
     def stop(self, report: Report) -> None:
         if self.process.is_alive():
@@ -212,6 +230,7 @@ def _work(plan: Plan, task: Task, state: Any, begun: Any, sending: Connection) -
     while last is None or state[_NEXT] < last:
         seed = int(state[_NEXT])
         begun.value = time.monotonic()
+        _give_time(plan.hang)
         found, seconds, kind = task.examine(plan, seed)
         news.failures += [(seed, failure) for failure in found]
         news.answers[kind] += 1
@@ -229,6 +248,12 @@ def _work(plan: Plan, task: Task, state: Any, begun: Any, sending: Connection) -
 def _trimmed(news: _News) -> _News:
     news.times = sorted(news.times, reverse=True)[:SLOWEST]
     return news
+
+
+def _give_time(seconds: float) -> None:
+    """The process ends where it uses so much processor time from here on, in C++ too."""
+    if OUT_OF_TIME:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _limit_memory(gigabytes: float) -> None:

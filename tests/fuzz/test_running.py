@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 
 import pytest
 
 from tests import cases
 from tests.fuzz import __main__ as command
+from tests.fuzz import running
 from tests.fuzz.checks import Failure
 from tests.fuzz.running import Examined, Plan, Report, Task, run
 
@@ -39,6 +41,21 @@ def test_a_crash_and_a_hang_are_recorded_and_the_run_goes_on() -> None:
     assert report.tried == 20
     assert report.answers["calibrate"] >= 14  # workers that die had the kinds of some answers left to tell
     assert max(seed for _, seed, _ in report.slowest) == 29
+
+
+class Waiting(Pretended):
+    """At 12 it waits for what never comes."""
+
+    def examine(self, plan: Plan, seed: int) -> Examined:
+        if seed == 12:
+            threading.Event().wait()
+        return super().examine(plan, seed)
+
+
+def test_a_worker_that_waits_without_end_is_a_hang_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "WAITING", 2)
+    report = run(Plan("small", first=11, problems=2, workers=1, hang=1.0, memory=0), lambda report: None, Waiting())
+    assert [(seed, failure.kind) for seed, failure in report.failures] == [(12, "hang")]
 
 
 class Broken(Pretended):

@@ -19,6 +19,9 @@ ROUNDING = LONG(1e-13)
 MOST_ROUNDING = LONG(1e-6)
 """Rounding beyond this part of what a gap is measured by is told."""
 
+NO_SPREAD = LONG(1e-305)
+"""Scores that differ by less count as equal."""
+
 SMALLEST = LONG(1e-305)
 """Where doubles begin to lose digits."""
 
@@ -33,7 +36,8 @@ def allowed_gap(program: Program, trade_off: float, *, frontier: float | None = 
     the most. What rounding leaves beside the scores and the gentlest weight may be more, up to a millionth of the same.
     Where the cost is the aim, as it is within a loss of relevance, the weights always count.
     """
-    gains, slopes = (1 - LONG(trade_off)) * program.open_spread, LONG(trade_off) * program.steepest
+    spread = program.open_spread if program.open_spread > NO_SPREAD else LONG(0)
+    gains, slopes = (1 - LONG(trade_off)) * spread, LONG(trade_off) * program.steepest
     tolerance = LONG(TOLERANCE) if frontier is None else max(LONG(TOLERANCE), LONG(FRONTIER_PART * frontier))
     scale = gains if gains > 0 else min(slopes, LONG(1))
     gentlest = program.weights[program.weights > 0].min(initial=program.steepest)

@@ -135,7 +135,8 @@ def questions(draw: Draw) -> Asked:
 @given(questions(), TRADE_OFFS)
 def test_what_is_pinned_or_shown_leaves_the_program(asked: Asked, trade_off: float) -> None:
     gains, indptr, columns, values, _, position_weights, repeated = asked.free_part().program(trade_off, STEEP)
-    assert gains.tolist() == ((1 - trade_off) * asked.scores[asked.free]).tolist()
+    scores = asked.scores[asked.free]
+    assert gains.tolist() == ((1 - trade_off) * (scores - scores.max(initial=-np.inf))).tolist()
     assert position_weights.tolist() == asked.position_weights[asked.open_slots].tolist()
     assert repeated == len(asked.limited)
     dense = np.zeros((len(asked.free), len(asked.low) + repeated))

@@ -40,6 +40,7 @@ def height_at(curve: Frontier, trade_off: float) -> float:
         ([(0, 9, 0), (-1, 4, 0.3), (-2, 1, 0.6), (-3, 5, 1)], [0, 1, 2]),  # an end that two others are better than
         ([(0, 9, 0), (-1, 4, 0.3), (-2, 1, 0.6), (-1.8, 1 + 1e-15, 1)], [0, 1, 3]),  # one that rounding raised
         ([(0, 9, 0), (-1, 4, 0.3), (-2, 6, 0.6), (-3, 0, 1)], [0, 1, 3]),
+        ([(0, 9, 0), (-1, 4, 0.3), (-2, 1, 0.6), (-3, 1, 1)], [0, 1, 2]),  # and one that gives up relevance for nothing
         ([(0, 9, 0), (-1, 9, 1)], [0]),
     ],
 )

@@ -45,7 +45,8 @@ class Policy:
         (L,) probabilities, all positive, largest first, sum 1.
     gap
         Proven upper bound − objective, at least 0: how far from the optimum this can be at most; nan where the method
-        proves nothing.
+        proves nothing. With ``draws="single"`` the bound is of single rankings, below that of lotteries; docs/solver.md
+        says how either is recomputed from the prices.
     category_prices
         (r,) the category prices y that prove the gap, unshifted: :math:`|y_j| \le \lambda`; with KL
         :math:`y = -\lambda(1-\alpha)\, q / \tilde p`; None where there are none.

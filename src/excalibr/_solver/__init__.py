@@ -84,16 +84,9 @@ class Curve:
         problem = self.problem.with_trade_off(trade_off)
         asked, sorts = problem.options.asked[4:]
         wanted = asked if tolerance is None else tolerance
-        found, relevance, cost = self._curve.solve(problem.trade_off, wanted, sorts, prices)
-        policy = policy_of(problem, found)
-        self.operations += self._operations(policy)
-        return Point(relevance, cost, problem.trade_off, policy)
-
-    def _operations(self, policy: Policy) -> float:
-        """About how many multiplications it took: a pivot updates a matrix of the rows, other steps factorise it."""
-        assert policy.info is not None
-        step = float(self.problem.r) ** (2 if policy.info.engine == "simplex" else 3)
-        return policy.info.sorts * self.problem.n * _SORTING + policy.info.steps * step
+        found, relevance, cost, operations = self._curve.solve(problem.trade_off, wanted, sorts, prices)
+        self.operations += operations
+        return Point(relevance, cost, problem.trade_off, policy_of(problem, found))
 
     def gap_at(self, trade_off: float, policy: Policy, prices: Floats) -> float:
         """How far below any policy a policy can be at λ, by the bound that these prices prove."""
@@ -108,10 +101,6 @@ class Curve:
         """
         floor: float = self._curve.relevance_floor(relevance_loss)
         return floor
-
-
-_SORTING = 30.0
-"""Multiplications that go with a candidate in a sort: rows, comparisons and moves."""
 
 
 def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Floats) -> float:

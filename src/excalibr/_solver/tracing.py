@@ -27,8 +27,8 @@ EXACT = 1e-9
 PART_FOR_SOLVES = 0.4
 """How exactly points are solved, as a part of the tolerance."""
 
-MOST_SOLVES, MOST_OPERATIONS = 20_000, 2e10
-"""After so many programs, or multiplications of their solvers, which are some seconds, the polyline is left as it is,
+MOST_SOLVES, MOST_OPERATIONS = 20_000, 6e9
+"""After so many programs, or multiplications of their solvers, which are two seconds, the polyline is left as it is,
 with the error that was certified by then."""
 
 ROUNDING = 4e-15
@@ -50,20 +50,32 @@ def trace(curve: Curve, tolerance: float = 1e-4, max_vertices: int | None = None
     near = max(wanted, EXACT + solved_to)
     unit = _unit(curve)
     stops = [_stop(curve.at(0.0), unit), _stop(curve.at(1.0), unit)]
+    solved = {0.0, 1.0}  # a λ a second time tells nothing new: rounding leaves chords that lead back to it
     while True:
         apart = [_apart(curve, left, right, near, unit) for left, right in pairwise(stops)]
-        places = _too_far(apart, near, len(stops), max_vertices)
-        if not places or curve.solves >= MOST_SOLVES or curve.operations >= MOST_OPERATIONS:
-            return _frontier(curve, stops, max(apart, default=0.0))
-        chords = [chord(stops[place].point, stops[place + 1].point) for place in places]
-        starts = [_prices_between(stops[place], stops[place + 1], at) for place, at in zip(places, chords, strict=True)]
-        points = [curve.at(at, solved_to, prices) for at, prices in zip(chords, starts, strict=True)]
-        moved = [
-            _split(stops, place, point, near, unit)
-            for place, point in zip(reversed(places), reversed(points), strict=True)
+        places = [
+            place
+            for place in _too_far(apart, near, len(stops), max_vertices)
+            if chord(stops[place].point, stops[place + 1].point) not in solved
         ]
-        if not any(moved):  # rounding: no further point would tell more
+        moved = False
+        for place, point in reversed(_solved(curve, stops, places, solved_to)):
+            solved.add(point.trade_off)
+            moved |= _split(stops, place, point, near, unit)
+        if not moved:  # near enough, or no further point would tell more
             return _frontier(curve, stops, max(_apart(curve, *pair, near, unit) for pair in pairwise(stops)))
+
+
+def _solved(curve: Curve, stops: list[_Vertex], places: list[int], tolerance: float) -> list[tuple[int, Point]]:
+    """The optimum at the chord of each of these stretches, as far as the effort goes that is left."""
+    points = []
+    for place in places:
+        if curve.solves >= MOST_SOLVES or curve.operations >= MOST_OPERATIONS:
+            break
+        left, right = stops[place], stops[place + 1]
+        at = chord(left.point, right.point)
+        points.append((place, curve.at(at, tolerance, _prices_between(left, right, at))))
+    return points
 
 
 def chord(left: Point, right: Point) -> float:
@@ -235,6 +247,5 @@ def _falls(left: Point, right: Point) -> bool:
 def _replaces(point: Point, kept: list[Point]) -> bool:
     """Whether a point takes the last one's place: the better of two, and the end at λ = 1 where rounding raised it."""
     last = kept[-1]
-    if last.relevance <= point.relevance and last.cost >= point.cost:
-        return True
-    return point.trade_off == 1.0 and len(kept) > 1 and point.cost <= (1.0 + ROUNDING) * last.cost
+    rounding = ROUNDING if point.trade_off == 1.0 and len(kept) > 1 else 0.0
+    return last.relevance <= point.relevance and (1.0 + rounding) * last.cost >= point.cost
