@@ -85,6 +85,8 @@ def _is_proven(question: Question, program: Program, policy: Told) -> bool:
     for step in 10.0 ** -np.arange(0.5, 16.0, 0.5):
         weight = step * float(unit) if policy.trade_off == 0 else float(unit) / step  # of the cost, beside relevance
         trade_off = weight / (1.0 + weight)
+        if trade_off in (0.0, 1.0):  # rounding: there is no λ in between
+            break
         for inside in ask(alone(question, trade_off)).policies:
             assert inside.prices is not None
             short = program.bound(inside.prices, trade_off) - effect.objective(trade_off)

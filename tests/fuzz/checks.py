@@ -252,7 +252,7 @@ def _check_single(program: Program, policy: Told) -> list[Failure]:
     reached = refusals.single_values(program, policy.rankings, trade_off)[0][0]
     size = (1 - trade_off) * program.spread + trade_off * max(LONG(1), program.steepest)
     short = values[kept].max(initial=reached) - reached
-    return [Failure("not the best single ranking", f"short by {short:.6g}")] if short > 1e-9 * size else []
+    return [Failure("not the best single ranking", f"short by {short:.6g}")] if short > 1e-9 * size + SMALLEST else []
 
 
 def _check_path(question: Question, program: Program, policies: list[Told]) -> list[Failure]:
