@@ -96,9 +96,10 @@ class Session:
         self.service = lambda path, body: client.post(path, body, **bearer)
 
     def _curl(self, words: list[str]) -> str:
-        """As the pages call it: ``curl -s localhost:8000/path -d body``, perhaps until the server is there."""
+        """As the pages call it: ``curl -s localhost:8000/path -d body``, or with ``-f`` until the server is ready."""
         *options, address, data, body = words
-        assert (options[0], data) == ("-s", "-d")
+        assert options in (["-s"], ["-sf", "--retry", "5", "--retry-connrefused"])
+        assert data == "-d"
         assert address.startswith("localhost:8000/")
         return json.dumps(self._ask(address.removeprefix("localhost:8000"), body))
 
