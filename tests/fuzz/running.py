@@ -113,7 +113,7 @@ def run(plan: Plan, progress: Callable[[Report], None], task: Task | None = None
             report.tried = sum(each.tried for each in watched)
             report.seconds = time.monotonic() - start
             progress(report)
-            if plan.seconds is not None and report.seconds > plan.seconds and all(each.is_ready for each in watched):
+            if plan.seconds is not None and report.seconds > plan.seconds and all(each.has_tried for each in watched):
                 break
     finally:
         for each in watched:
@@ -148,9 +148,9 @@ class _Watched:
         return self.earlier + int(self.state[_DONE])
 
     @property
-    def is_ready(self) -> bool:
-        """Whether it has begun with its questions."""
-        return bool(self.begun.value) or not self.is_busy
+    def has_tried(self) -> bool:
+        """Whether it is done with a question, or with all that it could do: a run that is timed waits for so much."""
+        return self.tried > 0 or not self.is_busy
 
     def look(self, report: Report) -> None:
         """Take in what it has to say; see whether it still works."""
