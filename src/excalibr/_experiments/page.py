@@ -74,7 +74,7 @@ Interrupted, it goes on where it stopped when it is started again with the same 
 
 def write_page(results: ExperimentResults, folder: Path, command: str) -> Path:
     """Write ``experiment.md`` and its figures, in ``experiment/`` beside it, into a folder."""
-    write_figures(results.curves, folder / "experiment", only=PAGE_FIGURES)
+    write_figures(results.curves, folder / "experiment", only=PAGE_FIGURES, svg=False)  # the page shows PNGs
     with beside(folder / "experiment.md") as path:
         path.write_text("\n".join(_lines(results, tables_of(results), command)), encoding="utf-8")
     return folder / "experiment.md"
