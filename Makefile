@@ -10,7 +10,8 @@
 #   make sanitize             the kernel's tests and some fuzzing with bounds, memory and undefined behaviour checked
 #   make fuzz DURATION=60     questions with every option at every scale, each checked, for so many seconds, with a fresh
 #                             seed (or SEED=7); PROBLEMS=1000000 for so many instead, PROFILE=small, scales, large, paper
-#   make kills                stop `excalibr rerank` at 30 random moments and go on with --resume (or SEED=7)
+#   make kills                stop `excalibr rerank` at 30 random moments and go on with --resume (or SEED=7), and
+#                             kill `excalibr experiment` at ten
 #   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)
 #   make bench-service        the real server against wrk and k6, into docs/service.md; SOAK=600 adds ten minutes of it
 #   make bench                every peer on the same problems, as ratios measured in one run, into docs/benchmarks.md:
@@ -114,6 +115,7 @@ fuzz: $(call installed,$(FOR_TEST))
 
 kills: $(call installed,$(FOR_TEST))
 	@$(BIN)/python -m tests.kills $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.kills_experiment $(if $(SEED),--seed $(SEED))
 
 bench: $(call installed,$(FOR_BENCH))
 	@$(BIN)/python -m benchmarks run $(if $(FULL),--full) $(if $(DATA),--data $(DATA))
