@@ -57,25 +57,23 @@ def page(found: dict[str, Any]) -> str:
         k = 100, columnar, on all {found["processors"]} processors, of which wrk takes its part: requests a second,
         processor time a request, memory of all processes.
         """),
-        _table(
-            ("`--workers`", "`--threads`", "requests/s", "ms", "MB"),
-            [
-                (
-                    each["workers"],
-                    each["threads"],
-                    f"{each['rate']:.0f}",
-                    f"{each['server']:.3f}",
-                    f"{each['memory']:.0f}",
-                )
-                for each in found["sizes"]
-            ],
-        ),
+        _sizes(found["sizes"]),
         "## Start",
         _starts(found["starts"]),
         "## A longer time",
         _soak(found.get("soak")),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _sizes(sizes: list[dict[str, Any]]) -> str:
+    return _table(
+        ("`--workers`", "`--threads`", "requests/s", "ms", "MB"),
+        [
+            (each["workers"], each["threads"], f"{each['rate']:.0f}", f"{each['server']:.3f}", f"{each['memory']:.0f}")
+            for each in sizes
+        ],
+    )
 
 
 def _filled(text: str) -> str:
