@@ -27,7 +27,7 @@ SparseRows rows_of(nb::handle part, std::size_t& columns) {
         const auto table = taken<RealTable>(part);
         require(table.size < std::numeric_limits<Index>::max(), "too many entries for 32-bit places");
         columns = table.columns();
-        return without_gil([&] { return pack_rows(reals(table), table.rows(), table.columns()); });
+        return without_gil([&] { return excalibr::pack_rows(reals(table), table.rows(), table.columns()); });
     }
     const auto arrays = nb::borrow<nb::tuple>(part);
     if (arrays.size() != 4 || !nb::try_cast<std::size_t>(arrays[3], columns))

@@ -6,10 +6,10 @@
 namespace excalibr {
 namespace {
 
-constexpr Index nobody = std::numeric_limits<Index>::max();  // its successor is candidate 0
+constexpr Index none_yet = std::numeric_limits<Index>::max();  // its successor is candidate 0
 
 void prepare(const RankedProgram& program, ExhaustiveScratch& scratch) {
-    scratch.chosen.assign(program.ranks(), nobody);
+    scratch.chosen.assign(program.ranks(), none_yet);
     scratch.group_counts.assign(program.group_limits.size(), 0u);
     scratch.used.assign(program.candidates(), false);
     scratch.gains.assign(program.ranks() + 1, 0.0);
@@ -17,15 +17,15 @@ void prepare(const RankedProgram& program, ExhaustiveScratch& scratch) {
     std::fill(scratch.shares.row(0).begin(), scratch.shares.row(0).end(), 0.0);
 }
 
-// Put the next allowed candidate at this rank, after the one that stands there; false, and nobody, if none is left.
+// Put the next allowed candidate at this rank, after the one that stands there; false, and none_yet, if none is left.
 bool advance(const RankedProgram& program, std::size_t depth, ExhaustiveScratch& scratch) {
     const auto group = [&](Index candidate) { return program.limited() ? program.group_of[candidate] : -1; };
     Index candidate = scratch.chosen[depth];
-    if (candidate != nobody) {
+    if (candidate != none_yet) {
         scratch.used[candidate] = false;
         if (group(candidate) >= 0) --scratch.group_counts[group(candidate)];
     }
-    scratch.chosen[depth] = nobody;
+    scratch.chosen[depth] = none_yet;
     for (++candidate; candidate < scratch.used.size(); ++candidate) {
         const std::int32_t its = group(candidate);
         if (scratch.used[candidate] || (its >= 0 && scratch.group_counts[its] >= program.group_limits[its])) continue;

@@ -75,7 +75,7 @@ void bind_master(nb::module_& module, const char* name) {
         .def("__len__", &Bound::size);
 }
 
-nb::tuple to_numpy(const Answer& answer) {
+nb::tuple answer_tuple(const Answer& answer) {
     return nb::make_tuple(bindings::to_numpy(answer.lottery), bindings::to_numpy(Reals(answer.prices)),
                           answer.certificate.objective, answer.certificate.bound, answer.gap(),
                           static_cast<int>(answer.engine), static_cast<int>(answer.effort.status), answer.effort.sorts,
@@ -105,7 +105,7 @@ nb::tuple solve_program(const GivenProgram& given, int engine, double tolerance,
         else
             Engines().solve_by(chosen, given.program, limits, answer);
     });
-    return to_numpy(answer);
+    return answer_tuple(answer);
 }
 
 nb::tuple thin(const GivenProgram& given, const IntegerTable& rankings, const RealArray& weights) {
@@ -127,7 +127,7 @@ class Sweep {
         Answer answer;
         engines_.solve_next(given.program, reals(scores), factor, reals(first_prices), limits_of(tolerance, max_sorts),
                             answer);
-        return to_numpy(answer);
+        return answer_tuple(answer);
     }
 
   private:
