@@ -260,6 +260,7 @@ def _label(axes: Axes, figure: Figure, attribute: str, weighting: str, x: str, y
     if first:
         axes.set_ylabel(_NAMES.get(y, y).format(k=figure.setting.slots) + (", difference" if figure.less else ""))
     axes.set_xlim(left=0.0)
+    axes.locator_params(axis="x", nbins=6)  # numbers such as 0.175 would touch
     axes.grid(color="#DDDDDD", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

@@ -127,7 +127,7 @@ def _fitting(
     if seconds is not None and cost.seconds > seconds / _FIT_SHARE:
         least = count_that_keeps(counts, cost.items_within(seconds / _FIT_SHARE))
         plan = replace(plan, min_item_count=least)
-        say(f"{cost}, too long for {seconds / 60:g} min.")
+        say(f"{cost}, too long for {_duration(seconds)}.")
         counts = source.often_liked(least).liked.counts
         cost = cost.of_items(len(counts))
     check_memory(cost, counts)
@@ -157,8 +157,8 @@ def _choices(
     if until is not None and stored is None:
         choices = fitted_to_time(study, choices, threads, until - monotonic())
     store.write_json("choices.json", choices.as_record())
-    minutes = total_seconds(study, choices, threads) / 60
-    say(f"{choices.plan.users} users at {len(choices.plan.trade_offs)} trade-offs: about {minutes:.0f} min to go.")
+    left = _duration(total_seconds(study, choices, threads))
+    say(f"{choices.plan.users} users at {len(choices.plan.trade_offs)} trade-offs: about {left} to go.")
     return choices
 
 
@@ -181,3 +181,12 @@ def _runtimes(study: Study, plan: Plan, store: Store, tell: Progress) -> Runtime
     if not (store.folder / "runtimes.parquet").is_file():
         store.write_table("runtimes.parquet", time_methods(study, plan, tell).columns())
     return Runtimes.from_columns(store.read_table("runtimes.parquet"))
+
+
+def _duration(seconds: float) -> str:
+    """Minutes, or seconds below two minutes.
+
+    >>> _duration(40.0), _duration(310.0)
+    ('40 s', '5 min')
+    """
+    return f"{seconds:.0f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"
