@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 ZIG = "ziglang>=0.13"
 """A C++ compiler that is a Python package; the first build with it takes two minutes, half of them for its library."""
 
-PROBE = "#include <ranges>\n#include <span>\nint main() { return static_cast<int>(std::span<int>().size()); }\n"
+PROBE = "#include <version>\n#if !defined(__cpp_lib_ranges) || !defined(__cpp_lib_span)\n#error no C++20\n#endif\n"
 
 
 def __getattr__(name: str) -> Any:
