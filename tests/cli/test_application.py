@@ -2,7 +2,6 @@ import subprocess
 import sys
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 import excalibr
@@ -85,12 +84,11 @@ def test_without_its_packages_the_command_names_the_extra(package: str) -> None:
 def test_an_interrupt_while_a_command_is_being_imported_is_one_line_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted() -> None:
+    def interrupted(name: str) -> None:
         raise KeyboardInterrupt
 
-    begun = typer.Typer()
-    begun.command()(interrupted)
-    monkeypatch.setattr(cli, "_run", lambda: begun([]))
+    monkeypatch.setattr(excalibr._cli.application, "_import", interrupted)
+    monkeypatch.setattr(sys, "argv", ["excalibr", "rerank", "candidates.parquet"])
     with pytest.raises(SystemExit) as stopped:
-        cli.main()
+        main()
     assert (stopped.value.code, capsys.readouterr().err) == (130, "excalibr: interrupted.\n")

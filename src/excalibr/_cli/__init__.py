@@ -15,10 +15,6 @@ def main() -> None:
     except KeyboardInterrupt:  # before a command has begun
         say_error("interrupted.")
         raise SystemExit(130) from None
-    except SystemExit as ended:
-        if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):  # typer's way, without a word
-            say_error("interrupted.")
-        raise
     except ExcalibrError as error:
         say_error(str(error))
         raise SystemExit(2) from None

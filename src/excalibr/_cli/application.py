@@ -42,6 +42,13 @@ class Commands(TyperGroup):
         super().__init__(**options)
         self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # names to suggest where one is misspelt
 
+    def invoke(self, ctx: Any) -> Any:
+        """Import the command and run it; an interrupt on the way is said, where typer would end without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, for the help."""
         return list(COMMANDS)
