@@ -21,7 +21,7 @@ from excalibr.errors import ExcalibrError, InputError, explain, unknown_name
 from excalibr.service._ids import Ids
 from excalibr.service._prices import ItemPrices
 from excalibr.tables import ItemArrays, Reranker, Tables, read_wanted
-from excalibr.tables._by_name import with_numbers
+from excalibr.tables._by_name import with_names, with_numbers
 from excalibr.tables._files import read_table
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import sorted_unique
@@ -214,13 +214,7 @@ def load_profile(
     numbered = with_numbers(reranker, items.categories.to_pylist(), items.attributes)
     item_ids = Ids.of(items.ids, "item_id of items")
     user_ids, wanted = _wanted(items, options, known=bool(beside))
-    nothing = np.empty(0, dtype=np.int64)
-    tried = Batch.of(  # an option that cannot be is found now, and not by the first request
-        *(np.empty(0), np.zeros(2, dtype=np.int64), items.rows, wanted.targets[-1:]),
-        items=nothing,
-        options=numbered,
-        attributes=items.attributes,
-    )
+    tried = _tried(items, wanted.targets[-1:], numbered)
     prices = None
     if group_prices is not None and items.groups is not None:
         prices = ItemPrices.of(group_prices, items.groups)
@@ -232,6 +226,17 @@ def load_profile(
         *(wanted.targets, wanted.highs, wanted.statuses, read_priors(items, options), append_unknown, prices),
         catalogue=_catalogue(item_ids, items, numbered) if plain else None,
     )
+
+
+def _tried(items: ItemArrays, target: Floats, options: Options) -> Batch:
+    """A question without candidates: an option that cannot be is found now, and not by the first request."""
+    nothing, starts = np.empty(0, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    asked: dict[str, Any] = {"items": nothing, "options": options, "attributes": items.attributes}
+    try:
+        return Batch.of(np.empty(0), starts, items.rows, target, **asked)
+    except ExcalibrError as error:
+        names = items.categories.to_pylist()
+        raise InputError(with_names(str(error), names, items.attributes)) from error
 
 
 def _catalogue(ids: Ids, items: ItemArrays, options: Options) -> kernel.Catalogue:

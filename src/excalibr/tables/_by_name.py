@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ from excalibr._options import Options
 from excalibr._problem import AttributeSpan
 from excalibr.errors import InputError, explain, unknown_name
 
-__all__ = ["BY_CATEGORY", "with_numbers"]
+__all__ = ["BY_CATEGORY", "with_names", "with_numbers"]
 
 Own = TypeVar("Own", bound=Options)
 
@@ -31,6 +32,20 @@ def with_numbers(options: Own, categories: Sequence[str], attributes: Sequence[A
         changes = {name: _by_attribute(name, value, categories, attributes) for name, value in given.items()}
     _check_attributes("attribute_weights", options.attribute_weights, attributes)
     return dataclasses.replace(options, **changes) if changes else options
+
+
+def with_names(message: str, categories: Sequence[str], attributes: Sequence[AttributeSpan] = ()) -> str:
+    """What an error says of such options, with the categories' names in place of their numbers."""
+    starts, options = {each.name: each.start for each in attributes}, "|".join(BY_CATEGORY)
+
+    def name(found: re.Match[str]) -> str:
+        number = int(found["number"]) + starts.get(found["attribute"] or "", 0)
+        named = repr(categories[number]) if number < len(categories) else found["number"]
+        return f"{found['before']}[{named}]" if "before" in found.groupdict() else f"category {named}"
+
+    message = re.sub(rf"\b({options}): element (?=\d)", r"\1: of category ", message)
+    message = re.sub(r"category (?P<number>\d+)(?: of '(?P<attribute>[^']*)')?", name, message)
+    return re.sub(rf"\b(?P<before>(?:{options})(?:\['(?P<attribute>[^']*)'\])?)\[(?P<number>\d+)\]", name, message)
 
 
 def _numbered(option_name: str, value: Any, categories: Sequence[str]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -21,6 +20,7 @@ from excalibr.metrics import kl
 from excalibr.service._page.choices import Aim, field_of
 from excalibr.service._page.explored import Explored
 from excalibr.service._page.prepared import Prepared, places_of
+from excalibr.tables._by_name import with_names
 
 __all__ = ["Refusal", "SampleFigures", "figures_of", "named_categories"]
 
@@ -97,14 +97,7 @@ def shares_of(batch: Batch, lotteries: Lotteries) -> Floats:
 
 def named_categories(explored: Explored, message: str) -> str:
     """A message of the library with the names of categories in place of their numbers."""
-    labels = explored.items.categories.to_pylist()
-    starts = {each.name: each.start for each in explored.items.attributes}
-
-    def name(found: re.Match[str]) -> str:
-        place = int(found[1]) + starts.get(found[2] or "", 0)
-        return f"category {labels[place]!r}" if place < len(labels) else found[0]
-
-    return re.sub(r"category (\d+)(?: of '([^']*)')?", name, message)
+    return with_names(message, explored.items.categories.to_pylist(), explored.items.attributes)
 
 
 def _solved(batch: Batch, first: int, last: int, threads: int) -> tuple[Lotteries, Floats]:
