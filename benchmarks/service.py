@@ -85,8 +85,6 @@ def measure(bench: Bench, k: int, form: str, seconds: float) -> dict[str, Any]:
         row["after"] = bench.arrive(f"/rank/k{k}", row["ceiling"] / 2, 3.0)
     with bench.server(command=bench.bare(row["answer_bytes"])) as process:
         row["bare"] = _ceiling(bench, process, seconds)["server"]
-    with bench.server(batch=True) as process:
-        row["batch"] = _ceiling(bench, process, seconds)["server"]
     print({name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}, flush=True)
     return row
 
@@ -191,7 +189,7 @@ def in_process(profiles: str, k: int) -> None:
     whole = _mean_milliseconds(call, bodies)
     told = dict(re.findall(r"excalibr_solve_seconds_(sum|count)\{.*\} (\S+)", service.metrics.page().decode()))
     setattr(solver, "kernel", Watched())  # noqa: B010
-    setattr(answering, "slate_at_once", lambda *_: None)  # noqa: B010  (the long way, which shows the kernel's questions)
+    setattr(answering, "slate_at_once", lambda *_, **__: None)  # noqa: B010  (the long way, which shows the kernel's questions)
     for body in bodies:
         call(body)
     alone = _mean_milliseconds(lambda each: kernel.solve_alone(*each), questions)

@@ -28,7 +28,6 @@ __all__ = ["BODIES", "CANDIDATES", "CATEGORIES", "ITEMS", "Bench", "cpu_seconds"
 
 ITEMS, CATEGORIES, CANDIDATES, BODIES = 20_000, 20, 150, 200
 SERVER_CORE, CLIENT_CORE = "0", "1"
-BATCH = ["chrt", "--batch", "0"]
 BESIDE = 100
 """Requests a second of the client beside a flood."""
 
@@ -104,14 +103,12 @@ class Bench:
         return made
 
     @contextmanager
-    def server(
-        self, *options: str, command: Sequence[str] = (), cores: str = SERVER_CORE, batch: bool = False
-    ) -> Iterator[int]:
-        """The server on its core; its main process. Threads of a batch process do not interrupt one another."""
+    def server(self, *options: str, command: Sequence[str] = (), cores: str = SERVER_CORE) -> Iterator[int]:
+        """The server on its core; its main process."""
         own = [sys.executable, "-c", "from excalibr._cli import main; main()", "serve", str(self.profiles)]
         own += ["--port", str(self.port), "--log", "off", *(options or ("--threads", "1"))]
         running = subprocess.Popen(
-            [*BATCH[: 3 * batch], "taskset", "-c", cores, *(command or own)], stderr=subprocess.DEVNULL, cwd=self.folder
+            ["taskset", "-c", cores, *(command or own)], stderr=subprocess.DEVNULL, cwd=self.folder
         )
         try:
             self.wait("/readyz")

@@ -29,8 +29,7 @@ def page(found: dict[str, Any]) -> str:
         of a request, whose memory it shares; *in process* is the application without a server; *server* is all
         that the server's processes spend, by wrk over four connections. *Around the kernel* is server − kernel:
         HTTP, decoding, looking up, drawing, answering, counting. *Bare* is granian with the same settings and an
-        application that reads the body and answers as many bytes, which no application can go below. *As batch* is
-        server − kernel where the server runs under `chrt --batch 0`: its threads then do not interrupt one another.
+        application that reads the body and answers as many bytes, which no application can go below.
         """)
         + f" Asked of the columnar body: at most {ASKED_AROUND}.",
         _costs(found["rows"]),
@@ -89,12 +88,11 @@ def _costs(rows: list[dict[str, Any]]) -> str:
     head = ("k", "body", "kernel", "within", "in process", "bare", "server")
     names = ("kernel", "kernel_within", "in_process", "bare", "server")
     return _table(
-        (*head, "around the kernel", "as batch", "requests/s"),
+        (*head, "around the kernel", "requests/s"),
         [
             (
                 *(row["k"], row["form"], *(f"{row[name]:.3f}" for name in names)),
-                *(f"**{row['server'] - row['kernel']:.3f}**", f"{row['batch'] - row['kernel']:.3f}"),
-                f"{row['ceiling']:.0f}",
+                *(f"**{row['server'] - row['kernel']:.3f}**", f"{row['ceiling']:.0f}"),
             )
             for row in rows
         ],

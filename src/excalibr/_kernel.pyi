@@ -99,9 +99,18 @@ class Catalogue:
         unit_range: bool,
     ) -> None: ...
     def slate(
-        self, labels: list[Any], scores: list[Any], widest: float, target: Floats, setting: Setting, draw: float
+        self,
+        labels: list[Any],
+        scores: list[Any],
+        widest: float,
+        target: Floats,
+        setting: Setting,
+        draw: float,
+        alone: bool,
     ) -> tuple[Any, ...] | None:
         """A request's candidates found, solved, and the ranking drawn that a number in [0, 1) falls on.
+
+        ``alone`` says that no other thread solves meanwhile: a short solve then keeps the GIL.
 
         As JSON the slate, the lottery's shares and the target; relevance, the deviations of the lottery and of the
         ranking; the ranking's probability, the gap, whether it is above what is allowed, the seconds of the solve; the

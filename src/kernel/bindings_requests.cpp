@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "bindings.hpp"
@@ -37,6 +38,8 @@ std::optional<std::int64_t> whole_number(nb::handle text) {
     return negative ? -number : number;
 }
 
+constexpr std::size_t brief_entries = 10'000;  // candidates times categories: a millisecond or less
+
 constexpr std::int64_t unknown_id = -1, unclear_id = -2;
 
 // The row of an id that must be a whole number, or be written as one.
@@ -69,10 +72,26 @@ nb::list listed(const Numbers& numbers) {
 
 // The candidates of a request in the order of a table.
 struct KnownCandidates {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> known;  // row, and which of the labels
-    std::vector<double> scores;                               // of these
-    std::vector<std::size_t> unknown;                         // labels that the table does not have
+    using Known = std::pair<std::uint32_t, std::uint32_t>;  // row, and which of the labels
+
+    std::vector<Known> known;
+    std::vector<double> scores;        // of these
+    std::vector<std::size_t> unknown;  // labels that the table does not have
 };
+
+// By row, labels of the same row in their order: byte by byte, which takes a fifth of the time of comparing.
+void sort_by_row(std::vector<KnownCandidates::Known>& known) {
+    std::uint32_t largest = 0;
+    for (const auto& each : known) largest = std::max(largest, each.first);
+    std::vector<KnownCandidates::Known> sorted(known.size());
+    for (unsigned shift = 0; shift < 32 && largest >> shift != 0; shift += 8) {
+        std::array<std::uint32_t, 257> ends{};
+        for (const auto& each : known) ++ends[(each.first >> shift & 0xff) + 1];
+        std::partial_sum(ends.begin(), ends.end(), ends.begin());
+        for (const auto& each : known) sorted[ends[each.first >> shift & 0xff]++] = each;
+        known.swap(sorted);
+    }
+}
 
 // None where it takes more than a look: ids to convert, ids that come twice, other scores.
 template <typename Table>
@@ -94,9 +113,7 @@ std::optional<KnownCandidates> find_candidates(const Table& table, const nb::lis
         else
             found.known.emplace_back(static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(at));
     }
-    std::sort(found.known.begin(), found.known.end(), [](const auto& one, const auto& other) {
-        return (std::uint64_t{one.first} << 32 | one.second) < (std::uint64_t{other.first} << 32 | other.second);
-    });
+    sort_by_row(found.known);
     found.scores.resize(found.known.size());
     for (std::size_t at = 0; at < found.known.size(); ++at) {
         if (at && found.known[at].first == found.known[at - 1].first) return {};
@@ -196,16 +213,19 @@ class Catalogue {
     }
 
     // None where a request takes more than that: an error, a question of another kind, or fewer candidates than slots.
+    // A solve of moments keeps the GIL where it is the only one at a time: other threads could only take the processor from
+    // it, and each change between them takes as long as a tenth of the solve.
     nb::object slate(const nb::list& labels, const nb::list& scores, double widest, const RealArray& target,
-                     const Setting& setting, double draw) const {
+                     const Setting& setting, double draw, bool alone) const {
         require(target.size == names_.size(), "every category has a target");
         const std::optional<KnownCandidates> found = numbers_ != nullptr
                                                          ? find_candidates(*numbers_, labels, scores, widest)
                                                          : find_candidates(texts_, labels, scores, widest);
         if (!found || found->known.size() < setting.weights.size() || setting.weights.empty()) return nb::none();
         KeptSolver solver;
-        const std::unique_ptr<Made> made =
-            without_gil([&] { return make(*found, reals(target), setting, draw, solver); });
+        const auto work = [&] { return make(*found, reals(target), setting, draw, solver); };
+        const bool brief = found->scores.size() * names_.size() <= brief_entries;
+        const std::unique_ptr<Made> made = alone && brief ? work() : without_gil(work);
         if (!made) return nb::none();
         const nb::bytes items = items_text(labels, *found, *made);
         const UserAnswer& answer = *made->answer;
@@ -288,7 +308,7 @@ class Catalogue {
             text.raw(",\"rank\":");
             text.whole(static_cast<std::int64_t>(slot) + 1);
             text.raw(",\"propensity\":");
-            text.real(made.sums.propensities[slot]);
+            text.real_again(made.sums.propensities[slot]);
             text.raw("}");
         }
         text.raw("]");

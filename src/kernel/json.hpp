@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <version>
@@ -28,6 +29,15 @@ class JsonText {
         const std::string_view written(digits, digits_of(number, digits));
         text_ += written;
         if (written.find_first_of(".e") == std::string_view::npos) text_ += ".0";
+    }
+
+    // The same for numbers that often come several times in a row, which are then copied.
+    void real_again(double number) {
+        if (std::isfinite(number) && number == repeated_) return raw(repeated_text_);
+        const std::size_t start = text_.size();
+        real(number);
+        repeated_ = number;
+        repeated_text_.assign(text_, start);
     }
 
     // UTF-8 in quotes.
@@ -57,7 +67,8 @@ class JsonText {
 #endif
     }
 
-    std::string text_;
+    std::string text_, repeated_text_;
+    double repeated_ = std::numeric_limits<double>::quiet_NaN();
 };
 
 }  // namespace excalibr

@@ -129,9 +129,10 @@ def catalogue_of(labels: list[Any], rows: Any, *, unit_range: bool = False) -> k
     return kernel.Catalogue(ids, *kernel.pack_rows(rows), CATEGORIES, unit_range)
 
 
+@pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("normalise", [None, "range"])
 @pytest.mark.parametrize("name", LABELS)
-def test_a_slate_at_once_is_that_of_the_policy(name: str, normalise: str | None) -> None:
+def test_a_slate_at_once_is_that_of_the_policy(name: str, normalise: str | None, *, alone: bool) -> None:
     rng, labels = np.random.default_rng(6), LABELS[name]
     table = rng.dirichlet(np.ones(5), 40)
     catalogue = catalogue_of(labels, table, unit_range=normalise is not None)
@@ -142,7 +143,7 @@ def test_a_slate_at_once_is_that_of_the_policy(name: str, normalise: str | None)
         order = rng.permutation(30)
         asked = [*(labels[chosen[at]] for at in order), 10**6 if name == "numbers" else "1000000"]
         given = [*scores[order].tolist(), 0.5]
-        found = catalogue.slate(asked, given, 1e150, target, setting_of(Options(k=k), k), draw)
+        found = catalogue.slate(asked, given, 1e150, target, setting_of(Options(k=k), k), draw, alone)
         assert found is not None
         items, shares, wanted = (json.loads(each) for each in found[:3])
         drawn = seeds.choose_one(policy.weights.tolist(), draw)
@@ -166,7 +167,7 @@ def test_what_a_slate_at_once_cannot_be_made_of_is_left_to_python() -> None:
     target = np.full(5, 0.2)
 
     def slate(labels: list[Any], scores: list[float], wanted: Any = target, asked: kernel.Setting = setting) -> Any:
-        return catalogue.slate(labels, scores, 1e150, wanted, asked, 0.5)
+        return catalogue.slate(labels, scores, 1e150, wanted, asked, 0.5, False)
 
     assert slate([0, 1], [1.0, 2.0]) is not None
     assert slate([0, 7], [1.0, 2.0]) is None  # one candidate for two slots
@@ -179,7 +180,7 @@ def test_what_a_slate_at_once_cannot_be_made_of_is_left_to_python() -> None:
         slate([0, 1], [1.0, 2.0], target[:4])
     beyond = kernel.Catalogue({"a": 0, "b": 9}, *kernel.pack_rows(table), CATEGORIES, False)
     with pytest.raises(ValueError, match="an id has a row"):
-        beyond.slate(["a", "b"], [1.0, 2.0], 1e150, target, setting, 0.5)
+        beyond.slate(["a", "b"], [1.0, 2.0], 1e150, target, setting, 0.5, False)
 
 
 @pytest.mark.parametrize("size", [1, 2, 9])
@@ -191,6 +192,6 @@ def test_draws_at_the_edges_fall_where_python_has_them_fall(size: int) -> None:
     edges, setting = np.cumsum(policy.weights) / policy.weights.sum(), setting_of(Options(k=size), size)
     for draw in (0.0, *edges.tolist(), *np.nextafter(edges, 0).tolist(), *np.nextafter(edges, 2).tolist()):
         drawn = seeds.choose_one(policy.weights.tolist(), draw)
-        found = catalogue.slate(list(range(40)), scores, 1e150, target, setting, draw)
+        found = catalogue.slate(list(range(40)), scores, 1e150, target, setting, draw, False)
         assert found is not None
         assert [each["item"] for each in json.loads(found[0])] == policy.rankings[drawn].tolist()

@@ -173,6 +173,19 @@ def requests_counted(server: Any) -> float:
     return float(counted.split()[-1])
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="policies of Linux")
+@pytest.mark.parametrize(("options", "policy"), [((), "SCHED_BATCH"), (("--preempt",), "SCHED_OTHER")])
+def test_threads_of_a_worker_interrupt_one_another_only_where_it_is_asked_for(
+    tmp_path: Path, options: tuple[str, ...], policy: str
+) -> None:
+    with running(write_profiles(tmp_path, TABLES, OPTIONS), "--threads", "1", *options) as server:
+        assert server.ask("POST", "/rank/films", BODY)[0] == 200
+        (worker,) = server.workers()
+        threads = [int(each.name) for each in Path(f"/proc/{worker}/task").iterdir()]
+        assert len(threads) > 3
+        assert {os.sched_getscheduler(each) for each in threads} == {getattr(os, policy)}
+
+
 def test_a_reload_under_load_answers_with_the_old_or_the_new_and_a_bad_one_changes_nothing(tmp_path: Path) -> None:
     path = write_profiles(tmp_path, TABLES, OPTIONS)
     old, new = slate(), slate(k=3, trade_off=0.9)

@@ -71,7 +71,7 @@ def explore(
     ready = _say_ready if no_browser else _open_browser
     typer.echo("Reading the tables …", err=True)
     port = port or next((each for each in PORTS if is_free(Server.host, each)), PORTS[0])
-    run(Server(port=port, log="off", limits=Limits(threads=2), page=source, words=WORDS, ready=ready))
+    run(Server(port=port, log="off", limits=Limits(threads=2), preempt=True, page=source, words=WORDS, ready=ready))
 
 
 def _read(

@@ -42,6 +42,10 @@ def serve(
     ] = None,
     cors: Annotated[str | None, typer.Option(help="Origin that browsers may ask from.")] = None,
     admin: Annotated[bool, typer.Option("--admin", help="Let POST /reload read the profiles anew.")] = False,
+    preempt: Annotated[
+        bool,
+        typer.Option("--preempt", help="Let threads interrupt others when they wake: beside other busy processes."),
+    ] = False,
     page: Annotated[
         bool,
         typer.Option(
@@ -68,6 +72,7 @@ def serve(
     working = threads or os.cpu_count() or DEFAULT_THREADS
     limits = Limits(max_items, max_batch, max_body, backpressure, working, body_seconds)
     asked: dict[str, Any] = {"host": host, "port": port, "workers": workers, "log": log, "cors": cors, "admin": admin}
+    asked["preempt"] = preempt
     if page:
         from excalibr.service._page.profile import source_of
 

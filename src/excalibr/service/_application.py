@@ -196,7 +196,7 @@ class Application:
         if user is not None and profile.user_ids is not None:
             user = profile.user_ids.read(user, "$.user")
         wanted, asked = read_target_of(request, profile, user), asked_of(profile, request)
-        slate = slate_at_once(profile, asked, request, wanted, user)
+        slate = slate_at_once(profile, asked, request, wanted, user, alone=self.limits.threads == 1)
         if slate is not None:
             answer = answer_of_written(profile, request, slate, _milliseconds_since(start))
             shown, seconds = slate.slots, slate.seconds

@@ -59,9 +59,18 @@ class WrittenSlate(NamedTuple):
 
 
 def slate_at_once(
-    profile: Profile, asked: RequestOptions, request: RankRequest, wanted: RequestTarget, user: Hashable
+    profile: Profile,
+    asked: RequestOptions,
+    request: RankRequest,
+    wanted: RequestTarget,
+    user: Hashable,
+    *,
+    alone: bool = False,
 ) -> WrittenSlate | None:
-    """The slate of a request that asks for nothing out of the ordinary; None for all others."""
+    """The slate of a request that asks for nothing out of the ordinary; None for all others.
+
+    ``alone`` says that one request is worked on at a time, so that a short solve need not let other threads run.
+    """
     catalogue = profile.catalogue
     if catalogue is None or wanted.status != Status.OK or wanted.is_band or _asks_more(request):
         return None
@@ -71,7 +80,8 @@ def slate_at_once(
     setting = asked.setting(len(columns[0]))
     if setting is None:
         return None
-    found = catalogue.slate(*columns, WIDEST, wanted.low, setting, drawn_number(profile, request, user))
+    draw = drawn_number(profile, request, user)
+    found = catalogue.slate(*columns, WIDEST, wanted.low, setting, draw, alone)
     return None if found is None else WrittenSlate._make(found)
 
 

@@ -9,10 +9,12 @@ import shutil
 import signal
 import socket
 import struct
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +59,8 @@ class Server:
 
     ``page`` is what the page explores, where there is one; ``words`` are those in which the command says its options;
     ``ready`` is called with the address once everything is loaded. ``limits.threads`` is how many requests a worker
-    works on at the same time, ``limits.backpressure`` how many work or wait.
+    works on at the same time, ``limits.backpressure`` how many work or wait. With ``preempt`` threads take the
+    processor from one another as they do in other programs.
     """
 
     profiles: Path | None = None
@@ -69,6 +72,7 @@ class Server:
     token: str | None = None
     cors: str | None = None
     admin: bool = False
+    preempt: bool = False
     page: PageSource | None = None
     words: CommandWords | None = None
     ready: Callable[[str], None] | None = None
@@ -163,11 +167,25 @@ class _Loader:
     def __call__(self) -> Starting:
         """What answers at once; the application and its profiles are loaded beside it."""
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the main process rings for all
+        if not self.server.preempt:
+            run_as_batch()
         starting = Starting()
         threading.Thread(
             target=_keep_loaded, args=(starting, self.server, self.folder), daemon=True, name="excalibr-profiles"
         ).start()
         return starting
+
+
+def run_as_batch() -> None:
+    """Let no thread interrupt another when it wakes (Linux); threads that are begun later do as this one does.
+
+    A request goes from the thread that reads to one that solves and back. With the usual policy each of them takes the
+    processor from the other as soon as it has something to do, several times a request. Where the process was started
+    with a policy of its own, it keeps that one.
+    """
+    if sys.platform == "linux" and os.sched_getscheduler(0) == os.SCHED_OTHER:
+        with suppress(OSError):  # a sandbox may forbid it
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 class Starting:
