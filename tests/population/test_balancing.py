@@ -1,10 +1,11 @@
 """Prices for everybody, held against the whole program as one linear program."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from excalibr._population import balance_crowd
+from excalibr._population import balance_crowd, master, start
 from tests.population.whole_program import best_value, random_case
 
 
@@ -20,3 +21,24 @@ def test_the_optimum_is_that_of_the_whole_program(hundred: Any) -> None:
         assert found.bound == pytest.approx(best, abs=1e-6), f"seed {seed}"
         assert found.relative_gap <= 1e-7, f"seed {seed}"
         assert found.terms.missed(found.mixed.shares) <= 1e-6, f"seed {seed}"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_smoothed_master_proves_its_gap_with_the_same_bits_on_any_number_of_threads(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(master, "SMALL", 0)
+    for room in (master, start):
+        monkeypatch.setattr(room, "PART", 6)
+    case = random_case(seed)
+    best = best_value(case)
+    assert best is not None
+    found = [
+        balance_crowd(replace(case.crowd, threads=threads), case.terms, tolerance=1e-2, max_passes=12)
+        for threads in (1, 2, 3)
+    ]
+    assert found[0].objective - 1e-9 <= best <= found[0].bound + 1e-9
+    for other in found[1:]:
+        assert other.prices.tobytes() == found[0].prices.tobytes()
+        assert other.mixed.weights.tobytes() == found[0].mixed.weights.tobytes()
+        assert (other.objective, other.bound) == (found[0].objective, found[0].bound)

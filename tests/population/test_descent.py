@@ -50,3 +50,18 @@ def test_a_start_outside_is_brought_inside_and_no_step_goes_up() -> None:
     few = descend(noted, np.full(6, 9.0), np.full(6, -1.0), np.ones(6), 3)
     more = descend(noted, few, np.full(6, -1.0), np.ones(6), 3)
     assert value(more)[0] <= value(few)[0] <= heights[0]
+
+
+def test_steps_that_bring_less_than_they_are_worth_are_not_gone_on_with() -> None:
+    value, calls = soft_maxima(3, 9), []
+
+    def noted(at: Any) -> Any:
+        calls.append(at)
+        return value(at)
+
+    bounds = (np.full(9, -1.0), np.ones(9))
+    lowest = value(descend(noted, np.zeros(9), *bounds, 500))[0]
+    to_the_end = len(calls)
+    near = value(descend(noted, np.zeros(9), *bounds, 500, worth=1e-4))[0]
+    assert len(calls) - to_the_end < to_the_end
+    assert lowest <= near <= lowest + 1e-2

@@ -34,6 +34,10 @@ BOX = 0.05
 """The first box around the prices, in units of the mean spread of the gains."""
 TEMPERATURES = (0.03, 0.003, 0.0003)
 """Of the soft maxima, in the same unit; the last also no more than a third of the tolerance."""
+WORTH = 1e-5
+"""Which part of the gap that is left a step of the master must bring to be gone on with."""
+NEAR = 3.0
+"""At how many times the tolerance a last look for mixtures begins."""
 LEAST_PROBABILITIES = (0.05, 0.01, 0.002)
 STEEPEST = (1e1, 1e3, 1e5)
 """What a unit that a limit is missed by costs, in units of all else, until the optimum keeps it."""
@@ -154,7 +158,7 @@ def _start(crowd: Crowd, terms: Terms, unit: float, tolerance: float) -> tuple[F
     prices = np.clip(np.zeros(len(terms)), terms.lowest, terms.highest)
     for _ in range(2):
         found = sample.run(terms.group_prices(prices), foresee=True)
-        prices = foreseen_prices(found.responses, terms, prices)
+        prices = foreseen_prices(found.responses, terms, prices, crowd.threads)
     if sample.users == crowd.users:
         return prices, 2.0
     search = _Search(sample, terms, unit, 3 * tolerance, lambda progress: None, exact=False)
@@ -198,9 +202,9 @@ class _Search:
 
     def run(self, prices: Floats, max_passes: int) -> None:
         """Passes until the gap is small enough, or there have been so many."""
-        for _ in range(max_passes):
+        for number in range(1, max_passes + 1):
             bound = self._pass(prices)
-            prices, expected = self._next(bound)
+            prices, expected = self._next(bound, last=number == max_passes)
             self._record()
             if self.bound - self.objective <= self.tolerance * self.scale:
                 return
@@ -235,7 +239,7 @@ class _Search:
         self._keep(alone)
         return bound
 
-    def _next(self, bound: float) -> tuple[Floats, float]:
+    def _next(self, bound: float, *, last: bool) -> tuple[Floats, float]:
         """Move the centre and the box by what the pass showed, and find the next prices."""
         self._adapt(bound)
         if self.master.small:
@@ -247,13 +251,16 @@ class _Search:
             return (0.5 * (prices + self.centre) if smooth else prices), self.master.model(prices)
         lowest = np.maximum(self.terms.lowest, self.centre - self.box)
         highest = np.minimum(self.terms.highest, self.centre + self.box)
-        prices, mixed = self.master.descend(self.centre, lowest, highest, self.temperatures)
+        worth = WORTH * (self.bound - self.objective)
+        prices, mixed = self.master.descend(self.centre, lowest, highest, self.temperatures, worth)
         self._keep(mixed)
         expected = self.master.model(prices)
         held = (prices <= lowest) & (lowest > self.terms.lowest) | (prices >= highest) & (highest < self.terms.highest)
-        if held.any() and self.bound - expected <= 2 * self.tolerance * self.scale:
-            _, mixed = self.master.descend(prices, self.terms.lowest, self.terms.highest, self.temperatures[-1:])
-            self._keep(mixed)
+        near = self.bound - self.objective <= NEAR * self.tolerance * self.scale
+        if held.any() and (near or last) and self.bound - expected <= 2 * self.tolerance * self.scale:
+            # Mixtures end a search and do not steer it: those beyond the box are looked at where they may be enough.
+            whole = (self.terms.lowest, self.terms.highest, self.temperatures[-1:], worth)
+            self._keep(self.master.descend(prices, *whole)[1])
         return prices, expected
 
     def _adapt(self, bound: float) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from excalibr._arrays import frozen, sums_by
+from excalibr._arrays import frozen, starts_of, sums_by
 from excalibr._many_users import Solver
 from excalibr._parallel import Advance, over_ranges
 from excalibr._policy import Lotteries
@@ -141,17 +141,21 @@ class BatchCrowd:
             return no_sums(self.n_groups)
         batch = self.batch.with_item_prices(np.asarray(self.groups @ ((self.factor or 1.0) * prices)))
         solver = Solver.of(batch, fall_back=self.fall_back, wanted=self.asked)
+        edges = self._edges
 
         def work(first: int, last: int) -> _Range:
-            return self._range(solver.solve(first, last), prices)
+            return self._range(solver.solve(edges[first], edges[last]))
 
-        found = _joined(list(over_ranges(work, batch.users, self.threads, self.advance, solver.cancel)))
+        found = _joined(list(over_ranges(work, len(edges) - 1, self.threads, self.advance, solver.cancel)))
         weights = self.visits * found.ranked
-        responses = [Responses.of(batch, self.groups, found.category_prices, weights)] if foresee else []
+        category_prices = np.nan_to_num(found.category_prices)
+        responses = [Responses.of(batch, self.groups, category_prices, weights)] if foresee else []
+        shares = build_rows(found.exposure, found.items, starts_of(found.sizes), self.groups.shape[0]) @ self.groups
+        own, bounds = self._values(found, np.asarray(shares @ prices))
         if self.asked is not None:
-            weights, found = weights[self.asked], found.of(self.asked)
-        numbers = (found.bounds, found.own, found.shares)
-        return sum_by_block(self._blocks, weights, *numbers, self.step, responses)
+            asked = self.asked
+            weights, bounds, own, shares = weights[asked], bounds[asked], own[asked], shares[asked]
+        return sum_by_block(self._blocks, weights, bounds, own, shares, self.step, responses)
 
     def sample(self, users: int) -> BatchCrowd:
         """About so many users: those whose draws are low, whoever is beside them."""
@@ -171,25 +175,34 @@ class BatchCrowd:
         batch = replace(self.batch, trade_offs=frozen(np.zeros(self.batch.users)))
         return replace(self, batch=batch, factor=1e9 * max(float(np.ptp(batch.scores)), 1.0))
 
-    def _range(self, lotteries: Lotteries, prices: Floats) -> _Range:
-        """What is kept of a range of users; those who were not solved count with what they are shown."""
+    def _range(self, lotteries: Lotteries) -> _Range:
+        """What is kept of a range of users: the rest is done for all at once, and not while threads wait."""
         first, last = lotteries.first, lotteries.first + len(lotteries.counts)
-        starts = self.batch.starts[first : last + 1]
-        items = self._items[starts[0] : starts[-1]]
-        exposure = build_rows(exposure_of(self.batch, lotteries), items, starts - starts[0], self.groups.shape[0])
-        shares = exposure @ self.groups
-        paid, objectives = shares @ prices, lotteries.objectives
-        objectives = np.full(last - first, np.nan) if objectives is None else objectives
-        solved = np.isfinite(objectives) & (lotteries.counts > 0)
+        starts, exposure = self.batch.starts[first : last + 1], exposure_of(self.batch, lotteries)
+        shown = np.flatnonzero(exposure)
+        sizes = np.diff(np.searchsorted(shown, starts - starts[0]))
+        items = self._items[starts[0] : starts[-1]][shown]
+        objectives = np.full(last - first, np.nan) if lotteries.objectives is None else lotteries.objectives
+        ranked = lotteries.counts > 0
+        return _Range(objectives, lotteries.gaps, ranked, lotteries.prices, exposure[shown], items, sizes)
+
+    def _values(self, found: _Range, paid: Floats) -> tuple[Floats, Floats]:
+        """By user the objective without prices and the bound with them.
+
+        Those who were not solved count with what they are shown.
+        """
+        objectives, gaps = found.objectives, np.nan_to_num(found.gaps)
+        solved = np.isfinite(objectives) & found.ranked
         if self.factor:  # every score is at least the lowest
-            lowest = float(self.batch.scores.min())
-            objectives = (objectives + np.nan_to_num(lotteries.gaps) - lowest) / self.factor
-            own, bounds = np.zeros(last - first), np.where(solved, objectives, -paid)
-        else:
-            own = np.where(solved, objectives + paid, 0.0)
-            bounds = np.where(solved, objectives + np.nan_to_num(lotteries.gaps), -paid)
-        ranked = (lotteries.counts > 0).astype(np.float64)
-        return _Range(own, bounds, ranked, np.nan_to_num(lotteries.prices), shares)
+            bounds = (objectives + gaps - float(self.batch.scores.min())) / self.factor
+            return np.zeros(len(paid)), np.where(solved, bounds, -paid)
+        return np.where(solved, objectives + paid, 0.0), np.where(solved, objectives + gaps, -paid)
+
+    @cached_property
+    def _edges(self) -> list[int]:
+        """Where the users of the crowd begin, those who are not asked with the last before them, and where all end."""
+        asked = np.arange(self.batch.users) if self.asked is None else np.flatnonzero(self.asked)
+        return [0, *asked[1:].tolist(), self.batch.users]
 
     @cached_property
     def _blocks(self) -> Integers:
@@ -197,7 +210,7 @@ class BatchCrowd:
         blocks = np.array([block_of(key, self.n_blocks) for key in self.keys], dtype=np.int64)
         return blocks if self.asked is None else blocks[self.asked]
 
-    @property
+    @cached_property
     def _items(self) -> Integers:
         """(N,) the row of each candidate."""
         return np.arange(len(self.batch.scores)) if self.batch.items is None else self.batch.items
@@ -219,31 +232,23 @@ class BatchCrowd:
 
 
 class _Range(NamedTuple):
-    """By user: objective without prices, bound with them, whether there is a slate, category prices, group shares."""
+    """By user: objective and gap at the prices, whether there is a slate, category prices; and what each is shown.
 
-    own: Floats
-    bounds: Floats
-    ranked: Floats
+    Of a user's ``sizes`` items that are shown, ``exposure`` says how much.
+    """
+
+    objectives: Floats
+    gaps: Floats
+    ranked: Booleans
     category_prices: Floats
-    shares: SparseRows
-
-    def of(self, users: Booleans) -> _Range:
-        """Of some of the users."""
-        own, bounds, ranked, prices = (each[users] for each in self[:4])
-        return _Range(own, bounds, ranked, prices, self.shares[users])
+    exposure: Floats
+    items: Integers
+    sizes: Integers
 
 
 def _joined(ranges: list[_Range]) -> _Range:
     """The users of all ranges, in their order."""
-    from scipy.sparse import vstack
-
-    return _Range(
-        np.concatenate([each.own for each in ranges]),
-        np.concatenate([each.bounds for each in ranges]),
-        np.concatenate([each.ranked for each in ranges]),
-        np.concatenate([each.category_prices for each in ranges]),
-        vstack([each.shares for each in ranges], format="csr"),
-    )
+    return _Range(*(np.concatenate(each) for each in zip(*ranges, strict=True)))
 
 
 def exposure_of(batch: Batch, lotteries: Lotteries) -> Floats:

@@ -25,9 +25,16 @@ LEAST_SLOPE = 1e-10
 
 
 def descend(
-    value: Callable[[Floats], tuple[float, Floats]], start: Floats, lowest: Floats, highest: Floats, steps: int
+    value: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    lowest: Floats,
+    highest: Floats,
+    steps: int,
+    worth: float = 0.0,
 ) -> Floats:
     """The lowest point that so many steps find; ``value`` gives the function and its gradient.
+
+    Two steps in turn that bring less than they are ``worth`` are the last.
 
     >>> target = np.array([0.5, 2.0])
     >>> descend(lambda x: (float(((x - target) ** 2).sum()), 2 * (x - target)), np.zeros(2), np.zeros(2), np.ones(2), 9)
@@ -36,6 +43,7 @@ def descend(
     at = np.clip(start, lowest, highest)
     height, slope = value(at)
     known: deque[tuple[Floats, Floats]] = deque(maxlen=MEMORY)
+    gained = np.inf
     for _ in range(steps):
         free = ~((at <= lowest) & (slope > 0) | (at >= highest) & (slope < 0))
         if not np.abs(slope[free]).max(initial=0.0) > LEAST_SLOPE:
@@ -47,8 +55,9 @@ def descend(
         moved, turned = then - at, steeper - slope
         if moved @ turned > 1e-12 * (turned @ turned):
             known.append((moved, turned))
-        gained, at, height, slope = height - lower, then, lower, steeper
-        if not gained > 0:
+        before, gained = gained, height - lower
+        at, height, slope = then, lower, steeper
+        if not gained > 0 or max(before, gained) < worth:
             break
     return at
 
@@ -56,19 +65,23 @@ def descend(
 def _direction(slope: Floats, free: Booleans, known: deque[tuple[Floats, Floats]]) -> Floats:
     """Minus the inverse Hessian of the free variables times their slope, by the two loops over the steps known."""
     direction = np.where(free, -slope, 0.0)
-    pairs = [(moved * free, turned * free) for moved, turned in known]
-    pairs = [(moved, turned) for moved, turned in pairs if moved @ turned > 1e-12 * (turned @ turned)]
+    pairs = []
+    for moved, turned in known:
+        moved, turned = moved * free, turned * free
+        curvature, square = moved @ turned, turned @ turned
+        if curvature > 1e-12 * square:
+            pairs.append((moved, turned, curvature))
+            scale = curvature / square
     if not pairs:
         return np.asarray(direction / np.abs(direction).sum())
     shares = []
-    for moved, turned in reversed(pairs):
-        shares.append((moved @ direction) / (moved @ turned))
-        direction = direction - shares[-1] * turned
-    moved, turned = pairs[-1]
-    direction = direction * ((moved @ turned) / (turned @ turned))
-    for (moved, turned), share in zip(pairs, reversed(shares), strict=True):
-        direction = direction + (share - (turned @ direction) / (moved @ turned)) * moved
-    return np.asarray(direction)
+    for moved, turned, curvature in reversed(pairs):
+        shares.append((moved @ direction) / curvature)
+        direction -= shares[-1] * turned
+    direction *= scale
+    for (moved, turned, curvature), share in zip(pairs, reversed(shares), strict=True):
+        direction += (share - (turned @ direction) / curvature) * moved
+    return direction
 
 
 def _searched(

@@ -10,18 +10,17 @@ gradient is a lottery over the passes, and quasi-Newton steps go down to low tem
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import optimize as scipy_optimize
 from scipy import sparse
 
+from excalibr._population.columns import PassColumns
 from excalibr._population.descent import descend
+from excalibr._population.side_by_side import SideBySide, cut
 from excalibr._population.sums import Pass
 from excalibr._population.terms import Terms
 from excalibr._types import Floats
@@ -32,6 +31,9 @@ optimize: Any = scipy_optimize
 
 SMALL = 6_000
 """Blocks × passes up to which the linear program is solved as one."""
+
+PART = 2_000
+"""Blocks that are worked on together, whatever the threads: sums are those of the parts, in their order."""
 
 STEPS = (10, 20, 30)
 """Most quasi-Newton steps at the temperatures, the last of which decides."""
@@ -48,7 +50,7 @@ class Mixed:
 
 @dataclass(eq=False)
 class Master:
-    """The passes so far and the terms of the groups; ``threads`` share the work on large ones, pass by pass.
+    """The passes so far and the terms of the groups; ``threads`` share the blocks, part by part.
 
     Unless it is to be ``exact``, small ones are smoothed too: good prices are found sooner than the last mixture.
     """
@@ -57,14 +59,17 @@ class Master:
     threads: int = 1
     exact: bool = True
     passes: list[Pass] = field(default_factory=list)
-    _by_group: list[Any] = field(default_factory=list)
+    _parts: list[PassColumns] = field(default_factory=list)
 
     def add(self, found: Pass) -> None:
         """One more pass."""
         self.passes.append(found)
-        self._by_group.append(found.shares.T)
         self._own = np.array([each.own for each in self.passes])
-        self._scale = np.maximum(self.passes[0].weights, np.finfo(float).tiny)
+        if not self._parts:
+            self._parts = [PassColumns(part, found.weights[part]) for part in cut(len(found.own), PART)]
+            self._side_by_side = SideBySide(self.threads)
+        for part in self._parts:
+            part.add(found)
 
     @property
     def small(self) -> bool:
@@ -73,7 +78,9 @@ class Master:
 
     def model(self, prices: Floats) -> float:
         """The bound that the passes so far know of: never above the bound itself."""
-        return float(self._margins(prices).max(axis=0).sum()) + self.terms.edge_value(prices)
+        by_group = self.terms.group_prices(prices)
+        heights = self._side_by_side(lambda part: part.margins(by_group).max(axis=0).sum(), self._parts)
+        return float(sum(heights)) + self.terms.edge_value(prices)
 
     def mixed(self, weights: Floats) -> Mixed:
         """What a mixture is worth at least; its own value can only be higher, for deviation is convex."""
@@ -81,13 +88,16 @@ class Master:
         return Mixed(weights, shares, float((weights * self._own).sum()) - self.terms.cost(shares))
 
     def descend(
-        self, prices: Floats, lowest: Floats, highest: Floats, temperatures: tuple[float, ...]
+        self, prices: Floats, lowest: Floats, highest: Floats, temperatures: tuple[float, ...], worth: float
     ) -> tuple[Floats, Mixed]:
-        """The prices between bounds that make the smoothed model lowest, and the best mixture on the way."""
+        """The prices between bounds that make the smoothed model lowest, and the best mixture on the way.
+
+        Steps that lower it by less than they are ``worth`` are not gone on with.
+        """
         best: Mixed | None = None
         for steps, temperature in zip(STEPS[-len(temperatures) :], temperatures, strict=True):
-            prices = descend(partial(self._model, temperature=temperature), prices, lowest, highest, steps)
-            mixed = self.mixed(self._smoothed(prices, temperature)[2])
+            prices = descend(partial(self._model, temperature=temperature), prices, lowest, highest, steps, worth)
+            mixed = self.mixed(self._lotteries(prices, temperature))
             best = mixed if best is None or mixed.value > best.value else best
         assert best is not None
         return prices, best
@@ -96,7 +106,7 @@ class Master:
         """The linear program as one: prices that prove its value, and the mixture."""
         terms, (count, blocks) = self.terms, self._own.shape
         columns = count * blocks
-        into_groups = sparse.hstack(self._by_group, format="csr")
+        into_groups = sparse.hstack([each.shares.T for each in self.passes], format="csr")
         signed = sparse.diags_array(terms.signs) @ into_groups[terms.groups]
         eye = sparse.eye_array(len(terms))
         chosen = sparse.csr_array(
@@ -118,36 +128,22 @@ class Master:
         weights = np.where(mixed.weights >= np.minimum(least, mixed.weights.max(axis=0)), mixed.weights, 0.0)
         return self.mixed(weights / weights.sum(axis=0))
 
-    def _margins(self, prices: Floats) -> Floats:
-        by_group = self.terms.group_prices(prices)
-        paid = self._each(lambda found: found.shares @ by_group, self.passes)
-        return np.asarray(self._own - np.array(paid))
-
     def _shares_of(self, weights: Floats) -> Floats:
-        """(G,) the groups' shares in a mixture, the passes added in their order."""
-        return np.asarray(sum(self._each(operator.matmul, self._by_group, weights)))
-
-    def _each(self, work: Callable[..., Floats], *by_pass: Iterable[Any]) -> list[Floats]:
-        """``work`` on what there is of every pass, side by side."""
-        return list((map if self.small or self.threads == 1 else self._pool.map)(work, *by_pass))
-
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.threads, thread_name_prefix="excalibr")
+        """(G,) the groups' shares in a mixture, the parts added in their order."""
+        return np.asarray(sum(self._side_by_side(lambda part: part.shares(weights[:, part.blocks]), self._parts)))
 
     def _model(self, prices: Floats, temperature: float) -> tuple[float, Floats]:
         """The smoothed model and its gradient."""
-        return self._smoothed(prices, temperature)[:2]
+        by_group = self.terms.group_prices(prices)
+        found = self._side_by_side(lambda part: part.smoothed(by_group, temperature), self._parts)
+        value = sum(each.value for each in found) + self.terms.edge_value(prices)
+        return value, -self.terms.misses(np.asarray(sum(each.shares for each in found)))
 
-    def _smoothed(self, prices: Floats, temperature: float) -> tuple[float, Floats, Floats]:
-        """The model with soft maxima, its gradient, and the lotteries over the passes that it is made of."""
-        margins = self._margins(prices) / self._scale
-        top = margins.max(axis=0)
-        heights = np.exp((margins - top) / temperature)
-        total = heights.sum(axis=0)
-        weights = heights / total
-        value = float(self._scale @ (top + temperature * np.log(total))) + self.terms.edge_value(prices)
-        return value, -self.terms.misses(self._shares_of(weights)), weights
+    def _lotteries(self, prices: Floats, temperature: float) -> Floats:
+        """(passes, blocks) the lotteries over the passes that the smoothed model is made of."""
+        by_group = self.terms.group_prices(prices)
+        found = self._side_by_side(lambda part: part.lotteries(by_group, temperature)[0], self._parts)
+        return np.concatenate(found, axis=1)
 
 
 _EXACTLY = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}

@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._arrays import sums_by
 from excalibr._population.descent import descend
+from excalibr._population.side_by_side import SideBySide, cut
 from excalibr._population.terms import Terms
 from excalibr._problem import Batch
 from excalibr._sparse import SparseRows
@@ -25,6 +27,8 @@ from excalibr._types import Floats, Integers
 __all__ = ["Responses", "foreseen_prices"]
 
 STEPS = 60
+PART = 1_000
+"""Users that are worked on together, whatever the threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,26 +75,37 @@ class Responses:
             slots[own, :k] = np.sort(batch.options.weights_of(k))[::-1] * weights[users][own][:, None]
         return cls(adjusted, items, slots, groups)
 
-    def value(self, prices: Floats) -> tuple[float, Floats]:
-        """The bound of all users at these prices of the groups, up to a constant, and the groups' shares in it."""
-        scores = self.adjusted - (self.groups @ prices)[self.items]
-        most, each = self.slots.shape[1], np.arange(len(scores))[:, None]
-        top = np.argpartition(-scores, most - 1, axis=1)[:, :most] if most < scores.shape[1] else None
-        top = np.broadcast_to(np.arange(most), (len(scores), most)) if top is None else top
-        best = np.take_along_axis(top, np.argsort(-scores[each, top], axis=1, kind="stable"), axis=1)
-        values = np.where(self.slots > 0, scores[each, best], 0.0)
-        exposure = np.bincount(self.items[each, best].ravel(), self.slots.ravel(), minlength=self.groups.shape[0])
-        return float((values * self.slots).sum()), np.asarray(self.groups.T @ exposure)
+    def value(self, item_prices: Floats) -> tuple[float, Floats]:
+        """The bound of all users at these prices of the rows, up to a constant, and (rows,) the exposure in it."""
+        costs = item_prices[self.items]
+        costs -= self.adjusted
+        most, each = self.slots.shape[1], np.arange(len(costs))[:, None]
+        top = np.argpartition(costs, most - 1, axis=1)[:, :most] if most < costs.shape[1] else None
+        top = np.broadcast_to(np.arange(most), (len(costs), most)) if top is None else top
+        best = np.take_along_axis(top, np.argsort(costs[each, top], axis=1, kind="stable"), axis=1)
+        values = np.where(self.slots > 0, -costs[each, best], 0.0)
+        exposure = sums_by(self.items[each, best].ravel(), self.slots.ravel(), self.groups.shape[0])
+        return float((values * self.slots).sum()), exposure
+
+    def parts(self) -> list[Responses]:
+        """The same users in parts that do not depend on the number of threads."""
+        return [
+            Responses(self.adjusted[own], self.items[own], self.slots[own], self.groups)
+            for own in cut(len(self.adjusted), PART)
+        ]
 
 
-def foreseen_prices(responses: Sequence[Responses], terms: Terms, prices: Floats) -> Floats:
+def foreseen_prices(responses: Sequence[Responses], terms: Terms, prices: Floats, threads: int = 1) -> Floats:
     """The prices of the terms that make the users' bounds lowest, as far as a few quasi-Newton steps go."""
 
     def bound(at: Floats) -> tuple[float, Floats]:
-        value, shares = joined.value(terms.group_prices(at))
-        return value / total + terms.edge_value(at), -terms.misses(shares / total)
+        item_prices = groups @ terms.group_prices(at)
+        values, exposures = zip(*side_by_side(lambda part: part.value(item_prices), parts), strict=True)
+        shares = np.asarray(groups.T @ sum(exposures))
+        return sum(values) / total + terms.edge_value(at), -terms.misses(shares / total)
 
     joined = _joined(responses)
+    groups, parts, side_by_side = joined.groups, joined.parts(), SideBySide(threads)
     total = max(float(joined.slots.sum()), np.finfo(float).tiny)
 
     return descend(bound, prices, terms.lowest, terms.highest, STEPS)

@@ -93,8 +93,8 @@ def sum_by_block(
     """Users' numbers, rounded to the step, summed by block."""
     numbers, place = np.unique(blocks, return_inverse=True)
     into = build_rows(np.ones(len(blocks)), place, np.arange(len(blocks) + 1), len(numbers))
-    weighted = shares.multiply(weights[:, None]).tocsr()
-    weighted.data = _rounded(weighted.data, step.shares)
+    data = _rounded(shares.data * np.repeat(weights, np.diff(shares.indptr)), step.shares)
+    weighted = build_rows(data, shares.indices, shares.indptr, shares.shape[1])
     by_block = (into.T @ weighted).tocsr()
     by_block.eliminate_zeros()
     return Sums(
