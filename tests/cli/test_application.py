@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 import pytest
+from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 import excalibr
@@ -88,6 +89,19 @@ def test_an_interrupt_while_a_command_is_being_imported_is_one_line_too(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(excalibr._cli.application, "_import", interrupted)
+    monkeypatch.setattr(sys, "argv", ["excalibr", "rerank", "candidates.parquet"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert (stopped.value.code, capsys.readouterr().err) == (130, "excalibr: interrupted.\n")
+
+
+def test_an_interrupt_while_the_options_before_a_command_are_read_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*given: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TyperGroup, "make_context", interrupted)
     monkeypatch.setattr(sys, "argv", ["excalibr", "rerank", "candidates.parquet"])
     with pytest.raises(SystemExit) as stopped:
         main()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -42,12 +44,15 @@ class Commands(TyperGroup):
         super().__init__(**options)
         self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # names to suggest where one is misspelt
 
+    def make_context(self, *given: Any, **options: Any) -> Any:
+        """Read the options before the command, for which typer imports a good deal."""
+        with _told_of_interrupts():
+            return super().make_context(*given, **options)
+
     def invoke(self, ctx: Any) -> Any:
-        """Import the command and run it; an interrupt on the way is said, where typer would end without a word."""
-        try:
+        """Import the command and run it."""
+        with _told_of_interrupts():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise typer.Abort from None
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, for the help."""
@@ -132,6 +137,15 @@ def run_application() -> None:
         say_error("interrupted.")
         code = 130
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _told_of_interrupts() -> Iterator[None]:
+    """Make an interrupt an end that is said: typer would make it an exit code, and end without a word."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Abort from None
 
 
 def _say_usage(error: Any) -> None:
