@@ -1,6 +1,7 @@
 """Everybody together on MovieLens: shares, convergence, what relevance it costs, and what people would do otherwise.
 
-``python -m benchmarks.everybody FOLDER docs`` writes ``everybody-*.png`` and prints the tables of docs/everybody.md.
+``python -m benchmarks.everybody FOLDER docs`` writes ``everybody-*.png`` and prints the tables of docs/everybody.md;
+``--clock`` in place of a folder to write to prints the first table alone, and a number after it takes so many users.
 Times are by the clock, on all processors of a machine that should be quiet.
 Candidates are EASE's best 150 of each user, slates have 20 slots, users' own genres count with λ = 0.3.
 """
@@ -44,8 +45,8 @@ class World:
     cells: Any
 
     @classmethod
-    def of(cls, folder: Path) -> World:
-        """From a MovieLens folder."""
+    def of(cls, folder: Path, users: int | None = None) -> World:
+        """From a MovieLens folder, all users or the first so many."""
         data = load_movielens(folder)
         liked = data.positives()
         matrix = liked.matrix
@@ -55,10 +56,11 @@ class World:
         top = EASE.fit(matrix, regularisation=500.0).top(matrix, n=N)
         targets = np.asarray((matrix @ rows).todense())
         targets /= targets.sum(axis=1, keepdims=True)
-        starts = np.arange(len(top.items) + 1) * N
+        targets, chosen = targets[:users], top.items[:users]
+        starts = np.arange(len(chosen) + 1) * N
         options = Options(k=K, trade_off=TRADE_OFF, tolerance=1e-6)
-        scores = top.scores.astype(float).ravel()
-        batch = Batch.of(scores, starts, rows, targets, items=top.items.ravel(), options=options)
+        scores = top.scores[:users].astype(float).ravel()
+        batch = Batch.of(scores, starts, rows, targets, items=chosen.ravel(), options=options)
         positives = np.asarray(matrix.sum(axis=0), dtype=float).ravel()
         return cls(batch, rows, targets, positives, batch.items, cells)
 
@@ -314,16 +316,18 @@ def _row(name: str, setting: float, each: Measured, plain: Measured) -> str:
     )
 
 
-def main(folder: str, out: str) -> None:
-    """Everything, in about five minutes."""
-    world = World.of(Path(folder))
+def main(folder: str, out: str, users: str | None = None) -> None:
+    """Everything, or the first table alone."""
+    world = World.of(Path(folder), None if users is None else int(users))
     columns = ("groups", "number", "passes + sampled", "time, in passes", "gap", "deviation before", "after")
     print(f"| {' | '.join((*columns, 'of a tight run', 'its gap', 'pass / rerank'))} |")
     print("|---" * 10 + "|")
     results = convergence(world)
+    if out == "--clock":
+        return
     plot_convergence(results, Path(out) / "everybody-convergence.png")
     compare(world, Path(out))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(*sys.argv[1:4])

@@ -1,6 +1,6 @@
 """Shares held over weeks on MovieLens: prices renewed every week, moved in small steps, or never renewed.
 
-``python -m benchmarks.everybody_weeks FOLDER docs`` writes ``everybody-weeks.png`` and prints the table of
+``python -m benchmarks.everybody_weeks FOLDER docs [WEEKS]`` writes ``everybody-weeks.png`` and prints the table of
 docs/everybody.md. Who comes in a week is who rated in it; who came last week is what the next prices are made from.
 """
 
@@ -27,12 +27,12 @@ PARTS = 7
 """Small steps a week."""
 
 
-def visitors(folder: Path) -> list[Integers]:
-    """By week, who of the world's users came."""
+def visitors(folder: Path, count: int) -> list[Integers]:
+    """By week, of so many weeks, who of the world's users came."""
     liked = load_movielens(folder).positives()
     users = np.repeat(np.arange(len(liked.user_ids)), np.diff(liked.indptr))
     week = (liked.timestamps - liked.timestamps.min()) // SECONDS
-    return [np.unique(users[week == number]) for number in np.unique(week)[:WEEKS].tolist()]
+    return [np.unique(users[week == number]) for number in np.unique(week)[:count].tolist()]
 
 
 def shares_of(crowd: BatchCrowd, drawn: list[tuple[float, Floats]]) -> Floats:
@@ -100,9 +100,9 @@ def plot(ways: dict[str, list[float]], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def main(folder: str, out: str) -> None:
+def main(folder: str, out: str, count: str | int = WEEKS) -> None:
     """The table and the figure, in a few minutes."""
-    weeks = visitors(Path(folder))
+    weeks = visitors(Path(folder), int(count))
     world: Any = World.of(Path(folder))
     ways, passes = simulate(world, weeks)
     visits = [len(came) for came in weeks]
@@ -116,4 +116,4 @@ def main(folder: str, out: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(*sys.argv[1:4])
