@@ -28,7 +28,7 @@ void EvenMaster::reset(const EvenBounds& bounds, double value) {
     basic_.assign(1, true);
     listed_.clear();
     basis_.resize(m);
-    for (auto* by_equation : {&levels_, &prices_, &direction_}) by_equation->resize(m);
+    for (auto* by_equation : {&levels_, &prices_, &direction_, &residual_}) by_equation->resize(m);
     inverse_.resize(m, m);
     work_.resize(m, 2 * m);
     stalled_ = 0;
@@ -60,6 +60,7 @@ bool EvenMaster::optimise(std::uint64_t max_operations) {
             all_priced = false;
             if (!pivot(entering)) return false;
         } else if (all_priced) {
+            settle_levels();
             return true;
         } else {
             listed_.clear();
@@ -303,10 +304,55 @@ bool EvenMaster::invert_work() {
 // levels = inverse · (right-hand sides less what nonbasic slacks at their upper bounds take)
 void EvenMaster::compute_levels() {
     std::fill(levels_.begin(), levels_.end(), 0.0);
+    compute_residual(levels_);
     for (std::size_t equation = 0; equation < equations(); ++equation)
-        add_multiple(levels_, right_[equation], inverse_.row(equation));
+        add_multiple(levels_, residual_[equation], inverse_.row(equation));
+}
+
+// Pivots carry rounding along: put the levels within their bounds, and correct them by what the equations then lack, as
+// long as that brings them nearer. (With tiny pivots in the basis its inverse may be too inexact for it.)
+void EvenMaster::settle_levels() {
+    clamp(levels_);
+    double lacking = compute_residual(levels_);
+    for (std::size_t turn = 0; turn < tuning::even_refinements; ++turn) {
+        std::copy(levels_.begin(), levels_.end(), direction_.begin());
+        for (std::size_t equation = 0; equation < equations(); ++equation)
+            add_multiple(direction_, residual_[equation], inverse_.row(equation));
+        clamp(direction_);
+        const double still = compute_residual(direction_);
+        if (!(still < lacking)) return;
+        std::swap(levels_, direction_);
+        lacking = still;
+    }
+}
+
+void EvenMaster::clamp(MutableReals levels) const {
+    for (std::size_t place = 0; place < levels.size(); ++place)
+        levels[place] = std::clamp(levels[place], 0.0, most(basis_[place]));
+}
+
+// The right-hand sides less all columns at these levels; the largest of them.
+double EvenMaster::compute_residual(Reals levels) {
+    std::copy(right_.begin(), right_.end(), residual_.begin());
     for (std::size_t slack = 0; slack < slacks_.size(); ++slack)
-        if (!slacks_[slack].basic && slacks_[slack].at_most) add_slack_column(slack, -slacks_[slack].most, levels_);
+        if (!slacks_[slack].basic && slacks_[slack].at_most) take_slack(slack, slacks_[slack].most);
+    for (std::size_t place = 0; place < levels.size(); ++place) {
+        if (basis_[place] < 0) {
+            take_slack(slack_of(basis_[place]), levels[place]);
+            continue;
+        }
+        const Reals entries = column(static_cast<std::size_t>(basis_[place]));
+        for (std::size_t row = 0; row < entries.size(); ++row) residual_[row] -= levels[place] * entries[row];
+        residual_[equations() - 1] -= levels[place];
+    }
+    double largest = 0.0;
+    for (const double each : residual_) largest = std::max(largest, std::abs(each));
+    return largest;
+}
+
+void EvenMaster::take_slack(std::size_t slack, double level) {
+    residual_[row_of(slack)] -= sign_of(slack) * level;
+    if (moves_share(slack)) residual_[budget_row()] -= level;
 }
 
 // prices = (values of the basic variables) · inverse

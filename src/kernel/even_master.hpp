@@ -92,6 +92,10 @@ class EvenMaster {
     void fill_basis_matrix();
     bool invert_work();
     void compute_levels();
+    void settle_levels();
+    void clamp(MutableReals levels) const;
+    double compute_residual(Reals levels);
+    void take_slack(std::size_t slack, double level);
     void compute_prices();
     bool stalled() const { return stalled_ > equations(); }
 
@@ -105,6 +109,7 @@ class EvenMaster {
     std::vector<double> levels_;       // the basic variables' values
     std::vector<double> prices_;       // of each equation
     std::vector<double> direction_;    // how fast each basic variable falls as the entering one moves
+    std::vector<double> residual_;     // of each equation, at the levels
     std::vector<double> reduced_;      // of each column, when all were priced last
     std::vector<std::size_t> listed_;  // the columns that looked best then
     Matrix inverse_;                   // of the basis, transposed: a row an equation, a column a place

@@ -148,6 +148,7 @@ inline constexpr double even_least_pivot = 1e-9;  // a basic variable that moves
 inline constexpr double even_trifle = 1e-12;      // a bound may be passed by this for the sake of a larger pivot
 inline constexpr double even_stalled = 1e-14;     // a pivot that moves less counts as none
 inline constexpr double even_singular = 1e-13;    // a basis with a smaller pivot is not factorised
+inline constexpr std::size_t even_refinements = 2;          // of the levels by their residual; none: bounds passed by 6e-9
 inline constexpr std::size_t even_refactorise_every = 100;  // pivots; 50 end no more exactly
 
 // Questions.
