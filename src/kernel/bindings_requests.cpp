@@ -38,7 +38,7 @@ std::optional<std::int64_t> whole_number(nb::handle text) {
     return negative ? -number : number;
 }
 
-constexpr std::size_t brief_entries = 10'000;  // candidates times categories: a millisecond or less
+constexpr std::size_t brief_entries = 10'000;  // candidates times categories; an ordinary request has 3,000
 
 constexpr std::int64_t unknown_id = -1, unclear_id = -2;
 
@@ -79,7 +79,7 @@ struct KnownCandidates {
     std::vector<std::size_t> unknown;  // labels that the table does not have
 };
 
-// By row, labels of the same row in their order: byte by byte, which takes a fifth of the time of comparing.
+// By row, labels of the same row in their order: byte by byte, without comparing.
 void sort_by_row(std::vector<KnownCandidates::Known>& known) {
     std::uint32_t largest = 0;
     for (const auto& each : known) largest = std::max(largest, each.first);
@@ -214,7 +214,7 @@ class Catalogue {
 
     // None where a request takes more than that: an error, a question of another kind, or fewer candidates than slots.
     // A solve of moments keeps the GIL where it is the only one at a time: other threads could only take the processor from
-    // it, and each change between them takes as long as a tenth of the solve.
+    // it, and changing between them costs time as well.
     nb::object slate(const nb::list& labels, const nb::list& scores, double widest, const RealArray& target,
                      const Setting& setting, double draw, bool alone) const {
         require(target.size == names_.size(), "every category has a target");
