@@ -237,7 +237,7 @@ class Arrivals:
 
     async def _ask(self, request: bytes, due: float) -> None:
         try:
-            pair = self._free.pop() if self._free else await asyncio.open_connection(*self._address)
+            pair = self._unused() or await asyncio.open_connection(*self._address)
             reader, writer = pair
             writer.write(request)
             head = await reader.readuntil(b"\r\n\r\n")
@@ -251,6 +251,15 @@ class Arrivals:
             code = b""
             self._errors += 1
         self._times.append((time.perf_counter() - due, code == b"503"))
+
+    def _unused(self) -> Any:
+        """A connection that is still open; the server closes those that nobody used for a while."""
+        while self._free:
+            reader, writer = self._free.pop()
+            if not reader.at_eof():
+                return reader, writer
+            writer.close()
+        return None
 
 
 def _quantiles(times: Any) -> dict[str, float | None]:

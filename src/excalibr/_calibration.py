@@ -149,7 +149,8 @@ def calibrate(
     )
     # fmt: on
     problem = read_problem(scores, categories, target, options, pinned, shown, item_prices)
-    _warn_of_truncation(problem, stacklevel=3)
+    if k is None or k == problem.batch.checked.candidates:
+        _warn_of_truncation(problem, stacklevel=3)
     if method != "excalibr":
         return methods.apply(method, problem)
     policy = solve(problem)
