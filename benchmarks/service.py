@@ -85,6 +85,7 @@ def measure(bench: Bench, k: int, form: str, seconds: float) -> dict[str, Any]:
         row["after"] = bench.arrive(f"/rank/k{k}", row["ceiling"] / 2, 3.0)
     with bench.server(command=bench.bare(row["answer_bytes"])) as process:
         row["bare"] = _ceiling(bench, process, seconds)["server"]
+        row["k6_bare"] = bench.arrive_by_k6(f"/rank/k{k}", row["ceiling"] / 2, seconds)
     print({name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}, flush=True)
     return row
 
