@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -6,6 +7,7 @@ import pytest
 
 from excalibr._experiments import ExperimentResults, Setting, Source, run_experiment, write_files, write_page
 from excalibr._experiments.figures import draw, figures_of
+from excalibr._experiments.sentences import introduction
 from excalibr._experiments.tables import tables_of
 from tests.experiments.invented import small_plan
 
@@ -96,3 +98,8 @@ def test_the_page_names_its_command_and_shows_figures_that_exist(
         assert (tmp_path / target).is_file()
     assert "## On data of your own" in text
     assert str(tmp_path) not in text
+
+
+def test_the_report_counts_the_users_who_were_re_ranked_and_not_all_that_there_are(results: ExperimentResults) -> None:
+    fewer = replace(results, plan=replace(results.plan, users=len(results.study) - 1))
+    assert next(introduction(fewer)).startswith(f"{len(results.study) - 1} test users of ")

@@ -18,7 +18,7 @@ def introduction(results: ExperimentResults) -> Iterator[str]:
     """What was run and how to read it, a paragraph at a time."""
     study, plan = results.study, results.plan
     yield (
-        f"{len(study)} test users of {study.name}, {len(plan.trade_offs)} trade-offs λ from {min(plan.trade_offs):g} "
+        f"{plan.users} test users of {study.name}, {len(plan.trade_offs)} trade-offs λ from {min(plan.trade_offs):g} "
         f"to {max(plan.trade_offs):g}, seed {plan.seed}. {_scorer(results)} The target is the history's own "
         "distribution; NDCG and MRR are of the held-out positives, in expectation over the lottery."
     )
