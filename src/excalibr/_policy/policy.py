@@ -102,7 +102,7 @@ class Policy:
     ) -> Policy:
         """What the exact method found, in arrays that are nobody else's and read-only."""
         policy = cls.__new__(cls)
-        fields = policy.__dict__  # past the guard of a frozen dataclass, in half of the time of an update
+        fields = policy.__dict__  # past the guard of a frozen dataclass, and quicker than an update
         fields["problem"], fields["rankings"], fields["weights"] = problem, rankings, weights
         fields["gap"], fields["category_prices"], fields["method"], fields["info"] = gap, prices, "excalibr", info
         return policy
