@@ -152,7 +152,7 @@ BALANCED: dict[str, Any] = {
 def test_prices_for_everybody_are_those_of_one_machine_to_the_bit(
     session: Any, own_blocks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("excalibr.tables._balance.OWN_BLOCKS", own_blocks)
+    monkeypatch.setattr("excalibr.tables._search.OWN_BLOCKS", own_blocks)
     candidates, items, history = shop(users=700, n=8)
     local = LOCAL.balance(candidates, items, history=history, **BALANCED)
     for partitions in (1, 3):

@@ -18,9 +18,8 @@ from excalibr._population.scale import NO_STEP, Scale, Scaled, Step
 from excalibr._population.sums import add_up, no_sums
 from excalibr._types import Floats
 from excalibr.tables import Tables
-from excalibr.tables._balance import user_weights
-from excalibr.tables._ids import rows_of_users
-from excalibr.tables._reranker import Reranker, stop_at_bad
+from excalibr.tables._reranker import Reranker
+from excalibr.tables._search import crowd_of, join_rows, sampled_rows
 
 __all__ = ["PartOfCrowd", "SparkCrowd"]
 
@@ -44,12 +43,8 @@ class PartOfCrowd:
     def crowd(self, candidates: Any, own: dict[str, Any]) -> BatchCrowd:
         """Some users, with their rows of the other tables."""
         items, groups, tables = self.shared.value
-        options = read_options(Tables, tables | own)
-        given, _, batch = self.reranker.read(candidates, items, options)
-        stop_at_bad(self.reranker, batch, given)
-        fall_back = self.reranker.fallback == "relevance"
-        weights = user_weights(given.users, options)
-        crowd = BatchCrowd(batch, given.keys(), groups, weights, self.n_blocks, fall_back, step=self.step)
+        options, how = read_options(Tables, tables | own), {"n_blocks": self.n_blocks, "step": self.step}
+        crowd = crowd_of(self.reranker, candidates, items, options, groups, **how)
         return crowd if self.scored else crowd.without_scores()
 
     def sums(self, batches: Iterator[Any], prices: Floats) -> Sums:
@@ -57,15 +52,13 @@ class PartOfCrowd:
         found = add_up(self.crowd(candidates, own).sums(prices) for candidates, own in self.chunks(batches))
         return no_sums(self.shared.value[1].shape[1]) if found is None else found
 
-    def looked_at(self, batches: Iterator[Any], share: float) -> tuple[Scale, list[tuple[Any, dict[str, Any]]]]:
+    def looked_at(self, batches: Iterator[Any], share: float) -> tuple[Scale, list[dict[str, Any]]]:
         """The scale of the partition's scores, and the rows of a share of its users."""
         scales, sampled = [], []
         for candidates, own in self.chunks(batches):
             crowd = self.crowd(candidates, own)
-            kept = [crowd.keys[user] for user in (crowd.draws() < share * EVERY_BLOCK).nonzero()[0].tolist()]
             scales.append(crowd.scale)
-            found = {name: rows_of_users(table, self.names[name], kept) for name, table in own.items()}
-            sampled.append((rows_of_users(candidates, self.names["candidates"], kept), found))
+            sampled.append(sampled_rows(crowd, share, {"candidates": candidates, **own}, self.names))
         return Scale.join(scales), sampled
 
 
@@ -84,8 +77,6 @@ class SparkCrowd(Scaled):
     @classmethod
     def of(cls, frame: Any, part: PartOfCrowd, users: int, n_groups: int, share: float) -> SparkCrowd:
         """Look at the users once, and bring a share of them here as a sample."""
-        import pyarrow as pa
-
         found = _answers(frame, lambda batches: part.looked_at(batches, share))
         scale = Scale.join([scale for scale, _ in found])
         if part.n_blocks != EVERY_BLOCK:
@@ -93,8 +84,8 @@ class SparkCrowd(Scaled):
         rows = [each for _, sampled in found for each in sampled]
         sampled = None
         if rows:
-            others = {name: pa.concat_tables([own[name] for _, own in rows]) for name in rows[0][1]}
-            here = part.crowd(pa.concat_tables([candidates for candidates, _ in rows]), others)
+            joined = join_rows(rows)
+            here = part.crowd(joined.pop("candidates"), joined)
             sampled = replace(here, known_scale=scale) if here.users else None
         return cls(frame, part, users, n_groups, scale, sampled)
 

@@ -103,37 +103,29 @@ class SparkBalance:
 
 
 def _balanced(plan: _SparkRun, items: Any, asked: Everyone) -> SparkBalance:
-    from excalibr import _population as population
     from excalibr._crowd_on_spark import PartOfCrowd, SparkCrowd
-    from excalibr.tables import _balance as balancing
-    from excalibr.tables._everyone import attributes_of, read_start, read_terms
-    from excalibr.tables._prices import group_rows, price_columns, read_groups
+    from excalibr._population import sample_share
+    from excalibr.tables._search import PriceSearch, check_asked
 
-    balancing.check_asked(plan.task.reranker, plan.names)
-    groups = read_groups(items, attributes_of(asked, plan.names), plan.names)
-    terms, targets = read_terms(asked, groups, plan.names)
-    labels = balancing.labels_of(groups)
-    start, notes = read_start(asked, labels, terms)
-    warn_all(notes, stacklevel=3)
+    check_asked(plan.task.reranker, plan.names)
+    search = PriceSearch.of(asked, items, plan.names)
+    warn_all(search.notes, stacklevel=3)
     frame = plan.prepared().persist()
     users = plan.frames["candidates"].select(plan.task.user_id).distinct().count()
-    n_blocks = balancing.most_blocks(users, terms.n_groups)
+    n_blocks = search.n_blocks(users)
     known, local = plan.task.shared.value
-    shared = frame.sparkSession.sparkContext.broadcast((known, group_rows(groups), local))
+    shared = frame.sparkSession.sparkContext.broadcast((known, search.rows, local))
     names = {name: plan.names.column("user_id", name, each.columns) for name, each in plan.frames.items()}
     part = PartOfCrowd(plan.task.reranker, plan.task.chunks, shared, n_blocks, names)
     try:
-        crowd = SparkCrowd.of(frame, part, users, terms.n_groups, population.sample_share(users))
-        how: dict[str, Any] = {"tolerance": asked.everyone_tolerance, "max_passes": asked.max_passes, "start": start}
-        found = population.balance_crowd(crowd, terms, **how)
-        balancing.check_limits(crowd, found, labels, asked.everyone_tolerance)
-        before = crowd.run(np.zeros(terms.n_groups)).group_shares
+        crowd = SparkCrowd.of(frame, part, users, search.terms.n_groups, sample_share(users))
+        outcome = search.run(crowd, n_blocks)
+        before = crowd.run(np.zeros(crowd.n_groups)).group_shares
     finally:
         frame.unpersist()
-    mixture = balancing.mixture_of(found, n_blocks)
-    summary = balancing.summary_columns(labels, mixture, before, found.mixed.shares, targets)
+    found = outcome.found
     proven = (found.objective, found.bound, found.relative_gap, len(found.history))
-    return SparkBalance(pa.table(price_columns(labels, mixture)), pa.table(summary), *proven)
+    return SparkBalance(pa.table(outcome.table), pa.table(outcome.summary(before)), *proven)
 
 
 @dataclass(frozen=True, eq=False)

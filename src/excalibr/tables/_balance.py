@@ -12,30 +12,22 @@ from typing import Any
 import numpy as np
 
 from excalibr._grid import MOST_ROWS, Grid, grid_of, html_of, number, numbers, short
-from excalibr._options import read_options
-from excalibr._parallel import checked_threads, progress_bar
-from excalibr._population import Balanced, BatchCrowd, Mixture, Progress, balance_crowd
-from excalibr._population.limits import conflict_of
+from excalibr._options import read_options, split_keywords
+from excalibr._parallel import progress_bar
+from excalibr._population import BatchCrowd, Mixture
 from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._types import Floats
-from excalibr.errors import GapWarning, InputError, explain
-from excalibr.tables._everyone import GroupTargets, attributes_of, read_start, read_terms
+from excalibr.errors import GapWarning
 from excalibr.tables._frames import read_frame
-from excalibr.tables._items import ItemArrays, read_items
+from excalibr.tables._items import read_items
 from excalibr.tables._options import Everyone, Tables
-from excalibr.tables._prices import group_rows, price_columns, read_groups
-from excalibr.tables._reranker import Reranker, stop_at_bad
+from excalibr.tables._prices import price_columns
+from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import Results
+from excalibr.tables._search import OWN_BLOCKS, FoundPrices, PriceSearch, check_asked, crowd_of
 from excalibr.tables._summary import warn_all
 
-__all__ = ["Balance", "balance", "mixture_of", "most_blocks", "summary_columns"]
-
-OWN = tuple(each.name for each in dataclasses.fields(Everyone))
-
-OWN_BLOCKS = 20_000
-"""Users up to which each is a block."""
-MOST_NUMBERS = 1_000_000
-"""Blocks × groups that a pass keeps of more users."""
+__all__ = ["Balance", "balance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,11 +54,13 @@ class Balance:
     relative_gap: float
     passes: int
     work: float
-    found: Balanced
-    groups: list[tuple[str, str]]
-    mixture: Mixture
-    targets: GroupTargets
+    outcome: FoundPrices
     asked: _Asked
+
+    @property
+    def groups(self) -> list[tuple[str, str]]:
+        """The groups, by attribute and category."""
+        return self.outcome.labels
 
     @property
     def gap(self) -> float:
@@ -76,7 +70,7 @@ class Balance:
     @property
     def shares(self) -> Floats:
         """(G,) each group's share of everybody's exposure, in expectation."""
-        return self.found.mixed.shares
+        return self.outcome.found.mixed.shares
 
     @cached_property
     def shares_before(self) -> Floats:
@@ -109,28 +103,29 @@ class Balance:
 
         A table of the candidates' kind. ``low`` and ``high`` are the wanted share or band, nan where none is.
         """
-        return self._like(summary_columns(self.groups, self.mixture, self.shares_before, self.shares, self.targets))
+        return self._like(self.outcome.summary(self.shares_before))
 
     @property
     def table(self) -> Any:
         """All that the proof is about, for ``rerank(prices=…)``: see :mod:`excalibr.tables._prices`."""
-        return self._like(price_columns(self.groups, self.mixture))
+        return self._like(self.outcome.table)
 
     @property
     def simple(self) -> Any:
         """One price a group, of the best single pass: easier to keep and slightly worse; see :attr:`simple_shares`."""
-        best = self.found.passes[self.found.best]
-        return self._like(price_columns(self.groups, Mixture.single(best.prices)))
+        found = self.outcome.found
+        return self._like(price_columns(self.groups, Mixture.single(found.passes[found.best].prices)))
 
     @property
     def simple_shares(self) -> Floats:
         """(G,) the shares that :attr:`simple` prices give."""
-        return self.found.passes[self.found.best].group_shares
+        found = self.outcome.found
+        return found.passes[found.best].group_shares
 
     @property
     def history(self) -> Any:
         """A row a pass over all users: pass, objective, bound and relative gap proven by then."""
-        told = self.found.history
+        told = self.outcome.found.history
         return self._like(
             {
                 "pass": np.array([each.number for each in told]),
@@ -186,14 +181,13 @@ class Balance:
 
 def _groups_grid(balance: Balance) -> Grid:
     """The groups with the largest shares, in their own order; what they had before where it takes no long pass."""
-    after, targets = balance.shares, balance.targets
+    after, targets, mixture = balance.shares, balance.outcome.targets, balance.outcome.mixture
     kept = np.sort(np.argsort(-after, kind="stable")[:MOST_ROWS])
-    low, high = np.fmax(targets.low, targets.floors)[kept], np.fmin(targets.high, targets.caps)[kept]
     columns = {
         "attribute": [short(balance.groups[group][0]) for group in kept],
         "group": [short(balance.groups[group][1]) for group in kept],
-        "wanted": [_wanted(*edges) for edges in zip(low, high, strict=True)],
-        "price": numbers((balance.mixture.probabilities @ balance.mixture.prices)[kept]),
+        "wanted": [_wanted(*edges) for edges in zip(targets.least[kept], targets.most[kept], strict=True)],
+        "price": numbers((mixture.probabilities @ mixture.prices)[kept]),
         "after": [number(share) for share in after[kept]],
     }
     bars = {"after": after[kept]}
@@ -227,118 +221,20 @@ class _Asked:
 
 def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, Any]) -> Balance:
     """See :meth:`excalibr.Reranker.balance`."""
-    wanted = read_options(Everyone, {name: value for name, value in asked.items() if name in OWN})
-    tables = {name: value for name, value in asked.items() if name not in OWN}
-    options = read_options(Tables, tables)
+    own, tables = split_keywords(asked, Everyone)
+    wanted, options = read_options(Everyone, own), read_options(Tables, tables)
     check_asked(reranker, options)
-    groups = read_groups(items, attributes_of(wanted, options), options)
-    terms, targets = read_terms(wanted, groups, options)
-    given, _, batch = reranker.read(candidates, read_items(items, options), options)
-    stop_at_bad(reranker, batch, given)
-    visits = user_weights(given.users, options)
-    n_blocks = most_blocks(batch.users, terms.n_groups)
-    fall_back, threads = reranker.fallback == "relevance", checked_threads(reranker.threads)
-    crowd = rounded(BatchCrowd(batch, given.keys(), group_rows(groups), visits, n_blocks, fall_back, threads))
-    labels = labels_of(groups)
-    start, notes = read_start(wanted, labels, terms)
-    warn_all(notes, stacklevel=3)
+    search = PriceSearch.of(wanted, items, options)
+    crowd = crowd_of(reranker, candidates, read_items(items, options), options, search.rows, n_blocks=EVERY_BLOCK)
+    n_blocks = search.n_blocks(crowd.users)
+    if n_blocks != EVERY_BLOCK:  # users share blocks: numbers are rounded before they are summed
+        crowd = dataclasses.replace(crowd, n_blocks=n_blocks, step=crowd.scale.step(crowd.users))
+    warn_all(search.notes, stacklevel=3)
     with progress_bar("Balancing", wanted.max_passes, "passes") as done:
-
-        def tell(progress: Progress) -> None:
-            done(1)
-
-        found = balance_crowd(
-            crowd,
-            terms,
-            tolerance=wanted.everyone_tolerance,
-            max_passes=wanted.max_passes,
-            start=start,
-            tell=tell,
-        )
-    check_limits(crowd, found, labels, wanted.everyone_tolerance)
+        outcome = search.run(crowd, n_blocks, lambda _: done(1))
+    found, passes = outcome.found, len(outcome.found.history)
     if found.relative_gap > wanted.everyone_tolerance:
-        text = f"stopped after {len(found.history)} passes at a gap of {found.relative_gap:.2g}"
-        warnings.warn(
-            f"{text}, not {wanted.everyone_tolerance:g}. Raise max_passes for more.", GapWarning, stacklevel=3
-        )
-    parts = (found.objective, found.bound, found.relative_gap, len(found.history), found.work, found, labels)
-    return Balance(*parts, mixture_of(found, n_blocks), targets, _Asked(reranker, candidates, items, tables, crowd))
-
-
-def summary_columns(
-    groups: list[tuple[str, str]], mixture: Mixture, before: Floats | None, after: Floats, targets: GroupTargets
-) -> dict[str, Any]:
-    """A row a group: its price, what it has without and with prices, and what it should have."""
-    return {
-        "attribute": [attribute for attribute, _ in groups],
-        "category": [category for _, category in groups],
-        "price": mixture.probabilities @ mixture.prices,
-        "share_before": before,
-        "share_after": after,
-        "low": np.fmax(targets.low, targets.floors),
-        "high": np.fmin(targets.high, targets.caps),
-    }
-
-
-def mixture_of(found: Balanced, n_blocks: int) -> Mixture:
-    """The passes that are drawn, with the probabilities of every block that draws otherwise than all together."""
-    weights = found.mixed.weights
-    total = found.passes[0].weights
-    used = np.flatnonzero((weights > 0).any(axis=1))
-    prices = np.array([found.passes[number].prices for number in used])
-    mean = weights[used] @ (total / total.sum())
-    return Mixture(prices, mean / mean.sum(), n_blocks, found.passes[0].blocks, weights[used])
-
-
-def most_blocks(users: int, groups: int) -> int:
-    """How many blocks of users there can be: one a user, or as many as a pass can be kept for."""
-    return EVERY_BLOCK if users <= OWN_BLOCKS else int(np.clip(MOST_NUMBERS // max(groups, 1), 64, 16_384))
-
-
-def rounded(crowd: BatchCrowd) -> BatchCrowd:
-    """The crowd, with numbers rounded before they are summed where users share blocks."""
-    return crowd if crowd.n_blocks == EVERY_BLOCK else dataclasses.replace(crowd, step=crowd.scale.step(crowd.users))
-
-
-def labels_of(groups: ItemArrays) -> list[tuple[str, str]]:
-    """The groups, by attribute and category."""
-    categories = groups.categories.to_pylist()
-    return [(part.name, label) for part in groups.parts for label in categories[part.columns]]
-
-
-def user_weights(users: Any, options: Tables) -> Floats:
-    """(users,) how much each counts: a column ``weight`` of the users table, 1 without."""
-    weights = np.ones(len(users))
-    if options.users is None:
-        return weights
-    frame = read_frame(options.users, "users")
-    name = options.find("weight", "users", frame.columns)
-    if name is None:
-        return weights
-    given = frame.numbers(name, "weight")
-    if not ((given >= 0) & np.isfinite(given) | np.isnan(given)).all():
-        raise InputError(explain(f"column {name!r} of users", "has a negative or infinite number", "be at least 0"))
-    places = options.read_places(frame, "user_id", users, "candidates")
-    known = (places >= 0) & ~np.isnan(given)
-    weights[places[known]] = given[known]
-    if not weights.any():
-        raise InputError(explain(f"column {name!r} of users", "is 0 for everybody", "be above 0 for somebody"))
-    return weights
-
-
-def check_asked(reranker: Reranker, options: Tables) -> None:
-    """Refuse what has no bound, and what prices would change the meaning of."""
-    if reranker.method != "excalibr":
-        raise InputError(explain("method", f"is {reranker.method!r}", "be 'excalibr': the others prove no bound"))
-    for name in ("relevance_loss", "max_deviation"):
-        if getattr(reranker, name) is not None:
-            raise InputError(explain(name, "is given", "be left out of a balance", "give a trade_off instead."))
-    if options.prices is not None:
-        raise InputError(explain("prices", "are given", "be left out of a balance", "start= takes earlier prices."))
-
-
-def check_limits(crowd: Any, found: Balanced, labels: list[tuple[str, str]], tolerance: float) -> None:
-    """Raise an error that names the limits that conflict, where the best mixture does not keep them."""
-    conflict = conflict_of(crowd, found, tolerance)
-    if conflict is not None:
-        raise conflict.error(labels)
+        text = f"stopped after {passes} passes at a gap of {found.relative_gap:.2g}, not {wanted.everyone_tolerance:g}"
+        warnings.warn(f"{text}. Raise max_passes for more.", GapWarning, stacklevel=3)
+    proven = (found.objective, found.bound, found.relative_gap, passes, found.work)
+    return Balance(*proven, outcome, _Asked(reranker, candidates, items, tables, crowd))

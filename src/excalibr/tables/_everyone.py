@@ -34,6 +34,16 @@ class GroupTargets:
     floors: Floats
     caps: Floats
 
+    @property
+    def least(self) -> Floats:
+        """The larger of lower edge and floor."""
+        return np.fmax(self.low, self.floors)
+
+    @property
+    def most(self) -> Floats:
+        """The smaller of upper edge and cap."""
+        return np.fmin(self.high, self.caps)
+
 
 def attributes_of(asked: Everyone, options: Tables) -> list[str]:
     """The attributes that anything is asked of, in the order they come."""

@@ -19,32 +19,20 @@ from excalibr._cli.rerank.job import CHUNK_ROWS, Job, feed_of, read_job, run_job
 from excalibr._cli.rerank.lock import locked
 from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
 from excalibr._cli.rerank.sources import TableSource, format_of
+from excalibr._cli.rerank.streams import Scan
 from excalibr._cli.signals import Stop
 from excalibr._cli.speech import say, say_warning
 from excalibr._messages import message_of
 from excalibr._options import read_options
-from excalibr._parallel import Advance, checked_threads, progress_bar
-from excalibr._population import Balanced, BatchCrowd, JoinedCrowd, Progress, balance_crowd, sample_share
+from excalibr._parallel import Advance, progress_bar
+from excalibr._population import BatchCrowd, JoinedCrowd, Progress, sample_share
 from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._population.scale import NO_STEP, Scale, Step
-from excalibr._types import Floats
 from excalibr.errors import InputError, explain
 from excalibr.tables import ItemArrays, Tables, read_items
-from excalibr.tables._balance import (
-    check_asked,
-    check_limits,
-    labels_of,
-    mixture_of,
-    most_blocks,
-    summary_columns,
-    user_weights,
-)
-from excalibr.tables._everyone import GroupTargets, attributes_of, read_start, read_terms
-from excalibr.tables._ids import rows_of_users
 from excalibr.tables._options import Everyone
-from excalibr.tables._prices import group_rows, price_columns, read_groups
-from excalibr.tables._reranker import stop_at_bad
 from excalibr.tables._results import Tally
+from excalibr.tables._search import PriceSearch, check_asked, crowd_of, join_rows, sampled_rows
 
 __all__ = ["run_balance"]
 
@@ -59,38 +47,33 @@ class _Work:
     job: Job
     run: Run
     items: ItemArrays
-    groups: ItemArrays
+    search: PriceSearch
     for_all: dict[str, Any]
     n_blocks: int
-    scanned: Any
+    scanned: Scan
     step: Step = NO_STEP
 
     def parts(self) -> Iterator[BatchCrowd]:
         """The users of the files, some at a time; a bar on a terminal."""
         with self._bar("Balancing") as advance:
             for block in self._blocks():
-                yield self._crowd(block.candidates, block.others, advance)
+                yield self._crowd(block.candidates, block.others, self.job.stop.checking(advance))
 
     def look(self, share: float) -> JoinedCrowd:
         """Go through the files once: count the users, measure their scores, and keep a share of them in memory."""
         users, scales, rows = 0, [], []
+        sources = {"candidates": self.job.candidates, **self.job.by_user}
+        names = {name: self.job.user_id(source) for name, source in sources.items()}
         with self._bar("Reading") as advance:
             for block in self._blocks():
                 crowd = self._crowd(block.candidates, block.others)
-                kept = np.flatnonzero(crowd.draws() < share * EVERY_BLOCK).tolist()
-                rows.append(self._rows_of([crowd.keys[user] for user in kept], block))
+                rows.append(sampled_rows(crowd, share, {"candidates": block.candidates, **block.others}, names))
                 scales.append(crowd.scale)
                 users += crowd.users
                 advance(block.users)
-        sampled = self._crowd(*_together(rows))
+        sample = join_rows(rows)
+        sampled = self._crowd(sample.pop("candidates"), sample)
         return JoinedCrowd(self.parts, users, sampled.n_groups, Scale.join(scales), sampled.threads, sampled)
-
-    def _rows_of(self, kept: list[Any], block: UserBlock) -> tuple[Any, dict[str, Any]]:
-        """The rows of some users, of all tables by user."""
-        sources = {"candidates": self.job.candidates, **self.job.by_user}
-        tables = {"candidates": block.candidates, **block.others}
-        found = {name: rows_of_users(table, self.job.user_id(sources[name]), kept) for name, table in tables.items()}
-        return found.pop("candidates"), found
 
     def _blocks(self) -> Iterator[UserBlock]:
         feed = feed_of(self.job, self.run, self.scanned)
@@ -99,17 +82,9 @@ class _Work:
             yield block
 
     def _crowd(self, candidates: Any, others: dict[str, Any], advance: Advance | None = None) -> BatchCrowd:
-        job = self.job
-        options = read_options(Tables, job.options | self.for_all | others)
-        given, _, batch = job.reranker.read(candidates, self.items, options)
-        stop_at_bad(job.reranker, batch, given)
-        return BatchCrowd(
-            *(batch, given.keys(), group_rows(self.groups), user_weights(given.users, options), self.n_blocks),
-            fall_back=job.reranker.fallback == "relevance",
-            threads=checked_threads(job.reranker.threads),
-            step=self.step,
-            advance=None if advance is None else job.stop.checking(advance),
-        )
+        options = read_options(Tables, self.job.options | self.for_all | others)
+        how = {"n_blocks": self.n_blocks, "step": self.step, "advance": advance}
+        return crowd_of(self.job.reranker, candidates, self.items, options, self.search.rows, **how)
 
     def _bar(self, what: str) -> Any:
         return progress_bar(what, self.scanned.users if self.scanned.is_sorted else None)
@@ -156,46 +131,34 @@ def _prices(job: Job, wanted: Everyone, sources: list[TableSource], asked: dict[
             run.clear()
             return "The prices are complete: nothing is left to do."
         run.begin(resume=resume)
-        found, labels, targets, n_blocks, before = _search(job, run, wanted)
-        tables = {"out": pa.table(price_columns(labels, mixture_of(found, n_blocks)))}
+        crowd, search, n_blocks = _crowd(job, run, wanted)
+        outcome = search.run(crowd, n_blocks, _tell)
+        tables = {"out": pa.table(outcome.table)}
         if "shares" in job.outputs:
-            tables["shares"] = _shares(found, labels, targets, n_blocks, before)
+            tables["shares"] = pa.table(outcome.summary(crowd.run(np.zeros(crowd.n_groups)).group_shares))
         run.keep(0, StoredPart(0, Tally()), tables)
         run.finish(1, job.stop.check)
+    found = outcome.found
     proven = f"proven gap {100 * found.relative_gap:.3g} % after {len(found.history)} passes"
-    return f"Prices of {len(labels):,} groups in {job.outputs['out']}: {proven}."
+    return f"Prices of {len(search.labels):,} groups in {job.outputs['out']}: {proven}."
 
 
-def _search(
-    job: Job, run: Run, wanted: Everyone
-) -> tuple[Balanced, list[tuple[str, str]], GroupTargets, int, Floats | None]:
+def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[JoinedCrowd, PriceSearch, int]:
+    """The users of the files, what is searched for them, and in how many blocks; the run's folder keeps passes."""
     table = job.items.read()
-    groups = read_groups(table, attributes_of(wanted, job.names), job.names)
-    terms, targets = read_terms(wanted, groups, job.names)
+    search = PriceSearch.of(wanted, table, job.names)
+    for note in search.notes:
+        say_warning(message_of(note.message, WORDS))
     scanned = job.scan_candidates()
-    n_blocks = most_blocks(scanned.users, terms.n_groups)
+    n_blocks = search.n_blocks(scanned.users)
     for_all = {name: source.read() for name, source in job.for_all.items()}
-    work = _Work(job, run, read_items(table, job.names), groups, for_all, n_blocks, scanned)
-    kept = KeptPasses(run.folder, run.inputs.check)
+    work = _Work(job, run, read_items(table, job.names), search, for_all, n_blocks, scanned)
     crowd = work.look(sample_share(scanned.users))
     if n_blocks != EVERY_BLOCK:
         work = dataclasses.replace(work, step=crowd.scale.step(crowd.users))
         crowd = crowd.rounded(work.step, work.parts)
-    crowd = dataclasses.replace(crowd, recall=kept.recall, keep=kept.keep)
-    labels = labels_of(groups)
-    start, notes = read_start(wanted, labels, terms)
-    for note in notes:
-        say_warning(message_of(note.message, WORDS))
-    options: dict[str, Any] = {
-        "tolerance": wanted.everyone_tolerance,
-        "max_passes": wanted.max_passes,
-        "start": start,
-        "tell": _tell,
-    }
-    found = balance_crowd(crowd, terms, **options)
-    check_limits(crowd, found, labels, wanted.everyone_tolerance)
-    before = crowd.run(np.zeros(terms.n_groups)).group_shares if "shares" in job.outputs else None
-    return found, labels, targets, n_blocks, before
+    kept = KeptPasses(run.folder, run.inputs.check)
+    return dataclasses.replace(crowd, recall=kept.recall, keep=kept.keep), search, n_blocks
 
 
 def _tell(progress: Progress) -> None:
@@ -203,12 +166,6 @@ def _tell(progress: Progress) -> None:
         f"excalibr: pass {progress.number}: objective {progress.objective:.6g}, bound {progress.bound:.6g}, "
         f"gap {100 * progress.relative_gap:.3g} %"
     )
-
-
-def _shares(
-    found: Balanced, labels: list[tuple[str, str]], targets: GroupTargets, n_blocks: int, before: Floats | None
-) -> Any:
-    return pa.table(summary_columns(labels, mixture_of(found, n_blocks), before, found.mixed.shares, targets))
 
 
 def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[TableSource]]:
@@ -227,9 +184,3 @@ def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[T
         start = sources[-1].read()
     plain = {name: asked[name] for name in ("everyone_relative", "everyone_tolerance", "max_passes")}
     return {"everyone": targets or None, **read, **plain, "start": start}, sources
-
-
-def _together(rows: list[tuple[Any, dict[str, Any]]]) -> tuple[Any, dict[str, Any]]:
-    """The candidates and the other rows of all blocks, in their order."""
-    others = {name: pa.concat_tables([own[name] for _, own in rows]) for name in rows[0][1]}
-    return pa.concat_tables([candidates for candidates, _ in rows]), others
