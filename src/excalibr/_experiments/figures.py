@@ -19,7 +19,7 @@ from excalibr._experiments.curves import Curves, MethodCurve
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
 from excalibr._text import figure_text
 from excalibr._writing import beside
-from excalibr.errors import missing_extra
+from excalibr.errors import needs_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,10 +125,8 @@ def draw(figure: Figure, curves: Curves) -> Drawing:
 
 def _settings() -> Any:
     """Of matplotlib, while figures are drawn and written; with them the same figure has the same bytes."""
-    try:
+    with needs_extra("plot", "matplotlib"):
         from matplotlib import rc_context
-    except ModuleNotFoundError:
-        raise missing_extra("matplotlib", "plot") from None
     return rc_context({"svg.hashsalt": "excalibr", "font.size": 10})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,8 @@ from excalibr._types import Booleans, Floats, Integers
 from excalibr.datasets import Interactions
 from excalibr.errors import InputError, explain
 from excalibr.models._ranking import TopItems
+from excalibr.tables._arrow import pa
+from excalibr.tables._ids import read_ids
 
 __all__ = ["GivenScores", "read_given"]
 
@@ -57,7 +58,7 @@ class GivenScores:
 
 def read_given(scores: OwnTable, judged: OwnTable, liked: Interactions) -> GivenScores:
     """For the users that have scores, a history and something held out."""
-    users_known, items_known = _arrow(liked.user_ids), _arrow(liked.item_ids)
+    users_known, items_known = (read_ids(pa.array(ids.tolist())) for ids in (liked.user_ids, liked.item_ids))
     users, items = scores.codes("user", users_known, "the ratings"), scores.codes("item", items_known, "the ratings")
     values = scores.numbers("score")
     whole = np.asarray(scores.ids("user").is_valid()) & np.asarray(scores.ids("item").is_valid()) & np.isfinite(values)
@@ -113,11 +114,3 @@ def _left_out(
         f"rows of {judged.path.name} of users or items that no positive is known of": int((~usable).sum()),
     }
     yield from (f"left out: {count:,} {what}" for what, count in counts.items() if count)
-
-
-def _arrow(ids: Any) -> Any:
-    import pyarrow as pa
-
-    from excalibr.tables._ids import read_ids
-
-    return read_ids(pa.array(ids.tolist()))

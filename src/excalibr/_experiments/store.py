@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import PlanPart, Setting
 from excalibr._types import Floats
 from excalibr._writing import beside, remove_all_leftovers
-from excalibr.errors import InputError, explain, missing_extra
+from excalibr.errors import InputError, explain
+from excalibr.tables._arrow import pa, parquet
 
 __all__ = ["Block", "Store"]
 
@@ -87,11 +87,11 @@ class Store:
 
     def read_part(self, part: PlanPart) -> Block:
         """Read what :meth:`write_part` stored."""
-        return _block(part, _arrow("parquet").read_table(self.path(part)))
+        return _block(part, parquet.read_table(self.path(part)))
 
     def read_results(self) -> list[Block]:
         """All parts from ``results.parquet``, as :meth:`gather` wrote them; what an older version has not is nan."""
-        table = _arrow("parquet").read_table(self.folder / "results.parquet")
+        table = parquet.read_table(self.folder / "results.parquet")
         columns = [table.column(name).dictionary_encode().combine_chunks().indices.to_numpy() for name in _KEYS]
         changes = np.any([np.diff(column, prepend=-1) != 0 for column in columns], axis=0)
         starts = np.flatnonzero(changes).tolist()
@@ -100,19 +100,17 @@ class Store:
 
     def write_table(self, name: str | Path, columns: dict[str, Any]) -> Path:
         """Write columns as a Parquet file."""
-        arrow, parquet = _arrow(), _arrow("parquet")
         with beside(self.folder / name) as path:
-            parquet.write_table(arrow.table(columns), path, compression="zstd")
+            parquet.write_table(pa.table(columns), path, compression="zstd")
         return self.folder / name
 
     def read_table(self, name: str) -> dict[str, list[Any]]:
         """Read what :meth:`write_table` wrote."""
-        columns: dict[str, list[Any]] = _arrow("parquet").read_table(self.folder / name).to_pydict()
+        columns: dict[str, list[Any]] = parquet.read_table(self.folder / name).to_pydict()
         return columns
 
     def gather(self, parts: Sequence[PlanPart]) -> Path:
         """All parts as one tidy table, ``results.parquet``; one part at a time is in memory."""
-        parquet = _arrow("parquet")
         schema = parquet.read_schema(self.path(parts[0]))
         whole = self.folder / "results.parquet"
         with beside(whole) as path, parquet.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -170,10 +168,3 @@ def _check_same(folder: Path, stored: dict[str, Any], asked: dict[str, Any]) -> 
             found = f"has an experiment with {name} {stored.get(name)}, and {asked.get(name)} is asked for"
             hint = "go on with the same arguments, or pass another --out."
             raise InputError(explain(str(folder), found, "hold one experiment", hint))
-
-
-def _arrow(module: str = "") -> Any:
-    try:
-        return import_module(f"pyarrow.{module}" if module else "pyarrow")
-    except ModuleNotFoundError:
-        raise missing_extra("pyarrow", "data") from None

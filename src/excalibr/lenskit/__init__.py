@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from excalibr.errors import missing_extra
+from excalibr.errors import needs_extra
 
 if TYPE_CHECKING:
     from excalibr.lenskit._component import CalibratedReranker
@@ -29,8 +29,6 @@ def __getattr__(name: str) -> Any:
     """The public names, with LensKit and PyTorch imported when they are asked for."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
+    with needs_extra("lenskit"):
         from excalibr.lenskit import _component, _config, _metrics, _pipeline
-    except ModuleNotFoundError as error:
-        raise missing_extra(str(error.name).partition(".")[0], "lenskit") from None
     return next(getattr(each, name) for each in (_component, _config, _metrics, _pipeline) if name in each.__all__)

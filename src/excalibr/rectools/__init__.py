@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from excalibr.errors import missing_extra
+from excalibr.errors import needs_extra
 
 if TYPE_CHECKING:
     from excalibr.rectools._metrics import CalibrationError
@@ -22,8 +22,6 @@ def __getattr__(name: str) -> Any:
     """The public names, with RecTools imported when they are asked for."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
+    with needs_extra("rectools"):
         from excalibr.rectools import _metrics, _models, _reranker
-    except ModuleNotFoundError as error:
-        raise missing_extra(str(error.name).partition(".")[0], "rectools") from None
     return next(getattr(each, name) for each in (_metrics, _models, _reranker) if name in each.__all__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from excalibr.errors import missing_extra
+from excalibr.errors import needs_extra
 
 if TYPE_CHECKING:
     from excalibr.service._application import Application, application
@@ -22,9 +22,6 @@ def __getattr__(name: str) -> Any:
     """The public names, imported when they are asked for: a server opens its port before it loads the rest."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
+    with needs_extra("serve"):
         from excalibr.service import _application, _limits, _profiles
-    except ModuleNotFoundError as error:
-        raise missing_extra(str(error.name).partition(".")[0], "serve") from None
-    places = {"Limits": _limits, "read_profiles": _profiles}
-    return getattr(places.get(name, _application), name)
+    return next(getattr(each, name) for each in (_application, _limits, _profiles) if name in each.__all__)
