@@ -94,6 +94,19 @@ def truth_value(name: str, value: Any) -> None:
         raise InputTypeError(explain(name, f"is {value!r}", "be True or False"))
 
 
+def by_category(must: str = "be a number, an array or a mapping") -> Check:
+    """The check of numbers by category: arrays are read with the categories, truth values are refused before."""
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for key, own in value.items():
+                check(f"{name}[{key!r}]", own)
+        elif isinstance(value, (bool, np.bool_)):
+            raise InputTypeError(explain(name, f"is {value}", must))
+
+    return check
+
+
 def option(default: Any, explanation: str, check: Check | None = None) -> Any:
     """A field with the line that help texts show for it, and what checks a value that is given."""
     return field(default=default, metadata={"help": explanation, "check": check})
@@ -143,11 +156,17 @@ class Options(Declared):
     )
     divergence: str = option("l1", "How the distance from the target is measured: l1 or kl.", one_of(DIVERGENCES))
     attribute_weights: Any = option(None, "What an attribute's deviation counts, by attribute: genre=1,decade=0.5.")
-    category_weights: Any = option(None, "What a category's deviation counts, by category: drama=2,epic=0.5.")
+    category_weights: Any = option(
+        None, "What a category's deviation counts, by category: drama=2,epic=0.5.", by_category()
+    )
     relative: bool = option(False, "Count a deviation relative to the category's target.", truth_value)
-    floors: Any = option(None, "The least share that a category must have, by category: drama=0.1.")
-    caps: Any = option(None, "The largest share that a category may have, by category.")
-    max_per_category: Any = option(None, "At most so many slots for a category in every ranking: 2, or drama=2,epic=1.")
+    floors: Any = option(None, "The least share that a category must have, by category: drama=0.1.", by_category())
+    caps: Any = option(None, "The largest share that a category may have, by category.", by_category())
+    max_per_category: Any = option(
+        None,
+        "At most so many slots for a category in every ranking: 2, or drama=2,epic=1.",
+        by_category("be a whole number, an array or a mapping"),
+    )
     normalise: str | None = option(
         None, "range maps each user's scores to the range from 0 to 1 first.", one_of(("range",))
     )

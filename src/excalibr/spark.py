@@ -148,6 +148,8 @@ class _SparkRun:
         known, _ = read_items_and_prices(_local(items, "items"), local.get("prices"), checked)
         context = candidates.sparkSession.sparkContext
         warn_all(review_items(known), stacklevel=3)
+        for name, frame in {"candidates": candidates, **travelling}.items():
+            checked.check(name, frame.columns)
         user_id = checked.column("user_id", "candidates", candidates.columns)
         frames = {"candidates": candidates.filter(candidates[user_id].isNotNull()), **travelling}
         reranker = read_options(Reranker, ranking | {"threads": 1})

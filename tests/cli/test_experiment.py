@@ -30,12 +30,13 @@ def run(*arguments: object) -> str:
 
 def test_one_command_leads_from_a_folder_to_the_report(tmp_path: Path) -> None:
     data, out = movielens_folder(tmp_path), tmp_path / "out"
-    printed = run("--data", data, "--out", out, "--page", tmp_path / "docs")
+    printed = run("--data", data, "--part-of-set", "--out", out, "--page", tmp_path / "docs")
     assert "What the paper claims" in printed
     assert (out / "report.html").is_file()
     assert {path.suffix for path in (out / "figures").iterdir()} == {".png", ".svg"}
     page = (tmp_path / "docs" / "experiment.md").read_text(encoding="utf-8")
     assert "--data invented --users 3 --mip-users 1 --timed-users 0 --trade-offs 0.2 --trade-offs 0.8" in page
+    assert "--part-of-set --out out --page docs" in page
     assert str(tmp_path) not in page
 
 
@@ -43,7 +44,8 @@ def test_data_of_ones_own_needs_a_few_options(tmp_path: Path) -> None:
     plays, tracks = own_tables(tmp_path)
     columns = ["--user-column", "listener", "--item-column", "track", "--rating-column", "stars", "--separator", ";"]
     own = ["--ratings", plays, "--items", tracks, "--category-column", "mood", *columns]
-    run(*own, "--out", tmp_path / "out", "--no-figures")
+    printed = run(*own, "--out", tmp_path / "out", "--no-figures")
+    assert re.search(r"to repeat it: excalibr experiment --ratings .* --out out\n", printed)
     table = (tmp_path / "out" / "tables" / "equal-kl.csv").read_text(encoding="utf-8")
     assert {line.split(",")[0] for line in table.splitlines()[1:]} == {"mood", "popularity"}
     assert not (tmp_path / "out" / "figures").exists()

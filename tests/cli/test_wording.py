@@ -59,8 +59,15 @@ WRONG = {
     "pass --history-user-id user_id.",
     "--category genre": "column 'genre' not found in items. Hint: columns are ['item_id', 'category']; "
     "pass --category category.",
-    "--category genre,decade": "column 'genre' not found in items. Hint: columns are ['item_id', 'category']; "
+    "--category genre,decade": "2 things are wrong with items.\n"
+    "(1) column 'genre' not found in items. Hint: columns are ['item_id', 'category']; "
+    "pass --category … to name yours.\n"
+    "(2) column 'decade' not found in items. Hint: columns are ['item_id', 'category']; "
     "pass --category … to name yours.",
+    "--history-user-id who --history-item-id what": "2 things are wrong with history.\n"
+    "(1) column 'who' not found in history. Hint: columns are ['user_id', 'item_id']; "
+    "pass --history-user-id user_id.\n"
+    "(2) column 'what' not found in history. Hint: columns are ['user_id', 'item_id']; pass --history-item-id item_id.",
     "--position-weights 0,0": "--position-weights: are all 0, must have at least one positive value.",
     "--attribute-weights genre=2": "--attribute-weights: is {'genre': 2}, must go with several attributes. "
     "Hint: name the columns of the attributes, --category genre,decade.",

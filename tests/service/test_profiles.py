@@ -29,6 +29,8 @@ MISTAKES = {
     "floors = { comedy = 0.1 }": r"floors: is 'comedy', must be one of",
     "floors = { drama = 0.9 }\ncaps = { drama = 0.1 }": r"floors: of category 'drama' is 0.9, must be at most its cap",
     'floors = { drama = "x" }': r"floors\['drama'\]: cannot be read as numbers",
+    "floors = { drama = true }": r"floors\['drama'\]: is True, must be a number",
+    "caps = true": r"caps: is True, must be a number, an array or a mapping",
     "floors = { drama = 1.5 }": r"floors: of category 'drama' is 1.5, must be shares from 0 to 1",
     "max_per_category = { drama = -1 }": r"max_per_category: of category 'drama' is -1",
     "threads = 2": r"key: is 'threads'",

@@ -103,6 +103,31 @@ def test_a_mistyped_column_is_answered_with_the_columns_there_are() -> None:
     )
 
 
+def test_all_columns_that_a_table_lacks_are_named_at_once() -> None:
+    with pytest.raises(InputError) as raised:
+        RERANKER.rerank(CANDIDATES.rename_columns(["users", "thing", "s"]), ITEMS, targets={"a": 1})
+    listed = "Hint: columns are ['users', 'thing', 's']; pass"
+    assert str(raised.value).splitlines() == [
+        "3 things are wrong with candidates.",
+        f"(1) column 'user_id' not found in candidates. {listed} user_id='users'.",
+        f"(2) column 'item_id' not found in candidates. {listed} item_id=… to name yours.",
+        f"(3) column 'score' not found in candidates. {listed} score=… to name yours.",
+    ]
+    with pytest.raises(InputError, match="2 things are wrong with items.*\n.*'item_id'.*\n.*'category'"):
+        RERANKER.rerank(CANDIDATES, ITEMS.rename_columns(["x", "y"]), targets={"a": 1})
+    with pytest.raises(InputError, match="2 things are wrong with items.*\n.*'genre'.*\n.*'decade'"):
+        RERANKER.rerank(CANDIDATES, ITEMS, targets={"a": 1}, category=["genre", "decade"])
+    for table in ("history", "pinned", "shown"):
+        beside: dict[str, Any] = {} if table == "history" else {"targets": {"a": 1}}
+        with pytest.raises(InputError, match=f"things are wrong with {table}.*\n.*'user_id'.*\n.*'item_id'"):
+            RERANKER.rerank(CANDIDATES, ITEMS, **beside, **{table: ITEMS.rename_columns(["x", "y"])})
+
+
+def test_a_table_read_with_the_wrong_delimiter_lacks_one_thing() -> None:
+    with pytest.raises(InputError, match="^column 'user_id' not found in candidates.*read it with sep=';'"):
+        RERANKER.rerank(pa.table({"user_id;item_id;score": ["7;1;0.5"]}), ITEMS, targets={"a": 1})
+
+
 def test_columns_may_have_other_names() -> None:
     candidates = CANDIDATES.rename_columns(["who", "what", "how"])
     items = ITEMS.rename_columns(["what", "kind"])

@@ -162,7 +162,10 @@ def repeating_options(asked: ExperimentOptions, plan: Plan) -> str:
         if value != _PLAN.as_record()[name]:
             option = "--" + {"arms": "methods"}.get(name, name).replace("_", "-")
             words += [f"{option} {quote(str(each))}" for each in (value if isinstance(value, list) else [value])]
-    return " ".join([*words, "--out results --page docs"])
+    words += [] if asked.complete else ["--part-of-set"]
+    folders = {"out": asked.out, "page": asked.page}
+    words += [f"--{name} {quote(path.resolve().name)}" for name, path in folders.items() if path is not None]
+    return " ".join(words)
 
 
 _REPEATED = (

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from excalibr._arrays import numbers
-from excalibr._messages import Message
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
+from excalibr.tables._arrow import pa
 from excalibr.tables._columns import usual_columns
 from excalibr.tables._files import ENDINGS, dialect_of, kind_of, read_table
-from excalibr.tables._frames import missing_column
+from excalibr.tables._frames import missing_column, together
 from excalibr.tables._ids import codes_in, encode, matched, read_ids
 from excalibr.tables._options import GUESS
 
@@ -123,7 +123,7 @@ def open_tables(wanted: Iterable[tuple[Path, Roles]]) -> list[OwnTable]:
         try:
             table = _read(path)
         except InputError as error:
-            complaints.append(_message(error))
+            complaints.append(error)
             continue
         found = {role: _column(table.column_names, role, name) for role, name in roles.items()}
         opened.append(OwnTable(path, table, roles, {role: name for role, name in found.items() if name is not None}))
@@ -133,7 +133,7 @@ def open_tables(wanted: Iterable[tuple[Path, Roles]]) -> list[OwnTable]:
             if name is None and role != _OPTIONAL
         ]
     if complaints:
-        raise InputError(_together(complaints))
+        raise together(complaints, "the tables")
     return opened
 
 
@@ -163,22 +163,9 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def _missing(names: list[str], path: Path, role: str, asked: str) -> Message:
+def _missing(names: list[str], path: Path, role: str, asked: str) -> InputError:
     usual = _usual(names, role)
-    return missing_column(asked, str(path), names, role.partition(" ")[0], usual[0] if usual else "")
-
-
-def _message(error: InputError) -> Message:
-    said = error.args[0]
-    return said if isinstance(said, Message) else Message(str(said))
-
-
-def _together(complaints: list[Message]) -> Message:
-    """One complaint as it is; several one after another, each with its own hint."""
-    if len(complaints) == 1:
-        return complaints[0]
-    parts = [part for number, each in enumerate(complaints, 1) for part in (f"\n({number}) ", *each.parts)]
-    return Message(f"{len(complaints)} things are wrong with the tables.", *parts)
+    return InputError(missing_column(asked, str(path), names, role.partition(" ")[0], usual[0] if usual else ""))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,7 +230,7 @@ class Rated:
         whole = (users >= 0) & np.asarray(item_ids.is_valid()) & ~np.isnan(stars)
         inside = whole & (items >= 0)
         kept = _latest(users, items, times, inside)
-        unknown = len(item_ids.filter(_arrow_mask(whole & ~inside)).unique())
+        unknown = len(item_ids.filter(pa.array(whole & ~inside)).unique())
         left_out = {
             "rows without a user, an item or a rating": int((~whole).sum()),
             f"rows of {unknown:,} items that are not in the items table": int((whole & ~inside).sum()),
@@ -252,12 +239,6 @@ class Rated:
         dropped = tuple(f"left out: {count:,} {what}" for what, count in left_out.items() if count)
         plays = "rating" in rated.found and _plain(rated.found["rating"]) in PLAYS
         return cls(users[kept], items[kept], stars[kept], times[kept], user_ids, len(users), plays, dropped)
-
-
-def _arrow_mask(mask: Booleans) -> Any:
-    import pyarrow as pa
-
-    return pa.array(mask)
 
 
 def _latest(users: Integers, items: Integers, times: Integers, kept: Booleans) -> Integers:

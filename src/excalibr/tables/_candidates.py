@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._frames import Frame
 from excalibr.tables._ids import codes_in, encode, keys_of, matched, valid
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
@@ -74,7 +74,7 @@ def read_candidates(table: Any, items: ItemArrays, options: Tables) -> Candidate
     >>> candidates.users.to_pylist(), candidates.starts.tolist(), candidates.scores.tolist()
     (['ada', 'bob'], [0, 2, 3], [0.9, 0.4, 0.5])
     """
-    frame = read_frame(table, "candidates")
+    frame = options.open(table, "candidates")
     users, owners = encode(options.read_ids(frame, "user_id"))
     item_ids = options.read_ids(frame, "item_id")
     places = codes_in(*matched(item_ids, items.ids, "item_id", ("candidates", "items")))

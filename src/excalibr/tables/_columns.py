@@ -14,7 +14,7 @@ from excalibr._messages import Message, Option
 from excalibr._options import Declared, option
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
-from excalibr.tables._frames import Frame, missing_column
+from excalibr.tables._frames import Frame, delimiter_in, missing_column, read_frame, together
 from excalibr.tables._ids import codes_in, matched, read_ids
 
 __all__ = ["OWN_COLUMNS", "USUAL", "ColumnNames", "usual_columns"]
@@ -31,6 +31,16 @@ USUAL = {
 
 PRIMARY = {"user_id": "candidates", "item_id": "candidates", "score": "candidates", "category": "items"}
 """The table that an option for all tables is first of all about: a name that was given must be there."""
+
+NEEDED = {
+    "candidates": ("user_id", "item_id", "score"),
+    "items": ("item_id", "category"),
+    "history": ("user_id", "item_id"),
+    "users": ("user_id",),
+    "pinned": ("user_id", "item_id", "rank"),
+    "shown": ("user_id", "item_id"),
+}
+"""What a table cannot do without."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,6 +118,29 @@ class ColumnNames(Declared):
             everywhere = role if asked == _DEFAULTS[role] and keyword != role else None
             raise InputError(missing_column(str(asked), table, columns, keyword, role, everywhere))
         return name
+
+    def open(self, table: Any, name: str) -> Frame:
+        """One of the caller's tables, with all columns that it needs."""
+        frame = read_frame(table, name)
+        self.check(name, frame.columns)
+        return frame
+
+    def check(self, table: str, columns: Sequence[str]) -> None:
+        """Raise an error that names all columns that a table needs and does not have."""
+        wrong = []
+        for role in NEEDED.get(table, ()):
+            asked = getattr(self, role)
+            if not isinstance(asked, str):  # the columns of several attributes
+                names = asked.values() if isinstance(asked, Mapping) else asked
+                absent = [name for name in names if name not in columns]
+                wrong += [InputError(missing_column(name, table, columns, role)) for name in absent]
+                continue
+            try:
+                self.column(role, table, columns)
+            except InputError as error:
+                wrong.append(error)
+        if wrong:
+            raise together(wrong[:1] if delimiter_in(columns) else wrong, table)
 
     def read(self, frame: Frame, role: str) -> Any:
         """The column of a frame that has a role, as an Arrow array."""

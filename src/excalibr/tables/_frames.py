@@ -18,7 +18,7 @@ from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain
 from excalibr.tables._arrow import pa, require_arrow
 
-__all__ = ["Frame", "missing_column", "numbers_of", "read_frame"]
+__all__ = ["Frame", "delimiter_in", "missing_column", "numbers_of", "read_frame", "together"]
 
 DELIMITERS = (";", "\t", "|", ",")
 """What stands in a header that was read as one column."""
@@ -124,9 +124,9 @@ def missing_column(
     "column 'score' not found in candidates. Hint: columns are ['user', 'item', 'scoring']; pass score='scoring'."
     """
     not_found = f"column {name!r} not found in {table}. Hint: "
-    between = [mark for mark in DELIMITERS if len(columns) == 1 and mark in str(columns[0])]
-    if between:
-        way = Wording(f"with sep={between[0]!r}", f"from a CSV file, where {between[0]!r} is seen as the delimiter")
+    between = delimiter_in(columns)
+    if between is not None:
+        way = Wording(f"with sep={between!r}", f"from a CSV file, where {between!r} is seen as the delimiter")
         return Message(not_found, f"it has a single column, {columns[0]!r}; read it ", way, ".")
     near = [each for each in (role, name) if each in columns]
     near += difflib.get_close_matches(name, map(str, columns), n=1, cutoff=NEAR)
@@ -137,6 +137,26 @@ def missing_column(
     if not near:
         return Message(not_found, listed, Option(keyword, ...), " to name yours.")
     return Message(not_found, listed, Option(keyword, near[0]), ".")
+
+
+def together(errors: Sequence[InputError], what: str) -> InputError:
+    """One error as it is; several as one, each in a line with its own hint.
+
+    >>> raise together([InputError("no user."), InputError("no item.")], "candidates")
+    Traceback (most recent call last):
+    excalibr.errors.InputError: 2 things are wrong with candidates.
+    (1) no user.
+    (2) no item.
+    """
+    if len(errors) == 1:
+        return errors[0]
+    lines = [part for number, error in enumerate(errors, 1) for part in (f"\n({number}) ", error.args[0])]
+    return InputError(Message(f"{len(errors)} things are wrong with {what}.", *lines))
+
+
+def delimiter_in(columns: Sequence[str]) -> str | None:
+    """What stands in a header that was read as one column; None where there is nothing of the kind."""
+    return next((mark for mark in DELIMITERS if len(columns) == 1 and mark in str(columns[0])), None)
 
 
 def _arrow(series: Any, what: str) -> Any:

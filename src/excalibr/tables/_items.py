@@ -13,7 +13,7 @@ from excalibr._problem import AttributeSpan, Memberships
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._arrow import pa, pc
-from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._frames import Frame
 from excalibr.tables._ids import encode, labels_of, valid
 from excalibr.tables._labels import guess_separator, marks_in
 from excalibr.tables._options import GUESS, Tables
@@ -112,7 +112,7 @@ def read_items(table: Any, options: Tables) -> ItemArrays:
     >>> items.categories.to_pylist(), items.rows.dense().tolist()
     (['comedy', 'drama'], [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]])
     """
-    frame = read_frame(table, "items")
+    frame = options.open(table, "items")
     ids, places = encode(options.read_ids(frame, "item_id"))
     if not len(ids):
         raise InputError(explain("items", "are empty", "have at least one row with an item"))

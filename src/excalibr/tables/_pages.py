@@ -10,7 +10,7 @@ import numpy as np
 from excalibr._options import Options
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.tables._candidates import CandidateArrays
-from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._frames import Frame
 from excalibr.tables._items import ItemArrays, weights_in
 from excalibr.tables._options import Tables
 from excalibr.tables._user_targets import owners_of
@@ -46,7 +46,7 @@ def read_pinned(given: CandidateArrays, items: ItemArrays, options: Tables) -> P
 
     A pin cannot be kept that names no candidate of the user, no rank, or a place or an item that is taken.
     """
-    frame = read_frame(options.pinned, "pinned")
+    frame = options.open(options.pinned, "pinned")
     owners, places = owners_of(given.users, frame, options), options.read_places(frame, "item_id", items.ids, "items")
     ranks = options.read_numbers(frame, "rank")
     pinned: dict[int, dict[int, int]] = {}
@@ -72,7 +72,7 @@ def read_shown(users: Any, items: ItemArrays, options: Tables, ranking: Options)
     there is none, the weight of the slot ``rank``; where there is none either, 1. Rows of items that are not in the
     items table are left out.
     """
-    frame = read_frame(options.shown, "shown")
+    frame = options.open(options.shown, "shown")
     owners, places = owners_of(users, frame, options), options.read_places(frame, "item_id", items.ids, "items")
     weights = _attention(frame, options, ranking)
     kept = np.flatnonzero((owners >= 0) & (places >= 0) & np.isfinite(weights))

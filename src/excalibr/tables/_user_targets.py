@@ -250,7 +250,7 @@ def _frame(given: Any, name: str, options: Tables) -> Frame:
 
 
 def _history_sums(users: Any, items: ItemArrays, options: Tables) -> tuple[Floats, Integers]:
-    frame = read_frame(options.history, "history")
+    frame = options.open(options.history, "history")
     owners = owners_of(users, frame, options)
     places = options.read_places(frame, "item_id", items.ids, "items")
     weights = _history_weights(frame, owners, places, options)
@@ -289,7 +289,7 @@ def read_own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
     """The columns ``OWN_NUMBERS`` of the users table, nan where a user has none; None without the column."""
     if options.users is None:
         return (None,) * len(OWN_NUMBERS)
-    frame = read_frame(options.users, "users")
+    frame = options.open(options.users, "users")
     owners = owners_of(users, frame, options)
     if not {*OWN_NUMBERS, "weight"} & set(frame.columns):
         found = f"has the columns {frame.columns}"

@@ -95,7 +95,9 @@ class Job:
         return self.names.column("user_id", source.name, source.schema.names)
 
     def scan_candidates(self) -> Scan:
-        """How many rows and users there are, and whether they are in order."""
+        """How many rows and users there are, and whether they are in order; tables that lack columns are refused."""
+        for source in (self.candidates, *self.by_user.values()):
+            self.names.check(source.name, source.schema.names)
         return _scan(self.candidates, self.user_id(self.candidates))
 
     def stamp(self, inputs: Inputs) -> str:
