@@ -21,6 +21,7 @@ from tests.fuzz.questions import Question
 FOLDER = Path(__file__).parent / "cases"
 
 WARNED: dict[str, str] = {
+    "KL, caps after pages seen 1e9 times as much": "a price of ten on edges of 1e9",
     "KL, caps beside limits per category, where the last steps go astray": "a price of 50 beside scores within 0.04",
     "KL, one ranking that keeps limits after pages seen 1e121 times as much": "a cost of 1e122 has no digits left",
     "KL, one ranking within a relevance loss after pages seen 1e75 times as much": "nor has one of 1e75",

@@ -49,7 +49,7 @@ void UserSolver::within_relevance_loss(double loss, const Limits& limits, UserAn
     double floor = relevance_floor(loss);
     const double slack = tuning::budget_slack * (spread_ > 0.0 ? spread_ : 1.0);
     CurvePoint most_relevant, best_calibrated;
-    curve_point(0.0, limits, {}, most_relevant);
+    curve_point(0.0, limits, tuning::end_gap, {}, most_relevant);
     if (most_relevant.failure != Failure::none) return to_answer(most_relevant, answer);
     if (most_relevant.relevance + most_relevant.gap < floor - slack) {  // proven, and not only missed by the tolerance
         answer = UserAnswer();
@@ -57,7 +57,7 @@ void UserSolver::within_relevance_loss(double loss, const Limits& limits, UserAn
         return;
     }
     floor = std::min(floor, most_relevant.relevance);
-    curve_point(1.0, limits, {}, best_calibrated);
+    curve_point(1.0, limits, tuning::end_gap, {}, best_calibrated);
     if (best_calibrated.failure != Failure::none || best_calibrated.relevance >= floor - slack)
         return to_answer(best_calibrated, answer);
     meet(limits, false, floor, most_relevant, best_calibrated, answer);
@@ -65,21 +65,30 @@ void UserSolver::within_relevance_loss(double loss, const Limits& limits, UserAn
 
 void UserSolver::within_deviation(double allowed, const Limits& limits, UserAnswer& answer) {
     CurvePoint most_relevant, best_calibrated;
-    curve_point(1.0, limits, {}, best_calibrated);
+    curve_point(1.0, limits, tuning::end_gap, {}, best_calibrated);
     if (best_calibrated.failure != Failure::none) return to_answer(best_calibrated, answer);
-    const double rounding = tuning::cost_rounding * heaviest_weight();
-    if (best_calibrated.cost > allowed + tuning::limit_slack + rounding) {
+    if (best_calibrated.cost > allowed + tuning::limit_slack) {
         const double nearest = best_calibrated.cost - best_calibrated.gap;
-        const bool proven = nearest > allowed + rounding;
-        answer = UserAnswer();
-        answer.fail(proven ? Failure::deviation_out_of_reach : Failure::deviation_not_found, allowed,
-                    proven ? nearest : best_calibrated.cost);
-        return;
+        const bool proven = nearest > allowed + rounding_of_proof(best_calibrated);
+        if (proven || best_calibrated.cost > allowed + tuning::limit_slack + tuning::cost_rounding * heaviest_weight()) {
+            answer = UserAnswer();
+            answer.fail(proven ? Failure::deviation_out_of_reach : Failure::deviation_not_found, allowed,
+                        proven ? nearest : best_calibrated.cost);
+            return;
+        }
     }
-    curve_point(0.0, limits, {}, most_relevant);
+    curve_point(0.0, limits, tuning::end_gap, {}, most_relevant);
     if (most_relevant.failure != Failure::none || most_relevant.cost <= allowed) return to_answer(most_relevant, answer);
     if (best_calibrated.cost >= allowed) return to_answer(best_calibrated, answer);
     meet(limits, true, allowed, most_relevant, best_calibrated, answer);
+}
+
+// What rounding may make of the bound on the cost that a point of the curve proves. Weights alone do not tell: those of 1e20
+// on shares of 1e-20 round away nothing.
+double UserSolver::rounding_of_proof(const CurvePoint& point) {
+    if (free_.all_pinned()) return tuning::cost_rounding * point.cost;
+    set_objective_of_rows(point.balance, point.row_prices);
+    return bound_rounding(free_.program(), point.row_prices);
 }
 
 double UserSolver::heaviest_weight() const {

@@ -99,6 +99,25 @@ double unattainable_part(const Program& program, Reals prices) {
     return part;
 }
 
+double bound_rounding(const Program& program, Reals prices) {
+    double terms = 0.0, largest = 0.0;
+    for (std::size_t category = 0; category < program.r(); ++category) {
+        const Penalty& penalty = program.penalties[category];
+        const double price = clamp_price(penalty, prices[category]);
+        if (price == 0.0) continue;
+        const double edge = price > 0.0 ? penalty.high : penalty.low;
+        terms += std::abs(penalty.conjugate(price)) + std::abs(price) * (std::abs(edge) + penalty.base);
+    }
+    const SparseView rows = program.rows.view();
+    for (std::size_t candidate = 0; candidate < program.n(); ++candidate) {
+        double paid = 0.0;
+        for (Index entry = rows.starts[candidate]; entry < rows.starts[candidate + 1]; ++entry)
+            paid += rows.values[entry] * std::abs(clamp_price(program.penalties[rows.columns[entry]], prices[rows.columns[entry]]));
+        largest = std::max(largest, paid);
+    }
+    return tuning::cost_rounding * (terms + largest + program.spread());
+}
+
 double allowed_gap(const Program& program, double tolerance, Reals prices) {
     return std::max(tolerance * scale_of(program), rounding_of(program, prices));
 }

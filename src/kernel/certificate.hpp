@@ -35,6 +35,9 @@ class Certifier {
 // ask for such a part the bound counts it at less than a ranking must pay.
 double unattainable_part(const Program& program, Reals prices);
 
+// What rounding may make of the bound that prices prove: as a part of the largest numbers that it is made of.
+double bound_rounding(const Program& program, Reals prices);
+
 // The gap that is asked: `tolerance` · spread of the gains, as far as rounding beside gains and prices allows it. Where
 // nobody gains more than others the penalties' largest weight, 1 at the most, stands in for the spread.
 double allowed_gap(const Program& program, double tolerance, Reals prices);

@@ -12,6 +12,9 @@ namespace {
 template <class Master>
 constexpr bool is_simplex = std::is_same_v<Master, SimplexMaster>;
 
+template <class Master>
+constexpr double usual_effort = is_simplex<Master> ? tuning::simplex_effort : tuning::interior_effort;
+
 // The least reduced cost that is acted on: a part of the tolerance, as far as rounding allows.
 double worth_acting_on(double tolerance) {
     return std::clamp(tuning::reduced_cost_of_tolerance * tolerance, tuning::least_reduced_cost,
@@ -32,9 +35,10 @@ double operations_of(const Master& master, std::size_t steps, std::size_t r) {
 
 template <class Master>
 Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle, Reals centred_scores,
-                             const ColumnStart& start, double tolerance, std::size_t max_sorts, Master& master,
-                             MutableReals prices, MutableIndices order) {
+                             const ColumnStart& start, double tolerance, std::size_t max_sorts, double effort_part,
+                             Master& master, MutableReals prices, MutableIndices order) {
     const std::size_t r = program.r(), limit = std::min(max_sorts, tuning::sorts_a_category * (r + 10));
+    const double most_operations = effort_part * tuning::effort_of(usual_effort<Master>, r);
     const std::size_t steps_before = master.pivots();
     worth_adding_ = worth_acting_on(tolerance);
     merges_lists_ = !oracle.limited() && lists_.load(program, scratch_);
@@ -80,7 +84,7 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
         if (newest == Master::none && (thorough || !is_simplex<Master>))
             alive = alive && !master.is_fresh() && master.refresh(program.penalties) && ++confirmations <= tuning::max_confirmations;
         alive = alive && effort.sorts < limit &&
-                operations_of(master, master.pivots() - steps_before, r) < tuning::effort_of(tuning::simplex_effort, r);
+                operations_of(master, master.pivots() - steps_before, r) < most_operations;
     }
     if constexpr (is_simplex<Master>) master.refresh(program.penalties);
     effort.steps = master.pivots() - steps_before;
@@ -144,8 +148,8 @@ void ColumnGeneration::adapt_smoothing(const ScaledProgram& program, const Ranki
 }
 
 template Effort ColumnGeneration::run(const ScaledProgram&, RankingOracle&, Reals, const ColumnStart&, double, std::size_t,
-                                      SimplexMaster&, MutableReals, MutableIndices);
+                                      double, SimplexMaster&, MutableReals, MutableIndices);
 template Effort ColumnGeneration::run(const ScaledProgram&, RankingOracle&, Reals, const ColumnStart&, double, std::size_t,
-                                      InteriorMaster&, MutableReals, MutableIndices);
+                                      double, InteriorMaster&, MutableReals, MutableIndices);
 
 }  // namespace excalibr

@@ -27,13 +27,15 @@ class ColumnGeneration {
         scratch_.resize(n);
     }
 
-    // Add rankings to the master's until the gap is within `tolerance`; the master ends with the best lottery found.
+    // Add rankings to the master's until the gap is within `tolerance` or this part of the usual effort is spent; the master
+    // ends with the best lottery found.
     //
     // `prices` is where to start if they are near or the pool is empty, otherwise the start is where the master's basis
     // would stay optimal; it ends as the best prices found. `order` is any permutation of the candidates.
     template <class Master>
     Effort run(const ScaledProgram& program, RankingOracle& oracle, Reals centred_scores, const ColumnStart& start,
-               double tolerance, std::size_t max_sorts, Master& master, MutableReals prices, MutableIndices order);
+               double tolerance, std::size_t max_sorts, double effort_part, Master& master, MutableReals prices,
+               MutableIndices order);
 
   private:
     template <class Master>

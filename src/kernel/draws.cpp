@@ -11,6 +11,12 @@ namespace {
 // Whether so little is missed that the slopes of a first search may have been outweighed.
 bool is_nearly_kept(double missed) { return missed * tuning::single_steepnesses[0] <= 2.0; }
 
+// What is left to a search once the lottery itself is solved: both together end in time.
+std::uint64_t operations_left(std::uint64_t all, const Effort& spent) {
+    const auto before = static_cast<std::uint64_t>(spent.operations / tuning::multiplications_in_search);
+    return std::max(all - std::min(before, all), all / 4);
+}
+
 }  // namespace
 
 void Redrawing::redraw(Draws draws, Aim aim, double budget, UserSolver& solver, UserAnswer& answer) {
@@ -45,7 +51,8 @@ void Redrawing::to_single(Aim aim, double budget, UserSolver& solver, UserAnswer
             leave_out_constants(free.question().r());
         if (aim == Aim::relevance_loss) add_relevance_row(free, floor, solver.best_score());
         free.to_free(from, free_lottery_);
-        const FoundRanking found = best_ranking(program_, free_lottery_.rankings, search_);
+        const FoundRanking found = best_ranking(program_, free_lottery_.rankings, search_,
+                                                operations_left(tuning::ranking_operations, answer.effort));
         free_lottery_.clear(free_lottery_.k);
         free_lottery_.add(found.ranking, 1.0);
         free.to_whole(free_lottery_, drawn_);
@@ -75,8 +82,9 @@ void Redrawing::to_even(UserSolver& solver, UserAnswer& answer) {
     std::vector<double> values(free.scores().begin(), free.scores().end());  // whose expectation is kept
     for (std::size_t candidate = 0; candidate < free.item_prices().size(); ++candidate)
         values[candidate] = (1.0 - trade_off) * values[candidate] - free.item_prices()[candidate];
-    const EvenLottery even = even_lottery(program_, free_lottery_.rankings, free_lottery_.weights, values,
-                                          std::span(hard_.get(), rows), search_, even_);
+    const EvenLottery even =
+        even_lottery(program_, free_lottery_.rankings, free_lottery_.weights, values, std::span(hard_.get(), rows), search_,
+                     even_, tuning::even_slack, operations_left(tuning::even_operations, answer.effort));
     drawn_.clear(free_lottery_.k);
     drawn_.rankings.assign(even.rankings.begin(), even.rankings.end());
     drawn_.weights.assign(even.weights.begin(), even.weights.end());

@@ -113,7 +113,7 @@ void Engines::load(const Program& program, const Limits& limits) {
 
 void Engines::solve_by_proximal_method(const Program& program, const Limits& limits, Answer& answer) {
     answer.engine = Engine::proximal;
-    answer.effort = proximal_.solve(scaled_, engine_tolerance(program, limits), limits.max_sorts);
+    answer.effort = proximal_.solve(scaled_, engine_tolerance(program, limits), limits.max_sorts, limits.effort);
     answer.effort.operations = proximal_.operations() + sorting_operations(program, answer.effort.sorts);
     lotteries_.from_point(scaled_, proximal_.best(), program.rankings_needed(), answer.lottery);
     answer.prices = proximal_.best().prices;
@@ -173,7 +173,7 @@ void Engines::generate(const Program& program, const Limits& limits, const Colum
                        Engine engine, Answer& answer) {
     answer.engine = engine;
     answer.effort = columns_.run(scaled_, oracle_, centred_, start, engine_tolerance(program, limits), limits.max_sorts,
-                                 master, answer.prices, order_);
+                                 limits.effort, master, answer.prices, order_);
     answer.effort.operations += sorting_operations(program, answer.effort.sorts);
     master.write(by_rank_);
     lotteries_.tidy(scaled_, by_rank_, program.rankings_needed(), answer.lottery);

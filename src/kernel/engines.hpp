@@ -13,6 +13,7 @@ namespace excalibr {
 struct Limits {
     double tolerance = 1e-9;  // of the gap, relative to the spread of the gains
     std::size_t max_sorts = static_cast<std::size_t>(-1);
+    double effort = 1.0;      // the part that an engine may have of what it usually may take
 };
 
 enum class Engine : int { none = 0, simplex = 1, proximal = 2, interior = 3 };

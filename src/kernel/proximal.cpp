@@ -26,14 +26,14 @@ double growth_after(std::size_t steps, const tuning::Pace& pace) {
 
 }  // namespace
 
-Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std::size_t max_sorts) {
+Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std::size_t max_sorts, double effort_part) {
     start(program);
     const tuning::Pace& pace = program.curved() ? tuning::curved_pace : tuning::straight_pace;
     double rho = tuning::first_rho * program.slots[0] / std::max(program.spread + program.steepness, 1e-12);
     double rho_limit = tuning::largest_rho, residual_wanted = tuning::first_residual, smallest_gap = infinity;
     Effort effort;
     std::size_t stalled = 0;
-    const double most_operations = tuning::effort_of(tuning::proximal_effort, program.r());
+    const double most_operations = effort_part * tuning::effort_of(tuning::proximal_effort, program.r());
     for (std::size_t outer = 0; outer < tuning::max_proximal_steps && stalled < tuning::max_stalled; ++outer) {
         if (operations_ > most_operations) break;
         const Progress progress = newton(program, rho, residual_wanted, max_sorts - effort.sorts - 1);

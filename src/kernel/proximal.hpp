@@ -30,7 +30,7 @@ struct BestPoint {
 class ProximalMethod {
   public:
     // Solve to a gap of `tolerance`, in the program's units, with at most `max_sorts` sorts of the candidates.
-    Effort solve(const ScaledProgram& program, double tolerance, std::size_t max_sorts);
+    Effort solve(const ScaledProgram& program, double tolerance, std::size_t max_sorts, double effort_part = 1.0);
 
     const BestPoint& best() const { return best_; }
     double operations() const { return operations_; }  // about how many multiplications the Newton steps took

@@ -53,6 +53,11 @@ struct RankedProgram {
         return tuning::move_effort + category_effort * (rows.starts[candidate + 1] - rows.starts[candidate]);
     }
 
+    // … and about how many it counts as to add up the entries of all candidates of a ranking
+    std::uint64_t adding_effort() const {
+        return rows.values.size() * ranks() / candidates() / tuning::entries_an_operation;
+    }
+
     // what is charged for penalties of this sum
     double charged(double cost) const { return cost > allowance ? charge * (cost - allowance) : 0.0; }
 

@@ -50,7 +50,7 @@ void SearchState::evaluate(const RankedProgram& program) {
     }
     value = gain - program.charged(cost);
     if (compute_slopes(program)) compute_adjusted(program);
-    operations += ranking.size() + program.category_effort * shares.size();
+    operations += ranking.size() + program.adding_effort() + program.category_effort * shares.size();
 }
 
 // The slopes of what is charged; whether one of them has changed.

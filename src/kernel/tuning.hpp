@@ -27,6 +27,9 @@ inline constexpr double proximal_effort = 5e8;
 inline constexpr double simplex_effort = 1.8e9;
 inline constexpr double interior_effort = 4e8;
 inline constexpr double most_operations = 1e9;  // of a question with several solves before another one is begun
+inline constexpr double question_effort = 1.8e9;  // of all its solves: beside it the later ones have less, …
+inline constexpr double first_part = 0.6;        // … once the rest is below this part of it, …
+inline constexpr double least_part = 0.4;         // … and in the end this part of what an engine usually has
 inline constexpr double scattered_operations = 3.0;     // what adding to an entry anywhere in a matrix counts as: 1 ns
 inline constexpr double operations_a_candidate = 16.0;  // what sorting and projecting one counts as
 inline constexpr std::size_t usual_rows = 160;
@@ -126,12 +129,14 @@ inline constexpr std::size_t pairs_compared = 12;  // after so many other values
 inline constexpr std::uint64_t move_effort = 4;    // what a move counts as beside its entries
 inline constexpr std::uint64_t curved_effort = 4;  // what a category's cost counts as where it needs a logarithm
 inline constexpr std::uint64_t multiplications_an_operation = 8;  // of a dense matrix, one after another in memory
+inline constexpr std::uint64_t entries_an_operation = 4;          // of sparse rows, added up one after another
 inline constexpr std::uint64_t ranking_operations = 200'000'000;  // half a second; n = 400, k = 50, r = 80 needs 2 million
 
 // Even lotteries.
 inline constexpr double even_slack = 1e-3;   // how far the expectation may move: what a reader of a table would not see
 inline constexpr double even_margin = 1e-2;  // the part of it that is kept for rounding
 inline constexpr std::uint64_t even_operations = 200'000'000;  // half a second; n = 400, k = 50, r = 80 needs 12 million
+inline constexpr double multiplications_in_search = 7.0;  // of the lottery before it, as long as an operation of the search
 inline constexpr std::size_t even_steps_budget = 3000;         // over k is the number of subgradient steps, within …
 inline constexpr std::size_t even_fewest_steps = 100, even_most_steps = 150;  // … these; 60 halve what is gained
 inline constexpr double even_step = 8.0;        // of a deviation's cost, over the mean distance; half or twice: up to 25 % less
@@ -161,8 +166,11 @@ inline constexpr double feasibility_tolerance = 1e-10;          // how exactly t
 inline constexpr double steps_inside[] = {1e-3, 1e-5, 1e-7, 1e-9, 1e-10};  // how far inside an end to look, in turn:
                                                         // at λ = 1 the last costs the first aim no more than `end_gap`
 inline constexpr double second_aim = 2e-8;              // how exactly the second aim is solved there
-inline constexpr double end_gap = 1e-10;                // what it may cost the first aim
-inline constexpr double cost_rounding = 1e-15;          // of the heaviest weight: what no cost can be told from another by
+inline constexpr double end_gap = 1e-10;                // what it may cost the first aim, …
+inline constexpr double end_cost = 1e-9;                // … and at λ = 1, unless a budget is asked: less is no cost at all
+inline constexpr std::size_t most_chords = 12;          // solves to where that is spent; 1 to 3 are usual
+inline constexpr double worth_spending = 1e-6;          // of the spread of the scores: what relevance is looked for
+inline constexpr double cost_rounding = 1e-15;          // of the largest numbers in it: what no cost can be told from another by
 inline constexpr double budget_slack = 1e-12;           // of the spread of the scores
 inline constexpr double points_of_budget = 0.5;         // the part of the tolerance that points of the curve may have
 inline constexpr std::size_t max_budget_solves = 200;

@@ -14,6 +14,11 @@ Balance a_step_inside(double end, double step, double spread) {
     return end == 0.0 ? Balance{1.0, step * spread} : Balance{step / spread, 1.0};
 }
 
+bool is_end(double trade_off) { return trade_off == 0.0 || trade_off == 1.0; }
+
+// What the second aim may cost the first at an end of the trade-off.
+double lost_at(double trade_off) { return trade_off == 1.0 ? tuning::end_cost : tuning::end_gap; }
+
 }  // namespace
 
 void UserSolver::load(const Question& question) {
@@ -26,13 +31,22 @@ void UserSolver::load(const Question& question) {
     sweeps_ = question.r() < tuning::too_many_for_sweeps && question.smoothing == 0.0 && !free_.limited() &&
               !free_.all_pinned() && question.item_prices.empty();  // a sweep's gains are the scores, scaled
     sweep_begun_ = false;
+    spent_ = 0.0;
+}
+
+// A question takes several solves, for limits, ends and budgets: the later ones have what hard ones before them left.
+Limits UserSolver::in_time(const Limits& limits) const {
+    const double all = tuning::effort_of(tuning::question_effort, free_.program().r());
+    Limits left = limits;
+    left.effort = std::clamp((all - spent_) / (all * tuning::first_part), tuning::least_part, 1.0);
+    return left;
 }
 
 void UserSolver::solve(double trade_off, const Limits& limits, UserAnswer& answer) {
     CurvePoint point;
     solve_inside(Balance::of(trade_off), limits, point);
     point.trade_off = trade_off;
-    if (point.failure == Failure::none && (trade_off == 0.0 || trade_off == 1.0)) go_to_end(limits, point);
+    if (point.failure == Failure::none && is_end(trade_off)) go_to_end(limits, lost_at(trade_off), point);
     to_answer(point, answer);
 }
 
@@ -42,7 +56,8 @@ void UserSolver::solve_inside(Balance balance, const Limits& limits, CurvePoint&
     if (free_.all_pinned()) return settle_pinned(balance, point);
     if (free_.limited()) return solve_within_limits(balance, limits, point);
     free_.set_objective(balance, 0.0);
-    engines_.solve(free_.program(), limits, answer_);
+    engines_.solve(free_.program(), in_time(limits), answer_);
+    spent_ += answer_.effort.operations;
     take(answer_, balance, limits, point);
 }
 
@@ -125,7 +140,8 @@ void UserSolver::solve_within_limits(Balance balance, const Limits& limits, Curv
     feasible_.clear(0);
     for (std::size_t round = 0; round < std::size(tuning::limit_steepnesses); ++round) {
         free_.set_objective(balance, tuning::limit_steepnesses[round] * scale);
-        engines_.solve(free_.program(), limits, answer_);
+        engines_.solve(free_.program(), in_time(limits), answer_);
+        spent_ += answer_.effort.operations;
         effort.add(answer_.effort);
         take(answer_, balance, limits, point);
         point.effort = effort;
@@ -160,7 +176,8 @@ bool UserSolver::any_out_of_reach(CurvePoint& point) {
 // Solve for the limits alone: the certificate proves that no policy keeps them all, or `feasible_` is one.
 bool UserSolver::do_limits_conflict(CurvePoint& point) {
     free_.set_feasibility_objective();
-    engines_.solve(free_.program(), Limits{tuning::feasibility_tolerance}, answer_);
+    engines_.solve(free_.program(), in_time(Limits{tuning::feasibility_tolerance}), answer_);
+    spent_ += answer_.effort.operations;
     point.effort.add(answer_.effort);
     const double proven = -answer_.certificate.bound;  // what every policy misses in all
     if (!(proven > tuning::limit_slack)) {
@@ -202,33 +219,72 @@ void UserSolver::settle_for_feasible(const CurvePoint& nearest, double tolerance
 
 // The lexicographic optimum where `end` is an optimum at λ = 0 or 1: an optimum a little inside is one if it is still an
 // optimum at the end, and that is checked, not assumed. With a cap on sorts nothing more is solved.
-void UserSolver::go_to_end(const Limits& limits, CurvePoint& end) {
+void UserSolver::go_to_end(const Limits& limits, double most_lost, CurvePoint& end) {
     if (limits.max_sorts != Limits{}.max_sorts || free_.all_pinned() || !has_ties(end.trade_off)) return;
     free_.set_objective(end.balance, 0.0);
     const double unit = allowed_gap(free_.program(), 1.0, {});
-    const double spread = spread_ > 0.0 ? spread_ : 1.0;
+    const double allowed = std::max(end.gap, std::min(end.gap + most_lost * unit, end.allowed_gap));
+    CurvePoint inside, beyond;
     for (const double step : tuning::steps_inside) {
         if (end.effort.operations > tuning::most_operations) return;
-        const double exactness = end.trade_off == 1.0 ? tuning::second_aim : tuning::second_aim * step;
-        CurvePoint inside;
-        const Balance balance = a_step_inside(end.trade_off, step, spread);
-        if (sweep_begun_)
-            solve_next(balance, {std::max(exactness, 1e-14)}, {}, inside);
-        else
-            solve_inside(balance, {std::max(exactness, 1e-14)}, inside);
-        end.effort.sorts += inside.effort.sorts;
-        end.effort.steps += inside.effort.steps;
-        end.effort.operations += inside.effort.operations;
+        solve_near_end(step, end, inside);
         if (inside.failure != Failure::none) continue;
-        const double gap = gap_by_rows(end.balance, inside.lottery, end.row_prices);
-        const double allowed = std::min(end.gap + tuning::end_gap * unit, end.allowed_gap);
-        if (gap <= std::max(end.gap, allowed)) {
-            end.lottery = inside.lottery;
-            end.gap = gap;
-            measure(end);
-            return;
+        if (inside.gap > allowed) {
+            std::swap(beyond, inside);
+            continue;
         }
+        settle_at_end(inside, end);
+        break;
     }
+    if (end.trade_off == 1.0 && free_.question().smoothing == 0.0) spend_what_may_be_lost(allowed, beyond, end);
+}
+
+// The optimum a step inside an end of the trade-off, with its gap at the end.
+void UserSolver::solve_near_end(double step, CurvePoint& end, CurvePoint& inside) {
+    const double exactness = end.trade_off == 1.0 ? tuning::second_aim : tuning::second_aim * step;
+    const Balance balance = a_step_inside(end.trade_off, step, spread());
+    if (sweep_begun_)
+        solve_next(balance, {std::max(exactness, 1e-14)}, {}, inside);
+    else
+        solve_inside(balance, {std::max(exactness, 1e-14)}, inside);
+    end.effort.sorts += inside.effort.sorts;
+    end.effort.steps += inside.effort.steps;
+    end.effort.operations += inside.effort.operations;
+    if (inside.failure == Failure::none) inside.gap = gap_by_rows(end.balance, inside.lottery, end.row_prices);
+}
+
+void UserSolver::settle_at_end(const CurvePoint& inside, CurvePoint& end) {
+    end.lottery = inside.lottery;
+    end.gap = inside.gap;
+    measure(end);
+}
+
+// At λ = 1, `end` is as calibrated as may be and `beyond`, which is more relevant, just is not. Where the curve between them
+// is steep, as where candidates differ by 1e-10 of a share, relevance is had for less than what counts as a cost at all:
+// follow the curve to where that is spent. Steps go by the chord, as of budgets.
+void UserSolver::spend_what_may_be_lost(double allowed, CurvePoint& beyond, CurvePoint& end) {
+    CurvePoint point;
+    const auto gained = [&] { return beyond.lottery.size() > 0 ? (beyond.relevance - end.relevance) / spread() : 0.0; };
+    for (std::size_t solves = 0; solves < tuning::most_chords && gained() > tuning::worth_spending; ++solves) {
+        if (end.effort.operations > tuning::most_operations) break;
+        const double step = (beyond.gap - end.gap) / gained();
+        solve_near_end(step, end, point);
+        if (point.failure != Failure::none) break;
+        const double above = step * (point.relevance - end.relevance) / spread() - (point.gap - end.gap);
+        if (!(above > tuning::worth_spending * step)) break;
+        if (point.gap <= allowed)
+            settle_at_end(point, end);
+        else
+            beyond = point;
+    }
+    if (!(gained() > tuning::worth_spending)) return;
+    UserAnswer mixed;
+    const double spent = (1.0 - tuning::worth_spending) * allowed;  // with room for rounding
+    mix(beyond, end, std::clamp((spent - end.gap) / (beyond.gap - end.gap), 0.0, 1.0), end, 0.0, mixed);
+    if (!(mixed.gap <= allowed)) return;
+    end.lottery = mixed.lottery;
+    end.gap = mixed.gap;
+    measure(end);
 }
 
 // At λ = 0 with nobody tied and nothing limited there is one optimum only.
@@ -242,9 +298,14 @@ bool UserSolver::has_ties(double trade_off) {
 }
 
 void UserSolver::curve_point(double trade_off, const Limits& limits, Reals row_prices, CurvePoint& point) {
+    spent_ = 0.0;
+    curve_point(trade_off, limits, lost_at(trade_off), row_prices, point);
+}
+
+void UserSolver::curve_point(double trade_off, const Limits& limits, double most_lost, Reals row_prices, CurvePoint& point) {
     solve_at(Balance::of(trade_off), limits, row_prices, point);
     point.trade_off = trade_off;
-    if (point.failure == Failure::none && (trade_off == 0.0 || trade_off == 1.0)) go_to_end(limits, point);
+    if (point.failure == Failure::none && is_end(trade_off)) go_to_end(limits, most_lost, point);
 }
 
 void UserSolver::solve_at(Balance balance, const Limits& limits, Reals row_prices, CurvePoint& point) {
@@ -259,7 +320,8 @@ void UserSolver::solve_next(Balance balance, const Limits& limits, Reals row_pri
     free_.set_objective(balance, 0.0);
     if (!sweep_begun_) engines_.begin_sweep(free_.program());
     sweep_begun_ = true;
-    engines_.solve_next(free_.program(), free_.scores(), balance.relevance, row_prices, limits, answer_);
+    engines_.solve_next(free_.program(), free_.scores(), balance.relevance, row_prices, in_time(limits), answer_);
+    spent_ += answer_.effort.operations;
     point.failure = Failure::none;
     if (answer_.effort.status == Status::stalled)
         solve_inside(balance, limits, point);
@@ -267,12 +329,17 @@ void UserSolver::solve_next(Balance balance, const Limits& limits, Reals row_pri
         take(answer_, balance, limits, point);
 }
 
-double UserSolver::gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices) {
-    if (free_.all_pinned()) return 0.0;
+// Hard limits are as steep as their prices.
+void UserSolver::set_objective_of_rows(Balance balance, Reals row_prices) {
     double steepness = 0.0;
     for (std::size_t row = free_.question().r(); row < row_prices.size(); ++row)
         steepness = std::max(steepness, std::abs(row_prices[row]));
     free_.set_objective(balance, steepness);
+}
+
+double UserSolver::gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices) {
+    if (free_.all_pinned()) return 0.0;
+    set_objective_of_rows(balance, row_prices);
     free_.to_free(lottery, free_lottery_);
     return engines_.certify(free_.program(), free_lottery_, row_prices).gap;
 }

@@ -102,6 +102,7 @@ class UserSolver {
     double spread() const { return spread_ > 0.0 ? spread_ : 1.0; }  // of the scores
 
   private:
+    Limits in_time(const Limits& limits) const;
     void solve_at(Balance balance, const Limits& limits, Reals row_prices, CurvePoint& point);
     void solve_inside(Balance balance, const Limits& limits, CurvePoint& point);
     void solve_next(Balance balance, const Limits& limits, Reals row_prices, CurvePoint& point);
@@ -110,10 +111,16 @@ class UserSolver {
     bool any_out_of_reach(CurvePoint& point);
     bool do_limits_conflict(CurvePoint& point);
     void settle_for_feasible(const CurvePoint& nearest, double tolerance, CurvePoint& point);
-    void go_to_end(const Limits& limits, CurvePoint& end);
+    void curve_point(double trade_off, const Limits& limits, double most_lost, Reals row_prices, CurvePoint& point);
+    void go_to_end(const Limits& limits, double most_lost, CurvePoint& end);
+    void solve_near_end(double step, CurvePoint& end, CurvePoint& inside);
+    void settle_at_end(const CurvePoint& inside, CurvePoint& end);
+    void spend_what_may_be_lost(double allowed, CurvePoint& beyond, CurvePoint& end);
     bool has_ties(double trade_off);
     void take(const Answer& answer, Balance balance, const Limits& limits, CurvePoint& point);
     void measure(CurvePoint& point);
+    void set_objective_of_rows(Balance balance, Reals row_prices);
+    double rounding_of_proof(const CurvePoint& point);
     double gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices);
     double allowed_at(Balance balance, Reals row_prices, double tolerance);
     double heaviest_weight() const;
@@ -129,6 +136,7 @@ class UserSolver {
     Lottery free_lottery_, mixed_, thinned_;
     std::vector<double> exposure_, shares_, sorted_;
     double top_ = 0.0, spread_ = 0.0, price_spread_ = 0.0;
+    double spent_ = 0.0;  // operations of all solves of the question, or of one point of its curve
     bool sweeps_ = false, sweep_begun_ = false;
     UserAnswer conflict_;  // why no policy keeps the limits
     Lottery feasible_;     // one that does, where it was looked for

@@ -47,8 +47,12 @@ def allowed_gap(program: Program, trade_off: float, *, frontier: float | None = 
 
 
 def rounding(program: Program, trade_off: float, prices: Floats) -> Any:
-    """What no gap in doubles can be trusted beyond: beside scores, prices, and slopes times what shares are set by."""
+    """What no gap in doubles can be trusted beyond: beside scores, prices, and both times what shares are set by.
+
+    After pages that were seen 1e9 times as much, the price of a limit, which no slope bounds, multiplies edges of 1e9.
+    """
     gains, slopes = (1 - LONG(trade_off)) * program.spread, LONG(trade_off) * program.steepest
-    beside = ROUNDING * (gains + slopes + np.abs(prices).max(initial=0))
-    large = (1 - LONG(trade_off)) * program.largest + slopes * (program.around - 1)
+    dearest = np.abs(prices).max(initial=0)
+    beside = ROUNDING * (gains + slopes + dearest)
+    large = (1 - LONG(trade_off)) * program.largest + max(slopes, dearest) * (program.around - 1)
     return beside + 4 * LONG(2) ** -52 * large + SMALLEST
