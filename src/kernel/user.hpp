@@ -121,6 +121,7 @@ class UserSolver {
     void measure(CurvePoint& point);
     void set_objective_of_rows(Balance balance, Reals row_prices);
     double rounding_of_proof(const CurvePoint& point);
+    double rounding_of_cost(const CurvePoint& point);
     double gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices);
     double allowed_at(Balance balance, Reals row_prices, double tolerance);
     double heaviest_weight() const;

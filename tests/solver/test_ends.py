@@ -56,7 +56,17 @@ def _most_relevance(shares: Any, scores: Any, target: float, away: float) -> flo
     return float(best)
 
 
-def test_a_deviation_out_of_reach_is_refused_whatever_the_weights() -> None:
-    question = cases.load("KL, a deviation out of reach beside weights of 1e20 on shares of 1e-20")
-    with pytest.raises(InfeasibleError, match=r"max_deviation: is 0.01, and no policy comes nearer than 14612.5"):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "KL, a deviation out of reach beside weights of 1e20 on shares of 1e-20",
+            "no policy comes nearer than 14612.5",
+        ),
+        ("a deviation that is not found beside weights of 5e17", "the nearest policy that was found is at 1.28797"),
+    ],
+)
+def test_a_deviation_that_is_missed_is_refused_whatever_the_weights(name: str, message: str) -> None:
+    question = cases.load(name)
+    with pytest.raises(InfeasibleError, match=f"max_deviation: is 0.01, and {message}"):
         calibrate(question.scores, question.categories, question.target, **question.options)
