@@ -82,6 +82,17 @@ def test_a_table_may_call_its_groups_as_the_items_do() -> None:
     assert found[0].table.equals(found[1].table)
 
 
+def test_pairs_of_low_and_high_are_a_band_as_two_columns_are() -> None:
+    bands = {"big": (0.0, 0.4), "small": (0.2, 0.5)}
+    low, high = zip(*bands.values(), strict=True)
+    columns = table(category=list(bands), low=low, high=high)
+    found = [
+        RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, everyone={"seller": each}) for each in (bands, columns)
+    ]
+    assert found[0].table.equals(found[1].table)
+    assert found[0].prices["high"].to_pylist()[0] == 0.4
+
+
 def test_deviation_budgets_are_refused() -> None:
     with pytest.raises(InputError, match="max_deviation: is given, must be left out of a balance"):
         excalibr.Reranker(k=5, max_deviation=0.1).balance(

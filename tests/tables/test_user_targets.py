@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,13 @@ def test_targets_go_by_attribute_as_mappings_or_in_a_table(tables: Invented) -> 
     for name in table.column_names:
         users = users.append_column(name, pa.array(table[name].to_pylist() * 12))
     assert RERANKER.rerank(*given, targets=users, **ATTRIBUTES).equals(by_name)
+
+
+@pytest.mark.parametrize("wrong", ["x", None, True, (0.1, 0.2), [1, 2, 3]])
+def test_a_mapping_of_targets_has_numbers_or_pairs_of_them(wrong: Any) -> None:
+    drama = re.escape(f"targets: has {wrong!r} for 'drama', must have a number for each category")
+    with pytest.raises(InputError, match=drama):
+        RERANKER.rerank(CANDIDATES, ITEMS, targets={"drama": wrong, "comedy": 0.5})
 
 
 def test_targets_must_have_the_attributes_of_the_items(tables: Invented) -> None:

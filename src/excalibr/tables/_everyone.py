@@ -13,14 +13,14 @@ from excalibr._population import Terms, join_terms, limit_terms, target_terms
 from excalibr._problem import AttributeSpan
 from excalibr._types import Floats
 from excalibr.errors import InputError, TableWarning, explain, unknown_name
-from excalibr.tables._arrow import pa, pc
-from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._frames import Frame
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Everyone, Tables
 from excalibr.tables._prices import read_prices
+from excalibr.tables._shares import labels_in, shares_by_attribute
 from excalibr.tables._summary import Note
 
-__all__ = ["GroupTargets", "attributes_of", "read_start", "read_terms"]
+__all__ = ["GroupTargets", "attributes_of", "read_start", "read_terms", "wanted_shares"]
 
 SUM_TOLERANCE = 1e-6
 
@@ -45,32 +45,33 @@ class GroupTargets:
         return np.fmin(self.high, self.caps)
 
 
-def attributes_of(asked: Everyone, options: Tables) -> list[str]:
+def wanted_shares(asked: Everyone, options: Tables) -> dict[str, Frame]:
+    """What is wanted of the groups of each attribute."""
+    return {} if asked.everyone is None else shares_by_attribute(asked.everyone, "everyone", options)
+
+
+def attributes_of(asked: Everyone, shares: Mapping[str, Frame]) -> list[str]:
     """The attributes that anything is asked of, in the order they come."""
-    names: dict[str, None] = {}
-    for given in (asked.everyone, asked.everyone_floors, asked.everyone_caps):
-        if isinstance(given, Mapping):
-            names |= dict.fromkeys(map(str, given))
-        elif given is not None:
-            column = read_frame(given, "everyone").column(options.attribute, "attribute")
-            names |= dict.fromkeys(str(value) for value in column.unique().to_pylist() if value is not None)
-    return list(names)
+    limits = (str(name) for given in (asked.everyone_floors, asked.everyone_caps) for name in given or ())
+    return list(dict.fromkeys([*shares, *limits]))
 
 
-def read_terms(asked: Everyone, groups: ItemArrays, options: Tables) -> tuple[Terms, GroupTargets]:
+def read_terms(
+    asked: Everyone, shares: Mapping[str, Frame], groups: ItemArrays, options: Tables
+) -> tuple[Terms, GroupTargets]:
     """The terms of all groups, and what was wanted of each."""
-    count = groups.rows.n_categories
-    _check_names(asked, groups, options)
+    count, weights = groups.rows.n_categories, asked.everyone_weights
+    for name in weights if isinstance(weights, Mapping) else ():
+        if str(name) not in shares:
+            raise unknown_name("everyone_weights", str(name), shares)
     targets = GroupTargets(*(np.full(count, np.nan) for _ in range(4)))
     terms = []
     for part in groups.parts:
-        labels = groups.categories.to_pylist()[part.columns]
-        if _part_of(asked.everyone, part.name, options) is not None:
-            terms.append(_targets(asked, part, labels, targets, options, count))
-    for name, sign, found in (
-        ("everyone_floors", -1.0, targets.floors),
-        ("everyone_caps", 1.0, targets.caps),
-    ):
+        if part.name in shares:
+            low, high = _edges(shares[part.name], part.name, _labels(groups, part), options)
+            targets.low[part.columns], targets.high[part.columns] = low, high
+            terms.append(_target_terms(asked, part, low, high, count))
+    for name, sign, found in (("everyone_floors", -1.0, targets.floors), ("everyone_caps", 1.0, targets.caps)):
         _fill_limits(name, getattr(asked, name), groups, found)
         there = np.flatnonzero(np.isfinite(found))
         if len(there):
@@ -117,37 +118,8 @@ def _other_groups(given: list[tuple[str, str]], labels: list[tuple[str, str]]) -
     return [Note(TableWarning, explain("start", unused, must))]
 
 
-def _check_names(asked: Everyone, groups: ItemArrays, options: Tables) -> None:
-    """Something is wanted of every attribute that is named."""
-    wanted = [part.name for part in groups.parts if _part_of(asked.everyone, part.name, options) is not None]
-    if isinstance(asked.everyone, Mapping):
-        for name, given in asked.everyone.items():
-            if given is None:
-                raise InputError(explain(f"everyone[{name!r}]", "is None", "be a mapping or a table of shares"))
-    if isinstance(asked.everyone_weights, Mapping):
-        for name in asked.everyone_weights:
-            if str(name) not in wanted:
-                raise unknown_name("everyone_weights", str(name), wanted)
-
-
-def _targets(
-    asked: Everyone, part: AttributeSpan, labels: list[str], targets: GroupTargets, options: Tables, count: int
-) -> Terms:
+def _target_terms(asked: Everyone, part: AttributeSpan, low: Floats, high: Floats, count: int) -> Terms:
     """The targets or bands of one attribute; a group that a band does not name is free."""
-    given = _part_of(asked.everyone, part.name, options)
-    what = f"everyone[{part.name!r}]"
-    low, high = _edges(given, part.name, labels, options)
-    is_band = not np.array_equal(np.nan_to_num(low), np.nan_to_num(high))
-    if not is_band:
-        low = high = np.nan_to_num(low)
-        if abs(low.sum() - 1.0) > SUM_TOLERANCE:
-            raise InputError(explain(what, f"sums to {low.sum():g}", "sum to 1", "divide the weights by their sum."))
-    if (low > high).any():
-        at = int(np.argmax(low > high))
-        raise InputError(
-            explain(what, f"has low {low[at]:g} and high {high[at]:g} of {labels[at]!r}", "have low ≤ high")
-        )
-    targets.low[part.columns], targets.high[part.columns] = low, high
     there = np.flatnonzero(np.isfinite(low))
     weights = np.full(len(there), _weight(asked, part.name))
     if asked.everyone_relative:
@@ -156,48 +128,34 @@ def _targets(
     return target_terms(there + part.start, low[there], high[there], weights, count)
 
 
-def _edges(given: Any, attribute: str, labels: list[str], options: Tables) -> tuple[Floats, Floats]:
-    """(groups,) the least and the most wanted, nan where nothing is said; tables name groups by either column."""
-    what = f"everyone[{attribute!r}]"
+def _edges(frame: Frame, attribute: str, labels: list[str], options: Tables) -> tuple[Floats, Floats]:
+    """(groups,) the least and the most wanted, nan where nothing is said; of targets that are no bands all is said."""
+    what, columns = frame.name, frame.columns
+    band = [options.find(edge, what, columns) for edge in ("low", "high")]
+    named = band if None not in band else [options.column("weight", what, columns)] * 2
+    lows, highs = (frame.numbers(str(name), "weight").tolist() for name in named)
     numbers = {label: number for number, label in enumerate(labels)}
     low, high = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
-    if isinstance(given, Mapping):
-        named = [str(label) for label in given]
-        for label, value in given.items():
-            if not is_real(value):
-                raise InputError(explain(what, f"has {value!r} for {label!r}", "have shares from 0 to 1"))
-        lows = highs = np.array([float(value) for value in given.values()])
-    else:
-        frame = given if isinstance(given, Frame) else read_frame(given, what)
-        own = attribute in frame.columns
-        column = attribute if own else options.column("category", what, frame.columns)
-        named = [str(label) for label in frame.column(column, "category").to_pylist()]
-        band = options.find("low", what, frame.columns), options.find("high", what, frame.columns)
-        columns = (
-            band
-            if band[0] is not None and band[1] is not None
-            else (options.column("weight", what, frame.columns),) * 2
-        )
-        lows, highs = (frame.numbers(str(column), "weight") for column in columns)
-    for label, least, most in zip(named, lows.tolist(), highs.tolist(), strict=True):
+    for label, least, most in zip(labels_in(frame, attribute, options).to_pylist(), lows, highs, strict=True):
         if label not in numbers:
             raise unknown_name(what, label, labels)
         if not np.isnan(low[numbers[label]]):
             raise InputError(explain(what, f"has {label!r} twice", "have each group once"))
         if not (0.0 <= least <= 1.0 and 0.0 <= most <= 1.0):
             raise InputError(explain(what, f"has {least:g} to {most:g} for {label!r}", "have shares from 0 to 1"))
+        if least > most:
+            raise InputError(explain(what, f"has low {least:g} and high {most:g} of {label!r}", "have low ≤ high"))
         low[numbers[label]], high[numbers[label]] = least, most
+    if np.array_equal(np.nan_to_num(low), np.nan_to_num(high)):
+        low = high = np.nan_to_num(low)
+        if abs(low.sum() - 1.0) > SUM_TOLERANCE:
+            raise InputError(explain(what, f"sums to {low.sum():g}", "sum to 1", "divide the weights by their sum."))
     return low, high
 
 
-def _part_of(given: Any, name: str, options: Tables) -> Any:
-    """What is given for one attribute: of a mapping its part, of a table with attributes its rows."""
-    if given is None or isinstance(given, Mapping):
-        return None if given is None else given.get(name)
-    frame = read_frame(given, "everyone")
-    columns = {column: frame.column(column, column) for column in frame.columns}
-    table = pa.table(columns).filter(pc.equal(columns[options.attribute].cast(pa.string()), name))
-    return table.drop_columns([options.attribute]) if len(table) else None
+def _labels(groups: ItemArrays, part: AttributeSpan) -> list[str]:
+    labels: list[str] = groups.categories[part.columns].to_pylist()
+    return labels
 
 
 def _weight(asked: Everyone, name: str) -> float:
@@ -212,7 +170,7 @@ def _fill_limits(option_name: str, given: Any, groups: ItemArrays, found: Floats
     if given is None:
         return
     for part in groups.parts:
-        labels = groups.categories.to_pylist()[part.columns]
+        labels = _labels(groups, part)
         numbers = {label: number for number, label in enumerate(labels, start=part.start)}
         for label, value in given.get(part.name, {}).items():
             if str(label) not in numbers:

@@ -183,12 +183,13 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         candidates, items
             As for :meth:`rerank`; attributes across everybody are columns of ``items``.
         **asked
-            ``everyone``, by attribute the wanted share of each group: a mapping from groups to shares that sum to 1,
-            or a table of ``category`` and ``weight``, or of ``category``, ``low`` and ``high``; or one table for all
-            with ``attribute`` as well. ``everyone_weights``, by attribute what a unit of deviation costs, against
-            users' own objectives (1 by default); ``everyone_floors`` and ``everyone_caps``, by attribute mappings
-            from groups to hard limits; ``everyone_relative``, count deviations relative to their targets;
-            ``everyone_tolerance`` (1e-3), the wanted gap; ``max_passes`` (30); ``start``, an earlier table of prices.
+            ``everyone``, by attribute the wanted share of each group: a mapping from groups to shares that sum to 1
+            or to pairs of low and high, or a table of ``category`` and ``weight``, or of ``category``, ``low`` and
+            ``high``; or one table for all with ``attribute`` as well. ``everyone_weights``, by attribute what a unit
+            of deviation costs, against users' own objectives (1 by default); ``everyone_floors`` and
+            ``everyone_caps``, by attribute mappings from groups to hard limits; ``everyone_relative``, count deviations
+            relative to their targets; ``everyone_tolerance`` (1e-3), the wanted gap; ``max_passes`` (30); ``start``,
+            an earlier table of prices.
             All else is as for :meth:`rerank`; a column ``weight`` of ``users`` is how much each user counts.
 
         Returns

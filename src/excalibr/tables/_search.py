@@ -17,7 +17,7 @@ from excalibr._sparse import SparseRows
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain
 from excalibr.tables._arrow import pa
-from excalibr.tables._everyone import GroupTargets, attributes_of, read_start, read_terms
+from excalibr.tables._everyone import GroupTargets, attributes_of, read_start, read_terms, wanted_shares
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import rows_of_users
 from excalibr.tables._items import ItemArrays
@@ -49,8 +49,9 @@ class PriceSearch:
     @classmethod
     def of(cls, asked: Everyone, items: Any, options: Tables) -> PriceSearch:
         """The search for what is asked of the groups of a table of items."""
-        groups = read_groups(items, attributes_of(asked, options), options)
-        terms, targets = read_terms(asked, groups, options)
+        shares = wanted_shares(asked, options)
+        groups = read_groups(items, attributes_of(asked, shares), options)
+        terms, targets = read_terms(asked, shares, groups, options)
         categories = groups.categories.to_pylist()
         labels = [(part.name, label) for part in groups.parts for label in categories[part.columns]]
         return cls(asked, groups, labels, terms, targets, *read_start(asked, labels, terms))

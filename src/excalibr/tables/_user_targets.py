@@ -5,21 +5,22 @@ Rows are put in the order of their ids before anything is added up: sums of floa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from excalibr._arrays import sums_by
-from excalibr._problem import AttributeSpan, Status
+from excalibr._problem import Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._arrow import pa
-from excalibr.tables._frames import Frame, numbers_of, read_frame
-from excalibr.tables._ids import codes_in, labels_of
+from excalibr.tables._frames import Frame, numbers_of
+from excalibr.tables._ids import codes_in
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
+from excalibr.tables._shares import labels_in, read_shares, shares_by_attribute
 from excalibr.targets import recency_by_user, shares_of
 
 __all__ = [
@@ -138,11 +139,11 @@ def settle_sums(sums: Floats, prior: Floats | None, strength: float) -> tuple[Fl
 
 @dataclass(frozen=True, eq=False)
 class _TargetTable:
-    """What a table of targets or a prior says of one attribute."""
+    """What a table of targets or a prior says of one attribute, whose ``column`` of the items has these categories."""
 
     frame: Frame
-    attribute: AttributeSpan
-    items: ItemArrays
+    categories: Any
+    column: str
     options: Tables
 
     @property
@@ -164,7 +165,7 @@ class _TargetTable:
         bad = weights[_is_bad(weights)]
         if len(bad) or not sums.sum() > 0:
             found = f"have a weight of {bad[0]:g}" if len(bad) else "have no weight on a category that an item has"
-            hint = f"categories are {self._categories.to_pylist()[:12]}."
+            hint = f"categories are {self.categories.to_pylist()[:12]}."
             raise InputError(explain(self.frame.name, found, "have finite weights of at least 0, not all 0", hint))
         return np.asarray(sums / sums.sum())
 
@@ -178,7 +179,7 @@ class _TargetTable:
         labels, apart = self._labels(), self.has_users
         owners = owners_of(users, self.frame, self.options) if apart else np.zeros(len(labels), dtype=np.int64)
         kept = (owners >= 0) & (labels >= 0)
-        shape = (len(users) if apart else 1, len(self._categories))
+        shape = (len(users) if apart else 1, len(self.categories))
         low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
         for edges, name, tighter in ((low, self.options.low, np.fmax), (high, self.options.high, np.fmin)):
             if name in self.frame.columns:
@@ -188,65 +189,34 @@ class _TargetTable:
         repeats = 1 if apart else len(users)
         return _Given(np.repeat(low, repeats, axis=0), np.repeat(high, repeats, axis=0), np.repeat(known, repeats))
 
-    @property
-    def _categories(self) -> Any:
-        return self.items.categories[self.attribute.columns]
-
     def _weights(self) -> Floats:
         return self.options.read_numbers(self.frame, "weight")
 
     def _sums(self, owners: Integers, users: int) -> Floats:
-        labels, weights, size = self._labels(), self._weights(), len(self._categories)
+        labels, weights, size = self._labels(), self._weights(), len(self.categories)
         kept = _in_order(owners, labels, weights)
         return sums_by(owners[kept] * size + labels[kept], weights[kept], users * size).reshape(users, size)
 
     def _labels(self) -> Integers:
-        """Each row's category of this attribute, −1 for one that no item has.
-
-        The column has the name that was given for this table, or that the items table has for it, or ``category``.
-        """
-        frame, options = self.frame, self.options
-        own = getattr(options, f"{frame.name.partition('[')[0]}_category")
-        known = [column.name for column in self.items.columns]
-        at = [each.name for each in self.items.parts].index(self.attribute.name)
-        names = [own] if own else [name for name in (*known[at : at + 1], "category") if name in frame.columns]
-        keyword = options.option_for("category", frame.name)
-        column = frame.column(names[0], keyword) if names else options.read(frame, "category")
-        return codes_in(labels_of(column, f"categories of {frame.name}"), self._categories)
+        """Each row's category of this attribute, −1 for one that no item has."""
+        return codes_in(labels_in(self.frame, self.column, self.options), self.categories)
 
 
-def _tables(given: Any, name: str, items: ItemArrays, options: Tables) -> Iterator[_TargetTable]:
-    """What targets or prior say of each attribute: a part of a mapping, or the rows that name it."""
-    if not items.attributes:
-        yield _TargetTable(_frame(given, name, options), items.parts[0], items, options)
-        return
+def _tables(given: Any, name: str, items: ItemArrays, options: Tables) -> list[_TargetTable]:
+    """What targets or prior say of each attribute."""
     names = [each.name for each in items.attributes]
-    if isinstance(given, Mapping):
-        if set(given) != set(names):
-            raise InputError(explain(name, f"have {list(given)}", f"have the attributes {names}"))
-        for each in items.attributes:
-            part = _frame(given[each.name], f"{name}[{each.name!r}]", options)
-            yield _TargetTable(part, each, items, options)
-        return
-    frame = read_frame(given, name)
-    owners = codes_in(labels_of(options.read(frame, "attribute")), pa.array(names, pa.large_string()))
-    for number, each in enumerate(items.attributes):
-        part = read_frame(frame.take(np.flatnonzero(owners == number), frame.columns, {}), name)
-        yield _TargetTable(part, each, items, options)
-
-
-def _frame(given: Any, name: str, options: Tables) -> Frame:
-    """A table, or a mapping from categories to weights or to pairs of low and high."""
-    if not isinstance(given, Mapping):
-        return read_frame(given, name)
-    labels, values = list(map(str, given)), list(given.values())
-    table = name.partition("[")[0]
-    column, weight = (getattr(options, f"{table}_{role}") for role in ("category", "weight"))
-    column = column or "category"
-    if values and all(np.shape(value) == (2,) for value in values):
-        edges = np.array(values, dtype=np.float64)
-        return read_frame(pa.table({column: labels, options.low: edges[:, 0], options.high: edges[:, 1]}), name)
-    return read_frame(pa.table({column: labels, weight or options.weight: list(map(float, values))}), name)
+    if not names:
+        frames = [read_shares(given, name, options)]
+    elif isinstance(given, Mapping) and set(given) != set(names):
+        raise InputError(explain(name, f"have {list(given)}", f"have the attributes {names}"))
+    else:
+        found = shares_by_attribute(given, name, options, names)
+        frames = [found[each] for each in names]
+    columns = [each.name for each in items.columns] or [""] * len(frames)
+    return [
+        _TargetTable(frame, items.categories[part.columns], column, options)
+        for frame, part, column in zip(frames, items.parts, columns, strict=True)
+    ]
 
 
 def _history_sums(users: Any, items: ItemArrays, options: Tables) -> tuple[Floats, Integers]:
