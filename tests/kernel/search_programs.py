@@ -5,92 +5,52 @@ Numbers are drawn as they are used, never from a seed, so that what fails shrink
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import permutations
-from math import log
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from excalibr._native import kernel
 from excalibr._types import Floats, Integers
+from tests.kernel.programs import ABOVE, BELOW, NOBODY, WEIGHTS, Arrays, Draw, cost
 
-Draw: TypeAlias = Callable[[Any], Any]
-
-NOBODY = np.empty(0, dtype=np.int64)
 TENTHS = st.integers(0, 10).map(lambda tenths: tenths / 10)
 SHARES = st.sampled_from([0.0, 0.0, 0.0, 0.5, 1.0, 1 / 3]) | st.floats(0.0, 1.0, allow_subnormal=False)
 GAINS = st.sampled_from([0.0, 0.5, 1.0, -1.0]) | st.floats(-2.0, 2.0, allow_subnormal=False)
 SLOPES = st.sampled_from([1.0, 1.0, 0.5, 0.0, 3.0])
-WEIGHTS = st.sampled_from([1.0, 0.0, 0.5, 0.25]) | st.floats(0.01, 1.0)
 CHARGES = st.sampled_from([(1.0, 0.0), (1.0, 0.0), (100.0, 0.3)])
 
 
 @dataclass(frozen=True)
-class Arrays:
-    """A search program with dense rows; ``penalties`` has a row a category, as penalty.hpp names them."""
+class SearchArrays(Arrays):
+    """A program for single rankings, each charged for what its own shares cost beyond an allowance."""
 
-    gains: Floats
-    rows: Floats
-    penalties: Floats
-    position_weights: Floats
-    charge: float
-    allowance: float
-    group_of: Integers
-    group_limits: Integers
-
-    @property
-    def n(self) -> int:
-        return len(self.gains)
-
-    @property
-    def k(self) -> int:
-        return len(self.position_weights)
-
-    @property
-    def r(self) -> int:
-        return len(self.penalties)
+    charge: float = 1.0
+    allowance: float = 0.0
 
     @property
     def size(self) -> float:
         """What errors are relative to."""
-        return float(np.abs(self.gains).max() + self.charge * self.penalties[:, 2:4].max()) or 1.0
+        return float(np.abs(self.gains).max() + self.charge * self.penalties[:, BELOW : ABOVE + 1].max()) or 1.0
 
     def of(self, parts: Any) -> Any:
         """The same for the kernel."""
-        candidates, columns = np.nonzero(self.rows)
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(candidates, minlength=self.n))]).astype(np.int64)
-        return parts.SearchProgram(
-            self.gains,
-            indptr,
-            columns.astype(np.int64),
-            self.rows[candidates, columns],
-            np.ascontiguousarray(self.penalties),
-            self.position_weights,
-            self.charge,
-            self.allowance,
-            self.group_of,
-            self.group_limits,
-        )
+        slots = (self.penalties, self.position_weights, self.charge, self.allowance)
+        return parts.SearchProgram(self.gains, *kernel.pack_rows(self.rows), *slots, self.group_of, self.group_limits)
 
     def allows(self, ranking: list[int]) -> bool:
         """Whether a ranking keeps the limits of the groups."""
         groups = [int(self.group_of[candidate]) for candidate in ranking] if len(self.group_limits) else []
         return all(groups.count(group) <= limit for group, limit in enumerate(self.group_limits))
 
-    def rankings(self) -> list[list[int]]:
-        """Every ranking that the groups allow."""
-        return [list(every) for every in permutations(range(self.n), self.k) if self.allows(list(every))]
-
     def shares(self, ranking: list[int]) -> Floats:
         return np.asarray(self.position_weights @ self.rows[ranking])
 
     def charged(self, ranking: list[int]) -> float:
         """What is charged for a ranking's own shares."""
-        cost = sum(map(penalty, self.penalties.tolist(), self.shares(ranking).tolist()))
-        return self.charge * max(0.0, cost - self.allowance)
+        return self.charge * max(0.0, cost(self.penalties, self.shares(ranking)) - self.allowance)
 
     def value(self, ranking: list[int]) -> float:
         return float(self.position_weights @ self.gains[ranking]) - self.charged(ranking)
@@ -107,27 +67,15 @@ class Arrays:
         return np.array(chosen, dtype=np.int64)
 
 
-def penalty(numbers: list[float], share: float) -> float:
-    """φ(t), one category."""
-    low, high, below, above, smoothing, base = numbers
-    if low <= share <= high:
-        return 0.0
-    edge, slope = (low, below) if share < low else (high, above)
-    if smoothing == 0.0:
-        return slope * abs(share - edge)
-    wanted, seen = base + edge, base + (1.0 - smoothing) * share + smoothing * edge
-    return slope * (seen - wanted - (wanted * log(seen / wanted) if wanted > 0.0 else 0.0))
-
-
 @st.composite
-def programs(draw: Draw, candidates: int = 5, slots: int = 3, categories: int = 4) -> Arrays:
+def programs(draw: Draw, candidates: int = 5, slots: int = 3, categories: int = 4) -> SearchArrays:
     """A program of at most so many candidates, slots and categories; some ranking always keeps its limits."""
     n, r = draw(st.integers(1, candidates)), draw(st.integers(1, categories))
     k = draw(st.integers(1, min(n, slots)))
     charge, allowance = draw(CHARGES)
     group_of, group_limits = draw(groups(n, k))
     weights = draw(arrays.arrays(np.float64, k, elements=WEIGHTS))
-    return Arrays(
+    return SearchArrays(
         gains=draw(arrays.arrays(np.float64, n, elements=GAINS)),
         rows=draw(arrays.arrays(np.float64, (n, r), elements=SHARES)),
         penalties=draw(penalty_tables(r)),
@@ -164,7 +112,7 @@ def groups(draw: Draw, n: int, k: int) -> tuple[Integers, Integers]:
     return group_of, limits
 
 
-def film_like(seed: int, n: int, k: int, r: int) -> Arrays:
+def film_like(seed: int, n: int, k: int, r: int) -> SearchArrays:
     """The everyday case: uniform scores, one to three equal categories an item, a Dirichlet target, log weights."""
     rng = np.random.default_rng(seed)
     rows = np.zeros((n, r))
@@ -175,4 +123,4 @@ def film_like(seed: int, n: int, k: int, r: int) -> Arrays:
     table = np.zeros((r, 6))
     table[:, 0] = table[:, 1] = target
     table[:, 2] = table[:, 3] = 0.5
-    return Arrays(0.5 * rng.random(n), rows, table, weights / weights.sum(), 1.0, 0.0, NOBODY, NOBODY)
+    return SearchArrays(0.5 * rng.random(n), rows, table, weights / weights.sum(), NOBODY, NOBODY)

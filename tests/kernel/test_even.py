@@ -14,7 +14,8 @@ from scipy.optimize import linprog
 
 from excalibr import calibrate
 from excalibr._types import Booleans, Floats, Integers
-from tests.kernel.search_programs import Arrays, Draw, film_like, programs
+from tests.kernel.programs import Draw
+from tests.kernel.search_programs import SearchArrays, film_like, programs
 
 parts = pytest.importorskip("excalibr._kernel_parts", reason="built by `make`, not in wheels")
 
@@ -33,18 +34,23 @@ class Lottery:
     rankings: Integers
     weights: Floats
 
-    def shares(self, program: Arrays) -> Floats:
+    def shares(self, program: SearchArrays) -> Floats:
         return np.asarray(self.weights @ np.array([program.shares(one) for one in self.rankings.tolist()]))
 
-    def charge(self, program: Arrays) -> float:
+    def charge(self, program: SearchArrays) -> float:
         return float(self.weights @ [program.charged(one) for one in self.rankings.tolist()])
 
-    def relevance(self, program: Arrays, scores: Floats) -> float:
+    def relevance(self, program: SearchArrays, scores: Floats) -> float:
         return float(self.weights @ (scores[self.rankings] @ program.position_weights))
 
 
 def evened(
-    program: Arrays, plain: Lottery, scores: Floats, hard: Booleans = SOFT, effort: int = ENOUGH, slack: float = SLACK
+    program: SearchArrays,
+    plain: Lottery,
+    scores: Floats,
+    hard: Booleans = SOFT,
+    effort: int = ENOUGH,
+    slack: float = SLACK,
 ) -> Lottery:
     rankings, weights, *_ = SEARCHER.even_lottery(
         program.of(parts), plain.rankings, plain.weights, scores, hard, slack, effort
@@ -52,24 +58,24 @@ def evened(
     return Lottery(rankings, weights)
 
 
-def some_lottery(program: Arrays, count: int) -> Lottery:
+def some_lottery(program: SearchArrays, count: int) -> Lottery:
     weights = np.arange(1.0, count + 1.0)
     return Lottery(program.some_rankings(count), weights / weights.sum())
 
 
-def film_lottery(seed: int, k: int = 10, r: int = 10) -> tuple[Arrays, Lottery]:
+def film_lottery(seed: int, k: int = 10, r: int = 10) -> tuple[SearchArrays, Lottery]:
     """An everyday program and the lottery that is optimal for it."""
     program = film_like(seed, 100, k, r)
     policy = calibrate(program.gains, program.rows, program.penalties[:, 0], k=k, trade_off=0.5)
     return program, Lottery(policy.rankings, policy.weights)
 
 
-def spread(program: Arrays, scores: Floats) -> float:
+def spread(program: SearchArrays, scores: Floats) -> float:
     ordered, weights = np.sort(scores - scores.max()), np.sort(program.position_weights)
     return float(ordered[-program.k :] @ weights - ordered[: program.k] @ weights[::-1])
 
 
-def check_promise(program: Arrays, plain: Lottery, even: Lottery, scores: Floats) -> None:
+def check_promise(program: SearchArrays, plain: Lottery, even: Lottery, scores: Floats) -> None:
     centred = scores - scores.max()
     moved = np.abs(even.shares(program) - plain.shares(program)).sum()
     lost = abs(even.relevance(program, centred) - plain.relevance(program, centred))
@@ -81,7 +87,7 @@ def check_promise(program: Arrays, plain: Lottery, even: Lottery, scores: Floats
 @given(LARGER, st.integers(1, 6), st.data())
 @settings(max_examples=60)
 def test_the_expectation_stays_within_the_slack_and_draws_get_no_worse(
-    program: Arrays, count: int, data: st.DataObject
+    program: SearchArrays, count: int, data: st.DataObject
 ) -> None:
     scores = data.draw(arrays.arrays(np.float64, program.n, elements=SCORES))
     plain = some_lottery(program, count)
@@ -90,7 +96,9 @@ def test_the_expectation_stays_within_the_slack_and_draws_get_no_worse(
 
 @given(LARGER, st.integers(1, 6), st.sampled_from([0, 100, 3_000, 30_000, ENOUGH]))
 @settings(max_examples=60)
-def test_it_is_a_lottery_of_few_valid_rankings_whatever_the_effort(program: Arrays, count: int, effort: int) -> None:
+def test_it_is_a_lottery_of_few_valid_rankings_whatever_the_effort(
+    program: SearchArrays, count: int, effort: int
+) -> None:
     plain = some_lottery(program, count)
     even = evened(program, plain, program.gains, effort=effort)
     check_promise(program, plain, even, program.gains)
@@ -105,7 +113,7 @@ def test_it_is_a_lottery_of_few_valid_rankings_whatever_the_effort(program: Arra
 
 @given(LARGER, st.integers(2, 5), st.data())
 @settings(max_examples=60)
-def test_hard_limits_on_the_expectation_are_not_spent(program: Arrays, count: int, data: st.DataObject) -> None:
+def test_hard_limits_on_the_expectation_are_not_spent(program: SearchArrays, count: int, data: st.DataObject) -> None:
     plain = some_lottery(program, count)
     hard = data.draw(arrays.arrays(np.bool_, program.r))
     room = data.draw(st.sampled_from([0.0, 1e-5, 0.1]))

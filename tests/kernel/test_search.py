@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.kernel.search_programs import Arrays, film_like, programs
+from tests.kernel.search_programs import SearchArrays, film_like, programs
 
 parts = pytest.importorskip("excalibr._kernel_parts", reason="built by `make`, not in wheels")
 
@@ -24,7 +24,7 @@ SEARCHER = parts.Searcher()
 """One for all tests: what it keeps from one program must not reach the next."""
 
 
-def falling(program: Arrays) -> Arrays:
+def falling(program: SearchArrays) -> SearchArrays:
     """The program with its slots by falling weight, so that slots are ranks."""
     return replace(program, position_weights=np.sort(program.position_weights)[::-1].copy())
 
@@ -41,7 +41,7 @@ def moved_by(ranking: list[int], kind: str, rank: int, target: int) -> list[int]
     return after
 
 
-def targets(program: Arrays, ranking: list[int], kind: str, rank: int) -> list[int]:
+def targets(program: SearchArrays, ranking: list[int], kind: str, rank: int) -> list[int]:
     """Where a move of this kind may lead from a rank, as the search looks at them."""
     if kind == "replacement":
         outside = [candidate for candidate in range(program.n) if candidate not in ranking]
@@ -50,12 +50,12 @@ def targets(program: Arrays, ranking: list[int], kind: str, rank: int) -> list[i
     return [other for other in range(first, program.k) if kind == "swap" or abs(other - rank) > 1]
 
 
-def near(program: Arrays) -> float:
+def near(program: SearchArrays) -> float:
     return 1e-12 * program.size
 
 
 @given(LARGER, st.sampled_from(KINDS), st.integers(0, 8))
-def test_the_best_move_gains_what_recomputation_says(program: Arrays, kind: str, rank: int) -> None:
+def test_the_best_move_gains_what_recomputation_says(program: SearchArrays, kind: str, rank: int) -> None:
     program, rank = falling(program), rank % program.k
     ranking = program.some_rankings(1)[0]
     gains = {
@@ -72,7 +72,9 @@ def test_the_best_move_gains_what_recomputation_says(program: Arrays, kind: str,
 
 
 @given(LARGER, st.data())
-def test_moves_made_one_by_one_leave_the_state_of_a_ranking_loaded_afresh(program: Arrays, data: st.DataObject) -> None:
+def test_moves_made_one_by_one_leave_the_state_of_a_ranking_loaded_afresh(
+    program: SearchArrays, data: st.DataObject
+) -> None:
     program = falling(program)
     ranking = program.some_rankings(1)[0].tolist()
     moves, after = [], ranking
@@ -93,7 +95,7 @@ def test_moves_made_one_by_one_leave_the_state_of_a_ranking_loaded_afresh(progra
 
 @given(programs())
 @settings(max_examples=200)
-def test_all_rankings_are_tried_where_they_are_few(program: Arrays) -> None:
+def test_all_rankings_are_tried_where_they_are_few(program: SearchArrays) -> None:
     ranking, value, exhaustive, limited = SEARCHER.best_ranking(program.of(parts), program.some_rankings(1), 0)
     best = max(program.value(one) for one in program.rankings())
     assert exhaustive
@@ -104,7 +106,7 @@ def test_all_rankings_are_tried_where_they_are_few(program: Arrays) -> None:
 
 
 @given(LARGER)
-def test_values_are_those_by_definition_and_rankings_are_valid(program: Arrays) -> None:
+def test_values_are_those_by_definition_and_rankings_are_valid(program: SearchArrays) -> None:
     starts = program.some_rankings(3)
     rankings, values, complete = SEARCHER.local_optima(program.of(parts), starts, 3, 2, ENOUGH)
     assert complete
@@ -117,7 +119,7 @@ def test_values_are_those_by_definition_and_rankings_are_valid(program: Arrays) 
 
 @given(LARGER)
 @settings(max_examples=40)
-def test_no_single_move_improves_a_local_optimum(program: Arrays) -> None:
+def test_no_single_move_improves_a_local_optimum(program: SearchArrays) -> None:
     program = falling(program)
     rankings, values, _ = SEARCHER.local_optima(program.of(parts), program.some_rankings(2), 2, 1, ENOUGH)
     for ranking, value in zip(rankings.tolist(), values.tolist(), strict=True):
