@@ -83,42 +83,27 @@ def _unwrapped(command: Any) -> str:
 
 def _import(name: str) -> Any:
     """A command's function, or the group of its own commands."""
+    command: Any
     match name:
         case "demo":
-            from excalibr._cli.demo import demo
-
-            return demo
+            from excalibr._cli.demo import demo as command
         case "rerank":
-            from excalibr._cli.rerank import rerank
-
-            return rerank
+            from excalibr._cli.rerank import rerank as command
         case "explore":
-            from excalibr._cli.explore import explore
-
-            return explore
+            from excalibr._cli.explore import explore as command
         case "serve":
-            from excalibr._cli.serve import serve
-
-            return serve
+            from excalibr._cli.serve import serve as command
         case "balance":
-            from excalibr._cli.balance import balance
-
-            return balance
+            from excalibr._cli.balance import balance as command
         case "warmup":
-            from excalibr._cli.warmup import warmup
-
-            return warmup
+            from excalibr._cli.warmup import warmup as command
         case "experiment":
-            from excalibr._cli.experiment import experiment
-
-            return experiment
+            from excalibr._cli.experiment import experiment as command
         case "compare":
-            from excalibr._cli.compare import compare
-
-            return compare
-    from excalibr._cli.data import data
-
-    return data
+            from excalibr._cli.compare import compare as command
+        case "data":
+            from excalibr._cli.data import data as command
+    return command
 
 
 # An error of ours goes up to `main`, which prints it; typer's own pretty tracebacks would hide it.

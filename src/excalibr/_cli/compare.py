@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from excalibr._experiments.curves import COMPARED, KL
-from excalibr._experiments.folders import FolderComparison, compare_folders
+from excalibr._experiments.curves import KL
+from excalibr._experiments.folders import DEVIATIONS, METRICS, FolderComparison, compare_folders
 from excalibr._grid import Grid
 from excalibr._text import markdown_text
 from excalibr._writing import beside
@@ -17,14 +17,13 @@ from excalibr.errors import InputError, explain
 __all__ = ["compare"]
 
 _WORDS = ("attribute", "weights", "n/k", "method", "users", "new is")
-_DEVIATIONS, _METRICS = COMPARED[:4], COMPARED[4:]
 
 
 def compare(
     old: Annotated[Path, typer.Argument(help="The --out folder of an experiment.")],
     new: Annotated[Path, typer.Argument(help="The --out folder of another.")],
-    metric: Annotated[str, typer.Option(help=f"What is compared: {' or '.join(_METRICS)}.")] = "ndcg",
-    across: Annotated[str, typer.Option(help=f"At equal {', '.join(_DEVIATIONS[:-1])} or {_DEVIATIONS[-1]}.")] = KL,
+    metric: Annotated[str, typer.Option(help=f"What is compared: {' or '.join(METRICS)}.")] = "ndcg",
+    across: Annotated[str, typer.Option(help=f"At equal {', '.join(DEVIATIONS[:-1])} or {DEVIATIONS[-1]}.")] = KL,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A file for it as well, that ends in .md or .csv.")
     ] = None,

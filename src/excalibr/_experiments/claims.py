@@ -15,7 +15,7 @@ import numpy as np
 
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.comparison import Estimate, Margins, difference, kept, margins, rise
-from excalibr._experiments.curves import DRAW_KL, Curves, MethodCurve
+from excalibr._experiments.curves import DRAW_KL, Curves
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
 from excalibr._experiments.run import ExperimentResults
 
@@ -59,11 +59,8 @@ def _fair_opponent(results: ExperimentResults) -> Iterator[Claim]:
         ("excalibr-kl", PAPER_SETTING, "kl_of_expectation", "equal KL"),
         ("single-kl", SLATE_SETTING, DRAW_KL, "equal KL of the list"),
     ):
-        found = {}
-        for attribute in results.curves.attributes:
-            pair = _pair(results.curves, attribute, "log", setting, arm, "greedy-projected")
-            if pair is not None:
-                found[attribute] = margins(*pair, across=across).mean
+        pairs = results.curves.pairs("log", (setting, arm), (setting, "greedy-projected"))
+        found = {one.attribute: margins(one, other, across=across).mean for one, other in pairs}
         if found:
             yield Claim(
                 f"{ARMS[arm].label} is above the projected greedy, {setting}.",
@@ -117,12 +114,10 @@ def _others_do_poorly(results: ExperimentResults) -> Iterator[Claim]:
 
 def _mrr_alike(results: ExperimentResults) -> Iterator[Claim]:
     same, other = 0, 0
-    for attribute in results.curves.attributes:
-        for first, second in combinations(("excalibr", "greedy", "greedy-simple"), 2):
-            pair = _pair(results.curves, attribute, "log", PAPER_SETTING, first, second)
-            if pair is not None:
-                agree = margins(*pair, "ndcg").clear * margins(*pair, "mrr").clear
-                same, other = same + int((agree > 0).sum()), other + int((agree < 0).sum())
+    for first, second in combinations(("excalibr", "greedy", "greedy-simple"), 2):
+        for pair in results.curves.pairs("log", (PAPER_SETTING, first), (PAPER_SETTING, second)):
+            agree = margins(*pair, "ndcg").clear * margins(*pair, "mrr").clear
+            same, other = same + int((agree > 0).sum()), other + int((agree < 0).sum())
     if same + other:
         yield Claim(
             "MRR behaves as NDCG does.",
@@ -133,12 +128,8 @@ def _mrr_alike(results: ExperimentResults) -> Iterator[Claim]:
 
 
 def _less_to_gain(results: ExperimentResults) -> Iterator[Claim]:
-    found = {}
-    for attribute in results.curves.attributes:
-        wide = results.curves.get(attribute, "log", PAPER_SETTING, "excalibr")
-        equal = results.curves.get(attribute, "log", Setting(100, 100), "excalibr")
-        if wide is not None and equal is not None:
-            found[attribute] = difference(kept(wide), kept(equal)).mean
+    pairs = results.curves.pairs("log", (PAPER_SETTING, "excalibr"), (Setting(100, 100), "excalibr"))
+    found = {wide.attribute: difference(kept(wide), kept(equal)).mean for wide, equal in pairs}
     if found:
         yield Claim(
             "With n = k there is less to gain and the curve drops earlier.",
@@ -150,12 +141,9 @@ def _less_to_gain(results: ExperimentResults) -> Iterator[Claim]:
 
 
 def _wide_alike(results: ExperimentResults) -> Iterator[Claim]:
-    found = {}
-    for attribute in results.curves.attributes:
-        pair = [results.curves.get(attribute, "log", setting, "excalibr") for setting in (PAPER_SETTING, _WIDE)]
-        if pair[0] is not None and pair[1] is not None:
-            mean = margins(pair[0], pair[1]).mean
-            found[attribute] = Estimate(0.01 - abs(mean.value), mean.error, mean.users)
+    pairs = results.curves.pairs("log", (PAPER_SETTING, "excalibr"), (Setting(200, 100), "excalibr"))
+    means = {one.attribute: margins(one, other).mean for one, other in pairs}
+    found = {name: Estimate(0.01 - abs(mean.value), mean.error, mean.users) for name, mean in means.items()}
     if found:
         yield Claim(
             "n = 200 is much like n = 150.",
@@ -165,15 +153,9 @@ def _wide_alike(results: ExperimentResults) -> Iterator[Claim]:
         )
 
 
-_WIDE = Setting(200, 100)
-
-
 def _reciprocal_on_par(results: ExperimentResults) -> Iterator[Claim]:
-    found = {}
-    for attribute in results.curves.attributes:
-        pair = _pair(results.curves, attribute, "reciprocal", PAPER_SETTING, "excalibr", "greedy")
-        if pair is not None:
-            found[attribute] = margins(*pair).mean
+    pairs = results.curves.pairs("reciprocal", (PAPER_SETTING, "excalibr"), (PAPER_SETTING, "greedy"))
+    found = {one.attribute: margins(one, other).mean for one, other in pairs}
     if found:
         yield Claim(
             "With 1/i weights greedy is nearly on par.",
@@ -237,10 +219,10 @@ _CHECKS: tuple[Callable[[ExperimentResults], Iterator[Claim]], ...] = (
 def _compared(curves: Curves, arm: str) -> dict[str, Margins]:
     """Attribute → ExCalibR's margins over an arm, of all weightings and settings with the paper's many slots."""
     found: dict[str, list[Margins]] = {}
-    for attribute, weighting, setting in product(curves.attributes, curves.weightings, curves.settings):
-        pair = _pair(curves, attribute, weighting, setting, "excalibr", arm)
-        if pair is not None and setting.slots >= PAPER_SETTING.slots:
-            found.setdefault(attribute, []).append(margins(*pair))
+    many = [setting for setting in curves.settings if setting.slots >= PAPER_SETTING.slots]
+    for weighting, setting in product(curves.weightings, many):
+        for pair in curves.pairs(weighting, (setting, "excalibr"), (setting, arm)):
+            found.setdefault(pair[0].attribute, []).append(margins(*pair))
     return {attribute: _joined(of) for attribute, of in found.items()}
 
 
@@ -260,10 +242,3 @@ def _listed(found: Mapping[str, Estimate]) -> str:
 
 def _plain(true: list[bool]) -> str:
     return "holds" if all(true) else "not clear: attributes differ" if any(true) else "does not hold"
-
-
-def _pair(
-    curves: Curves, attribute: str, weighting: str, setting: Setting, first: str, second: str
-) -> tuple[MethodCurve, MethodCurve] | None:
-    one, other = (curves.get(attribute, weighting, setting, arm) for arm in (first, second))
-    return None if one is None or other is None else (one, other)

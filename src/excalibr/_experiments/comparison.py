@@ -9,7 +9,7 @@ from math import isnan
 import numpy as np
 
 from excalibr import _seeds as seeds
-from excalibr._experiments.curves import COMPARED, KL, MethodCurve, between
+from excalibr._experiments.curves import COMPARED, KL, MethodCurve, between, standard_errors
 from excalibr._types import Floats
 
 __all__ = ["RESAMPLES", "SHARES", "Estimate", "Margins", "change", "difference", "kept", "margins", "rise"]
@@ -90,6 +90,11 @@ class Estimate:
             return "not clear: no difference was found"
         return f"not clear: about {_rounded(self.users * (2 * self.error / self.value) ** 2):,} users would decide"
 
+    @classmethod
+    def of(cls, apart: Floats) -> Estimate:
+        """The mean of users' own differences."""
+        return cls(float(apart.mean()), float(standard_errors(apart)), len(apart))
+
     def above(self, least: float) -> Estimate:
         """By how much it is above a least value."""
         return Estimate(self.value - least, self.error, self.users)
@@ -102,7 +107,8 @@ def margins(first: MethodCurve, second: MethodCurve, metric: str = "ndcg", acros
     """
     users = np.intersect1d(first.rows, second.rows)
     one, other = (curve.own[np.isin(curve.rows, users)] for curve in (first, second))
-    return _known(_apart(one, other, _drawn(len(users)), (across, metric)), len(users))
+    counts, axes = _drawn(len(users)), (across, metric)
+    return _known(_at_shares(one, counts, axes) - _at_shares(other, counts, axes), len(users))
 
 
 def change(old: Floats, new: Floats, metric: str = "ndcg", across: str = KL, *, paired: bool) -> Margins:
@@ -154,14 +160,7 @@ def _rounded(users: float) -> int:
 def rise(curve: MethodCurve, place: int, metric: str = "ndcg") -> Estimate:
     """By how much a point of the curve is above relevance only."""
     number = COMPARED.index(metric)
-    apart = curve.own[:, place, number] - curve.own[:, -1, number]
-    error = float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else float("nan")
-    return Estimate(float(apart.mean()), error, len(apart))
-
-
-def _apart(first: Floats, second: Floats, counts: Floats, axes: tuple[str, str]) -> Floats:
-    """(resamples, shares): the difference of two curves, with each user counted so often."""
-    return _at_shares(first, counts, axes) - _at_shares(second, counts, axes)
+    return Estimate.of(curve.own[:, place, number] - curve.own[:, -1, number])
 
 
 def _at_shares(own: Floats, counts: Floats, axes: tuple[str, str], levels: Floats | None = None) -> Floats:

@@ -9,11 +9,22 @@ from typing import Any
 import numpy as np
 
 from excalibr._experiments.measures import CATALOGUE, METRICS
-from excalibr._experiments.plan import PlanPart, Setting
+from excalibr._experiments.plan import Setting
 from excalibr._experiments.store import Block
 from excalibr._types import Floats, Integers
 
-__all__ = ["COMPARED", "DRAW_KL", "DRAW_L1", "KL", "L1", "WIDE_GAP", "Curves", "MethodCurve", "between"]
+__all__ = [
+    "COMPARED",
+    "DRAW_KL",
+    "DRAW_L1",
+    "KL",
+    "L1",
+    "WIDE_GAP",
+    "Curves",
+    "MethodCurve",
+    "between",
+    "standard_errors",
+]
 
 KL, DRAW_KL, DRAW_L1 = "kl_of_expectation", "kl_of_draw_mean", "l1_of_draw_mean"
 L1 = "l1_of_expectation"
@@ -103,6 +114,15 @@ class Curves:
         """A curve, or None where that was not run."""
         return self._curves.get((attribute, weighting, setting, arm))
 
+    def pairs(
+        self, weighting: str, first: tuple[Setting, str], second: tuple[Setting, str]
+    ) -> Iterator[tuple[MethodCurve, MethodCurve]]:
+        """Two arms, each in its setting, of every attribute that has both."""
+        for attribute in self.attributes:
+            one, other = (self.get(attribute, weighting, *place) for place in (first, second))
+            if one is not None and other is not None:
+                yield one, other
+
     def __iter__(self) -> Iterator[MethodCurve]:
         return iter(self._curves.values())
 
@@ -154,7 +174,7 @@ def _curves(blocks: Iterable[Block]) -> Iterator[MethodCurve]:
         if block.part.arm == "relevance":
             relevance = block
         assert relevance is not None
-        assert _same_place(relevance.part, block.part)
+        assert (relevance.part.attribute, relevance.part.setting) == (block.part.attribute, block.part.setting)
         for number in range(len(block.weightings)):
             yield _curve(block, relevance, number)
 
@@ -173,7 +193,7 @@ def _curve(block: Block, relevance: Block, number: int) -> MethodCurve:
         users=len(values),
         trade_offs=np.asarray(block.trade_offs),
         means=_by_metric(values.mean(axis=0)) | {name: together[:, at] for at, name in enumerate(CATALOGUE)},
-        errors=_by_metric(_errors(values)) | dict.fromkeys(CATALOGUE, nowhere),
+        errors=_by_metric(standard_errors(values)) | dict.fromkeys(CATALOGUE, nowhere),
         start=dict(zip(METRICS, starts.mean(axis=0).tolist(), strict=True)),
         complete=bool(own.all()),
         rows=np.flatnonzero(own),
@@ -181,7 +201,7 @@ def _curve(block: Block, relevance: Block, number: int) -> MethodCurve:
     )
 
 
-def _errors(values: Floats) -> Floats:
+def standard_errors(values: Floats) -> Floats:
     """Standard errors over the first axis, nan for a single user."""
     users = len(values)
     return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(users) if users > 1 else np.full(values.shape[1:], np.nan))
@@ -189,7 +209,3 @@ def _errors(values: Floats) -> Floats:
 
 def _by_metric(table: Floats) -> dict[str, Floats]:
     return {metric: table[:, place] for place, metric in enumerate(METRICS)}
-
-
-def _same_place(first: PlanPart, second: PlanPart) -> bool:
-    return (first.attribute, first.setting) == (second.attribute, second.setting)

@@ -18,6 +18,7 @@ from excalibr._experiments.comparison import SHARES, margins
 from excalibr._experiments.curves import Curves, MethodCurve
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
 from excalibr._text import figure_text
+from excalibr._types import Floats
 from excalibr._writing import beside
 from excalibr.errors import needs_extra
 
@@ -203,17 +204,7 @@ def _draw_differences(axes: Axes, present: Sequence[MethodCurve], base: MethodCu
         colour, marker = _STYLES[curve.arm]
         found = margins(curve, base, y, x)
         across = SHARES + 0.004 * (number - 0.5 * len(present))  # side by side
-        _, _, bars = axes.errorbar(
-            *(across, found.values, 2 * found.errors),
-            label=ARMS[curve.arm].label,
-            color=colour,
-            marker=marker,
-            markersize=5,
-            linewidth=1.4,
-            elinewidth=0.9,
-        )
-        for bar in bars:
-            bar.set_alpha(0.4)
+        _draw_points(axes, curve.arm, across, found.values, alpha=0.4, yerr=2 * found.errors)
         wide = [curve.is_wide(share, x) or base.is_wide(share, x) for share in SHARES]
         axes.plot(
             across[wide], found.values[wide], marker, color="white", markeredgecolor=colour, markersize=5, zorder=5
@@ -229,27 +220,22 @@ def _draw_differences(axes: Axes, present: Sequence[MethodCurve], base: MethodCu
 
 
 def _draw_curve(axes: Axes, curve: MethodCurve, x: str, y: str, order: int) -> None:
-    colour, marker = _STYLES[curve.arm]
-    single = len(curve.trade_offs) == 1
     across, up = curve.means[x], curve.means[y]
-    if not single:  # from relevance only, which is the sweep's trade-off 0, without a point of its own
-        axes.plot([curve.start[x], *across[:1]], [curve.start[y], *up[:1]], color=colour, linewidth=1.4, zorder=3)
-    _, _, bars = axes.errorbar(
-        across,
-        up,
-        xerr=curve.errors[x],
-        yerr=curve.errors[y],
-        label=ARMS[curve.arm].label,
-        color=colour,
-        marker=marker,
-        markersize=12 if single else 5,
-        linestyle="none" if single else "-",
-        linewidth=1.4,
-        elinewidth=0.9,
-        zorder=20 if single else 4 + order,
-    )
+    how: dict[str, Any] = {"markersize": 12, "linestyle": "none", "zorder": 20}
+    if len(curve.trade_offs) > 1:  # from relevance only, which is the sweep's trade-off 0, without a point of its own
+        start = [curve.start[x], *across[:1]], [curve.start[y], *up[:1]]
+        axes.plot(*start, color=_STYLES[curve.arm][0], linewidth=1.4, zorder=3)
+        how = {"zorder": 4 + order}
+    _draw_points(axes, curve.arm, across, up, alpha=0.3, xerr=curve.errors[x], yerr=curve.errors[y], **how)
+
+
+def _draw_points(axes: Axes, arm: str, across: Floats, up: Floats, *, alpha: float, **how: Any) -> None:
+    """An arm's points in its colour and with its marker, with paler bars of their errors."""
+    colour, marker = _STYLES[arm]
+    style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.4, "elinewidth": 0.9}
+    _, _, bars = axes.errorbar(across, up, label=ARMS[arm].label, **(style | how))
     for bar in bars:
-        bar.set_alpha(0.3)
+        bar.set_alpha(alpha)
 
 
 def _label(axes: Axes, figure: Figure, attribute: str, weighting: str, x: str, y: str, *, first: bool) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,16 @@ from numpy.typing import NDArray
 
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.comparison import Estimate, change
-from excalibr._experiments.curves import COMPARED, KL, Curves, MethodCurve, between
+from excalibr._experiments.curves import COMPARED, KL, Curves, MethodCurve, between, standard_errors
 from excalibr._experiments.plan import Setting
 from excalibr._experiments.store import Store
-from excalibr._experiments.table import Table
+from excalibr._experiments.table import Table, number
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain, unknown_name
 
-__all__ = ["FolderComparison", "ResultFolder", "compare_folders"]
+__all__ = ["DEVIATIONS", "METRICS", "FolderComparison", "ResultFolder", "compare_folders"]
 
-_DEVIATIONS, _METRICS = COMPARED[:4], COMPARED[4:]
+DEVIATIONS, METRICS = COMPARED[:4], COMPARED[4:]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +99,7 @@ class FolderComparison:
 
 def compare_folders(old: Path, new: Path, *, metric: str = "ndcg", across: str = KL) -> FolderComparison:
     """Compare every method of two folders, by a metric at equal deviation."""
-    for name, given, known in (("metric", metric, _METRICS), ("across", across, _DEVIATIONS)):
+    for name, given, known in (("metric", metric, METRICS), ("across", across, DEVIATIONS)):
         if given not in known:
             raise unknown_name(name, given, known)
     first, second = ResultFolder.read(old), ResultFolder.read(new)
@@ -144,7 +143,7 @@ def _row(
         level = 0.5 * float(first[:, -1, COMPARED.index(across)].mean())
         heights = [_height(own, level, metric, across) for own in (first, second)]
         told = (str(found.at(0.5)), str(found.at(0.25)), str(found.mean), _verdict(found.mean))
-    yield (*start, *("–" if isnan(value) else f"{value:.4f}" for value in heights), *told)
+    yield (*start, *(number(value, 4) for value in heights), *told)
 
 
 def _same_data(old: ResultFolder, new: ResultFolder) -> bool:
@@ -162,12 +161,9 @@ def _difference(old: Floats, new: Floats, metric: str, *, paired: bool) -> Estim
     """Of relevance only, which is one point."""
     first, second = (own[:, -1, COMPARED.index(metric)] for own in (old, new))
     if paired:
-        apart = second - first
-        return Estimate(float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart))), len(apart))
-    errors = [values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan for values in (first, second)]
-    return Estimate(
-        float(second.mean() - first.mean()), float(np.hypot(errors[0], errors[1])), min(len(first), len(second))
-    )
+        return Estimate.of(second - first)
+    error = float(np.hypot(standard_errors(first), standard_errors(second)))
+    return Estimate(float(second.mean() - first.mean()), error, min(len(first), len(second)))
 
 
 def _height(own: Floats, level: float, metric: str, across: str) -> float:

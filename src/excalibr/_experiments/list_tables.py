@@ -51,18 +51,16 @@ def lists_table(results: ExperimentResults) -> Table:
 def list_bound_table(results: ExperimentResults) -> Table:
     """How much better than the found lists any list could be, beside how much better than a greedy's they are."""
     rows = []
-    for attribute in results.curves.attributes:
-        pair = [results.curves.get(attribute, "log", SLATE_SETTING, arm) for arm in ("single-kl", "greedy-projected")]
-        if pair[0] is not None and pair[1] is not None:
-            found, relevance = margins(pair[0], pair[1], across=DRAW_KL), _relevance(results, attribute)
-            reached = [share for share in (0.5, 0.25, 0.15, 0.1) if not isnan(found.at(share).value)]
-            for share in reached:
-                distance = np.abs(pair[0].means[DRAW_KL] - share * pair[0].start[DRAW_KL])
-                place = int(np.argmin(distance))
-                trade_off, gap = float(pair[0].trade_offs[place]), float(pair[0].means["gap"][place])
-                score = gap / (1.0 - trade_off)
-                numbers = (f"{trade_off:g}", f"{gap:.1e}", f"{score:.1e}", f"{score / relevance:.2%}")
-                rows.append((attribute, f"{share:.0%}", marked(found, pair, share, DRAW_KL), *numbers))
+    for pair in results.curves.pairs("log", (SLATE_SETTING, "single-kl"), (SLATE_SETTING, "greedy-projected")):
+        curve, found = pair[0], margins(*pair, across=DRAW_KL)
+        relevance = _relevance(results, curve.attribute)
+        reached = [share for share in (0.5, 0.25, 0.15, 0.1) if not isnan(found.at(share).value)]
+        for share in reached:
+            place = int(np.argmin(np.abs(curve.means[DRAW_KL] - share * curve.start[DRAW_KL])))
+            trade_off, gap = float(curve.trade_offs[place]), float(curve.means["gap"][place])
+            score = gap / (1.0 - trade_off)
+            numbers = (f"{trade_off:g}", f"{gap:.1e}", f"{score:.1e}", f"{score / relevance:.2%}")
+            rows.append((curve.attribute, f"{share:.0%}", marked(found, pair, share, DRAW_KL), *numbers))
     head = (
         "attribute",
         "KL of the list",
@@ -88,8 +86,8 @@ def _relevance(results: ExperimentResults, attribute: str) -> float:
     return float((results.study.scores[:, : SLATE_SETTING.slots] @ np.sort(weights)[::-1]).mean())
 
 
-def marked(found: Margins, pair: Iterable[MethodCurve | None], share: float, across: str) -> str:
+def marked(found: Margins, pair: Iterable[MethodCurve], share: float, across: str) -> str:
     """A difference at a share, marked where it lies in a wide gap of one of the curves."""
     estimate = found.at(share)
-    wide = any(curve is not None and curve.is_wide(share, across) for curve in pair)
+    wide = any(curve.is_wide(share, across) for curve in pair)
     return f"≈ {estimate}" if wide and not isnan(estimate.value) else str(estimate)

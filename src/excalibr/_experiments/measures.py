@@ -10,6 +10,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from excalibr import _seeds as seeds
+from excalibr._arrays import starts_of
 from excalibr._policy import Policy
 from excalibr._types import Floats, Integers
 from excalibr._visits import visit_sequence
@@ -69,7 +70,7 @@ def measure(policies: Sequence[Policy], held_out: HeldOut, popularity: Floats, *
         What the ranking that is shown, and those of the visits, are drawn by: :meth:`excalibr.Policy.sample`.
     """
     sizes = np.array([len(policy.weights) for policy in policies])
-    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    starts = starts_of(sizes)[:-1]
     weights = np.concatenate([policy.weights for policy in policies])
     every = Policy(policies[0].problem, np.concatenate([policy.rankings for policy in policies]), weights)
     distributions = _distributions(every)
@@ -80,8 +81,8 @@ def measure(policies: Sequence[Policy], held_out: HeldOut, popularity: Floats, *
     ndcg, mrr = relevant[:2]
     popular = popularity[every.rankings] @ every.problem.position_weights
     by_kl, by_l1 = kl(distributions, target), l1(distributions, target)
-    draw = float(seeds.uniforms(seed, key, 1)[0])
-    shown = starts + np.array([_shown(policy.weights, draw) for policy in policies])
+    draw = seeds.uniform(seed, key)
+    shown = starts + np.array([seeds.choose_one(policy.weights.tolist(), draw) for policy in policies])
     means = [np.add.reduceat(weights * values, starts) for values in (*relevant, popular, by_kl, by_l1)]
     worst = [np.maximum.reduceat(values, starts) for values in (by_kl, by_l1)]
     drawn = [values[shown] for values in (ndcg, mrr, by_kl, by_l1)]
@@ -125,9 +126,3 @@ def _after_visits(policy: Policy, distributions: Floats, seed: int, key: Hashabl
     """(visits, r): the mean of what a user's first visits show, after each number of :data:`VISITS`."""
     seen = visit_sequence(policy.rankings, policy.weights, key, seed, first=0, size=max(VISITS))
     return np.array([distributions[seen[:visits]].mean(axis=0) for visits in VISITS])
-
-
-def _shown(weights: Floats, draw: float) -> Integers:
-    """The row whose slice of [0, 1) the draw falls in, as in :meth:`excalibr.Policy.sample`."""
-    edges = np.cumsum(weights)
-    return np.asarray(min(int(np.searchsorted(edges, draw * edges[-1], side="right")), len(edges) - 1))

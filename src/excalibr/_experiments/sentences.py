@@ -71,12 +71,10 @@ def verdicts(results: ExperimentResults) -> Iterator[str]:
     ):
         for setting in results.curves.settings:
             found: dict[str, list[str]] = {}
-            for attribute in results.curves.attributes:
-                pair = [results.curves.get(attribute, "log", setting, each) for each in (arm, "greedy-projected")]
-                if pair[0] is not None and pair[1] is not None:
-                    estimate = margins(pair[0], pair[1], across=across).mean
-                    place = {"holds": "above", "does not hold": "below"}.get(estimate.verdict, "level")
-                    found.setdefault(place, []).append(f"{attribute} ({estimate})")
+            for pair in results.curves.pairs("log", (setting, arm), (setting, "greedy-projected")):
+                estimate = margins(*pair, across=across).mean
+                place = {"holds": "above", "does not hold": "below"}.get(estimate.verdict, "level")
+                found.setdefault(place, []).append(f"{pair[0].attribute} ({estimate})")
             if found:
                 listed = "; ".join(
                     f"{place}: {', '.join(found[place])}" for place in ("above", "level", "below") if place in found

@@ -122,13 +122,11 @@ def _differences(results: ExperimentResults) -> Table:
     """Methods in pairs, on the users that both ran on."""
     rows = []
     for (first, second, across), setting in product(_PAIRS, results.curves.settings):
-        for attribute in results.curves.attributes:
-            pair = [results.curves.get(attribute, "log", setting, arm) for arm in (first, second)]
-            if pair[0] is not None and pair[1] is not None:
-                found = margins(pair[0], pair[1], across=across)
-                what = f"{ARMS[first].label} less {ARMS[second].label}"
-                estimates = (*(marked(found, pair, share, across) for share in (0.5, 0.25)), str(found.mean))
-                rows.append((what, MEASURED[across], str(setting), attribute, str(found.users), *estimates))
+        for pair in results.curves.pairs("log", (setting, first), (setting, second)):
+            found, attribute = margins(*pair, across=across), pair[0].attribute
+            what = f"{ARMS[first].label} less {ARMS[second].label}"
+            estimates = (*(marked(found, pair, share, across) for share in (0.5, 0.25)), str(found.mean))
+            rows.append((what, MEASURED[across], str(setting), attribute, str(found.users), *estimates))
     head = ("NDCG of", "at equal", "n/k", "attribute", "users", "at 50 %", "at 25 %", "mean over levels")
     note = (
         "Log weights, paired on the users that both ran on; ± is twice the standard error (bootstrap over users). – "

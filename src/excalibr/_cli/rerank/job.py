@@ -91,13 +91,12 @@ class Job:
         return [self.candidates, self.items, *self.by_user.values(), *self.for_all.values()]
 
     def user_id(self, source: TableSource) -> str:
-        """The column of users of a table."""
+        """The column of users of a table, which has all columns that it needs."""
+        self.names.check(source.name, source.schema.names)
         return self.names.column("user_id", source.name, source.schema.names)
 
     def scan_candidates(self) -> Scan:
-        """How many rows and users there are, and whether they are in order; tables that lack columns are refused."""
-        for source in (self.candidates, *self.by_user.values()):
-            self.names.check(source.name, source.schema.names)
+        """How many rows and users there are, and whether they are in order."""
         return _scan(self.candidates, self.user_id(self.candidates))
 
     def stamp(self, inputs: Inputs) -> str:

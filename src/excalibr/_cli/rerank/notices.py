@@ -13,16 +13,6 @@ from excalibr.tables._reranker import Reranker
 
 __all__ = ["said_of_users", "tell_understood", "tell_warnings"]
 
-ROLES = {
-    "candidates": ("user_id", "item_id", "score"),
-    "items": ("item_id",),
-    "history": ("user_id", "item_id"),
-    "users": ("user_id",),
-    "pinned": ("user_id", "item_id"),
-    "shown": ("user_id", "item_id"),
-}
-"""The columns that a table must have, by table."""
-
 
 def tell_understood(items: ItemArrays, users: str, sources: Iterable[TableSource], options: Tables) -> None:
     """One line on standard error: categories, users, and what nobody named; an error where a column is not there."""
@@ -36,8 +26,7 @@ def tell_understood(items: ItemArrays, users: str, sources: Iterable[TableSource
 
 def _find_columns(source: TableSource, items: ItemArrays, options: Tables) -> None:
     columns = source.schema.names
-    for role in ROLES.get(source.name, ()):
-        options.column(role, source.name, columns)
+    options.check(source.name, columns)
     if source.name == "history" and options.half_life is not None:
         options.column("timestamp", "history", columns)
     if source.name == "targets":

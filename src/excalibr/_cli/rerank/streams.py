@@ -15,8 +15,6 @@ import pyarrow.compute as pc
 from excalibr._cli.rerank.sources import TableSource
 from excalibr._types import Integers
 from excalibr._writing import errors_named, sync_file
-from excalibr.errors import InputError
-from excalibr.tables._frames import missing_column
 from excalibr.tables._ids import keys_of, read_ids
 from excalibr.tables._users import UserStream
 
@@ -44,8 +42,6 @@ class Scan:
 
 def scan(source: TableSource, user_id: str) -> Scan:
     """Count rows and users, and see whether the rows are in the order of their users."""
-    if user_id not in source.schema.names:
-        raise InputError(missing_column(user_id, source.name, source.schema.names, "user_id"))
     rows = users = without = 0
     in_order, sample = True, []
     last: Any = None
