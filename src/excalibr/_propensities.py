@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import spans
+from excalibr._arrays import spans, starts_of
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 
@@ -81,7 +81,7 @@ def propensities_of_draws(
         Which of the rankings each user is shown, counted from the user's first, and its items, user by user.
     """
     found, some = _propensities(places, weights, counts, slots, shown), counts > 0
-    chosen = (np.cumsum(counts) - counts + drawn)[some]
+    chosen = (starts_of(counts)[:-1] + drawn)[some]
     return np.stack([np.repeat(weights[chosen], slots[some]), found.in_slot, found.anywhere], axis=1)
 
 
@@ -91,7 +91,7 @@ def _propensities(
     each = np.repeat(slots, counts)  # the slots of each ranking
     owners = np.repeat(np.repeat(np.arange(len(counts)), counts), each)
     probabilities = np.repeat(weights, each)
-    here = np.repeat(np.cumsum(slots) - slots, counts * slots) + spans(np.zeros_like(each), each)
+    here = np.repeat(starts_of(slots)[:-1], counts * slots) + spans(np.zeros_like(each), each)
     same = shown[here] == places
     in_slot = np.bincount(here[same], probabilities[same], len(shown))
     where = _places_in(shown, np.repeat(np.arange(len(counts)), slots), places, owners)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from excalibr._arrays import starts_of
 from excalibr._policy.policy import Policy
 from excalibr._problem import Batch, Problem
 from excalibr._types import Floats, Integers
@@ -81,6 +82,20 @@ class Lotteries:
         """What went wrong, in words."""
         return {user: error.args[0] for user, error in self.errors.items()}
 
+    def of_users(self, first: int, last: int, slots: Integers) -> Lotteries:
+        """Those of some users, counted from the range's first; ``slots`` (users,) are those of the whole range."""
+        own, rankings, places = slice(first, last), starts_of(self.counts), starts_of(self.counts * slots)
+        by_user = ("counts", "prices", "gaps", "statuses", "trade_offs")
+        return replace(
+            self,
+            first=self.first + first,
+            places=self.places[places[first] : places[last]],
+            weights=self.weights[rankings[first] : rankings[last]],
+            **{name: getattr(self, name)[own] for name in by_user},
+            effort=Effort(*(column[own] for column in self.effort)),
+            objectives=None if self.objectives is None else self.objectives[own],
+        )
+
     def chosen(
         self, keys: Sequence[Hashable], seed: int | None, slots: Integers, visits: Integers | None = None
     ) -> Integers:
@@ -147,12 +162,12 @@ class Policies(Sequence[Policy]):
         return f"Policies({len(self)} users, {int((self.lotteries.counts > 0).sum())} of them calibrated)"
 
     @cached_property
-    def _ends(self) -> Integers:
-        return np.cumsum(self.lotteries.counts)
+    def _starts(self) -> Integers:
+        return starts_of(self.lotteries.counts)
 
     @cached_property
-    def _place_ends(self) -> Integers:
-        return np.cumsum(self.lotteries.counts * self.batch.slots)
+    def _place_starts(self) -> Integers:
+        return starts_of(self.lotteries.counts * self.batch.slots)
 
     def _policy(self, user: int) -> Policy:
         """The policy from the compiled loop's arrays; for a bad user the error of its numbers."""
@@ -163,13 +178,12 @@ class Policies(Sequence[Policy]):
         trade_off = float(lotteries.trade_offs[user])
         if trade_off == trade_off and trade_off != problem.trade_off:  # a budget finds its own
             problem = Problem(problem.batch, user, trade_off)
-        weights = lotteries.weights[self._ends[user] - lotteries.counts[user] : self._ends[user]]
+        weights = lotteries.weights[self._starts[user] : self._starts[user + 1]]
         return Policy(problem, self._rankings(user), weights, float(lotteries.gaps[user]), lotteries.prices[user])
 
     def _rankings(self, user: int) -> Integers:
-        size = self.lotteries.counts[user] * self.batch.slots[user]
-        end = self._place_ends[user]
-        return self.lotteries.places[end - size : end].reshape(-1, self.batch.slots[user])
+        own = slice(self._place_starts[user], self._place_starts[user + 1])
+        return self.lotteries.places[own].reshape(-1, self.batch.slots[user])
 
 
 def join(parts: Sequence[Lotteries], r: int) -> Lotteries:

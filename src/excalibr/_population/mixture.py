@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from excalibr import _seeds
+from excalibr._arrays import starts_of
 from excalibr._many_users import Solver
 from excalibr._parallel import Advance, over_ranges
 from excalibr._policy import Lotteries
@@ -121,17 +122,14 @@ def _mixed(parts: list[Lotteries], weights: Floats, batch: Batch) -> Lotteries:
     main = np.where(np.array([part.counts for part in parts]) > 0, weights, -1.0).argmax(axis=0)
     counts = np.sum([np.where(weights[number] > 0, part.counts, 0) for number, part in enumerate(parts)], axis=0)
     places, chances = [np.empty(0, np.int64)], [np.empty(0)]
-    begins = [
-        (np.cumsum(part.counts) - part.counts, np.cumsum(part.counts * slots) - part.counts * slots) for part in parts
-    ]
+    begins = [(starts_of(part.counts), starts_of(part.counts * slots)) for part in parts]
     for user in range(users):
         there = [number for number, part in enumerate(parts) if weights[number, user] > 0 and part.counts[user]]
         total = sum(weights[number, user] for number in there)
         for number in there:
             part, (rankings, cells) = parts[number], begins[number]
-            count = int(part.counts[user])
-            places.append(part.places[cells[user] : cells[user] + count * slots[user]])
-            chances.append(part.weights[rankings[user] : rankings[user] + count] * (weights[number, user] / total))
+            places.append(part.places[cells[user] : cells[user + 1]])
+            chances.append(part.weights[rankings[user] : rankings[user + 1]] * (weights[number, user] / total))
     each = np.arange(users)
     errors = {user: error for part in parts for user, error in part.errors.items()}
     return replace(

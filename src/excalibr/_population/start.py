@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._arrays import sums_by
+from excalibr._arrays import spans, sums_by
 from excalibr._population.descent import descend
 from excalibr._population.side_by_side import SideBySide, cut
 from excalibr._population.terms import Terms
@@ -65,7 +65,7 @@ class Responses:
         owners = np.repeat(np.arange(len(users)), sizes)
         rows, chosen = batch.memberships, places if batch.items is None else batch.items[places]
         starts, counts = rows.indptr[chosen], np.diff(rows.indptr)[chosen]
-        entries = np.repeat(starts - np.concatenate(([0], np.cumsum(counts)[:-1])), counts) + np.arange(counts.sum())
+        entries = spans(starts, counts)
         paid = rows.values[entries] * category_prices[users][np.repeat(owners, counts), rows.indices[entries]]
         costs = np.bincount(np.repeat(np.arange(len(places)), counts), paid, minlength=len(places))
         adjusted[there] = (1.0 - batch.trade_offs[users][owners]) * batch.scores[places] - costs

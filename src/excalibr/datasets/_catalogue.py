@@ -182,8 +182,10 @@ def make_catalogue(seed: int = 7, films: int = 600) -> Catalogue:
 
 def _films(seed: int, count: int) -> tuple[Film, ...]:
     """Films in the order of their popularity, which falls as a power of the rank."""
-    primary = _choices(np.array([genre.frequency for genre in GENRES]), seeds.uniforms(seed, "primary genre", count))
-    sizes = 1 + _choices(_GENRE_COUNTS, seeds.uniforms(seed, "number of genres", count))
+    primary = seeds.choose(
+        np.array([genre.frequency for genre in GENRES]), seeds.uniforms(seed, "primary genre", count)
+    )
+    sizes = 1 + seeds.choose(_GENRE_COUNTS, seeds.uniforms(seed, "number of genres", count))
     years = _LAST_YEAR - ((_LAST_YEAR - _FIRST_YEAR) * seeds.uniforms(seed, "year", count) ** 2.5).astype(np.int64)
     popularity = (10.0 + np.arange(count)) ** -0.8
     titles = _Titles(seed)
@@ -226,12 +228,6 @@ def _taste(seed: int, name: str) -> Floats:
     taste = np.full(len(GENRES), (1.0 - _TASTE.sum()) / (len(GENRES) - len(_TASTE)))
     taste[order[: len(_TASTE)]] = _TASTE
     return frozen(taste)
-
-
-def _choices(weights: Floats, draws: Floats) -> Integers:
-    """For each draw in [0, 1), the number of the weight whose share it falls in."""
-    edges = np.cumsum(weights) / weights.sum()
-    return np.minimum(np.searchsorted(edges, draws, side="right"), len(weights) - 1).astype(np.int64)
 
 
 def _weighted_order(weights: Floats, draws: Floats) -> Integers:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from lenskit.data import Dataset, ItemList, Vocabulary
 
-from excalibr._problem import AttributeSpan, Memberships, Status
+from excalibr._problem import Memberships, Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.lenskit._config import CalibratedRerankerConfig
@@ -109,15 +109,7 @@ def _read_categories(data: Dataset, config: CalibratedRerankerConfig) -> ItemArr
         return _read_attribute(data, config.attribute)
     if not config.attribute:
         raise InputError(explain("attribute", "is empty", "name at least one item attribute"))
-    found = [_read_attribute(data, name) for name in config.attribute]
-    ends = np.cumsum([len(each.categories) for each in found]).tolist()
-    return ItemArrays(
-        found[0].ids,
-        pa.concat_arrays([each.categories for each in found]),
-        Memberships.side_by_side([each.rows for each in found]),
-        tuple(map(AttributeSpan, config.attribute, [0, *ends[:-1]], ends)),
-        tuple(column for each in found for column in each.columns),
-    )
+    return ItemArrays.side_by_side({name: _read_attribute(data, name) for name in config.attribute})
 
 
 def _read_attribute(data: Dataset, name: str) -> ItemArrays:

@@ -25,7 +25,7 @@ from excalibr.tables._by_name import with_names, with_numbers
 from excalibr.tables._files import read_table
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import sorted_unique
-from excalibr.tables._prices import read_priced_items, read_prices
+from excalibr.tables._reranker import read_items_and_prices
 from excalibr.tables._user_targets import read_priors
 
 __all__ = ["DEMO", "FILES", "FOR_THE_PAGE", "Profile", "read_profiles", "read_toml"]
@@ -209,8 +209,7 @@ def load_profile(
     beside = {key: table for key, table in files.items() if key not in ("items", "prices")}
     nobody: dict[str, Any] = {} if beside else {"targets": {}}
     options = read_options(Tables, {**columns, **beside, **nobody})
-    group_prices = read_prices(files["prices"]) if "prices" in files else None
-    items = read_priced_items(files["items"], group_prices, options)
+    items, group_prices = read_items_and_prices(files["items"], files.get("prices"), options)
     numbered = with_numbers(reranker, items.categories.to_pylist(), items.attributes)
     item_ids = Ids.of(items.ids, "item_id of items")
     user_ids, wanted = _wanted(items, options, known=bool(beside))

@@ -21,6 +21,7 @@ __all__ = [
     "Dialect",
     "dialect_of",
     "explained",
+    "files_of",
     "kind_of",
     "open_bytes",
     "plain_name",
@@ -82,6 +83,21 @@ def plain_name(path: Path) -> str:
 def open_bytes(path: Path) -> Any:
     """A file opened for reading, decompressed as its name says."""
     return pa.input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower()))
+
+
+def files_of(name: str, path: Path) -> list[Path]:
+    """A file, or the tables in a folder and the folders in it, in the order of their names; one at least.
+
+    ``name`` is what a message calls the table.
+    """
+    if not path.exists():
+        raise InputError(explain(name, f"{path} does not exist", "be a file or a folder"))
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.rglob("*") if kind_of(file) is not None and file.is_file())
+    if not found:
+        raise InputError(explain(name, f"the folder {path} holds no table", f"hold files that end in {ENDINGS}"))
+    return found
 
 
 def read_schema(path: Path) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._arrays import sums_by
+from excalibr._arrays import starts_of, sums_by
 from excalibr._problem import AttributeSpan, Memberships
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
@@ -93,6 +93,25 @@ class ItemArrays:
     columns: tuple[CategoryColumn, ...] = ()
     groups: ItemArrays | None = None
 
+    @classmethod
+    def side_by_side(cls, attributes: Mapping[str, ItemArrays]) -> ItemArrays:
+        """Several attributes of the same items, each read by itself."""
+        each = list(attributes.values())
+        starts = starts_of(np.array([len(one.categories) for one in each])).tolist()
+        return cls(
+            each[0].ids,
+            pa.concat_arrays([one.categories for one in each]),
+            Memberships.side_by_side([one.rows for one in each]),
+            tuple(map(AttributeSpan, attributes, starts, starts[1:])),
+            tuple(column for one in each for column in one.columns),
+        )
+
+    @property
+    def labels(self) -> list[tuple[str, str]]:
+        """(r,) attribute and category of each column."""
+        categories = self.categories.to_pylist()
+        return [(part.name, label) for part in self.parts for label in categories[part.columns]]
+
     @property
     def parts(self) -> tuple[AttributeSpan, ...]:
         """The attributes, or all categories as one without a name."""
@@ -118,15 +137,8 @@ def read_items(table: Any, options: Tables) -> ItemArrays:
         raise InputError(explain("items", "are empty", "have at least one row with an item"))
     single = isinstance(options.category, str)
     named = {"": options.column("category", "items", frame.columns)} if single else options.category_columns
-    found = [_read_attribute(frame, column, ids, places, options) for column in named.values()]
-    told = tuple(column for _, _, column in found)
-    if single:
-        return ItemArrays(ids, *found[0][:2], columns=told)
-    ends = np.cumsum([len(categories) for categories, _, _ in found]).tolist()
-    spans = zip(named, [0, *ends], ends, strict=False)
-    categories = pa.concat_arrays([each for each, _, _ in found])
-    rows = Memberships.side_by_side([each for _, each, _ in found])
-    return ItemArrays(ids, categories, rows, tuple(AttributeSpan(*span) for span in spans), told)
+    found = {name: _read_attribute(frame, column, ids, places, options) for name, column in named.items()}
+    return found[""] if single else ItemArrays.side_by_side(found)
 
 
 def weights_in(frame: Frame, options: Tables) -> Floats:
@@ -140,9 +152,7 @@ def weights_in(frame: Frame, options: Tables) -> Floats:
     return weights
 
 
-def _read_attribute(
-    frame: Frame, column: str, ids: Any, places: Integers, options: Tables
-) -> tuple[Any, Memberships, CategoryColumn]:
+def _read_attribute(frame: Frame, column: str, ids: Any, places: Integers, options: Tables) -> ItemArrays:
     """The categories of one column, in order, each item's shares of them, and what was understood."""
     weights = weights_in(frame, options)
     values = frame.column(column, "category")
@@ -162,7 +172,7 @@ def _read_attribute(
     guessed = separator is not None and options.splits_at == GUESS
     marks = _marks(values, categories, separator, options)
     sizes = (len(categories) - bool(len(without)), len(ids), len(made.values) - len(without), len(without))
-    return categories, made, CategoryColumn(column, *sizes, separator, guessed, marks)
+    return ItemArrays(ids, categories, made, columns=(CategoryColumn(column, *sizes, separator, guessed, marks),))
 
 
 def _separator(values: Any, options: Tables) -> str | None:

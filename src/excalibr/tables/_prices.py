@@ -27,7 +27,7 @@ from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 
-__all__ = ["GroupPrices", "group_rows", "price_columns", "read_groups", "read_priced_items", "read_prices"]
+__all__ = ["GroupPrices", "group_rows", "price_columns", "read_groups", "read_prices"]
 
 Result = TypeVar("Result")
 
@@ -48,11 +48,7 @@ class GroupPrices:
 
     def item_prices(self, groups: ItemArrays) -> Floats:
         """(passes, items) what a unit of exposure of each item costs; groups without a price cost nothing."""
-        numbers = {
-            (part.name, category): number
-            for part in groups.parts
-            for number, category in enumerate(groups.categories.to_pylist()[part.columns], start=part.start)
-        }
+        numbers = {label: number for number, label in enumerate(groups.labels)}
         for attribute in self.attributes:
             own = [group for group in self.groups if group[0] == attribute]
             if not any(group in numbers for group in own):
@@ -96,14 +92,6 @@ def read_groups(table: Any, names: list[str], options: Tables) -> ItemArrays:
             listed = f"the groups of an attribute are a column, and columns are {columns}"
             raise InputError(f"column {name!r} not found in items. Hint: {listed}{hint}")
     return read_items(table, dataclasses.replace(options, category={name: name for name in names}, prices=None))
-
-
-def read_priced_items(table: Any, prices: GroupPrices | None, options: Tables) -> ItemArrays:
-    """The items, with the groups that prices are of where there are prices."""
-    items = read_items(table, options)
-    if prices is None:
-        return items
-    return dataclasses.replace(items, groups=read_groups(table, prices.attributes, options))
 
 
 def read_prices(table: Any, name: str = "prices") -> GroupPrices:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import warnings
 from collections.abc import Hashable
@@ -264,12 +265,15 @@ def stop_at_bad(reranker: Reranker, batch: Batch, given: CandidateArrays) -> Non
 
 def read_items_and_prices(items: Any, table: Any, options: Tables) -> tuple[ItemArrays, GroupPrices | None]:
     """The items, unless they are read already, with the groups that prices are of; and these prices, or None."""
+    known = items if isinstance(items, ItemArrays) else read_items(items, options)
     if table is None:
-        return items if isinstance(items, ItemArrays) else read_items(items, options), None
-    from excalibr.tables._prices import read_priced_items, read_prices  # with scipy
+        return known, None
+    from excalibr.tables._prices import read_groups, read_prices  # with scipy
 
     prices = read_prices(table)
-    return items if isinstance(items, ItemArrays) else read_priced_items(items, prices, options), prices
+    if known is not items:
+        known = dataclasses.replace(known, groups=read_groups(items, prices.attributes, options))
+    return known, prices
 
 
 def _or_else(own: Floats | None, default: float) -> Floats | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from excalibr._arrays import spans
+from excalibr._arrays import spans, starts_of
 from excalibr._many_users import measure
 from excalibr._messages import CommandWords, message_of
 from excalibr._native import kernel
@@ -75,8 +75,7 @@ class Finish:
         slots = np.where(lotteries.counts > 0, self.batch.slots[first:last], 0)
         visits = None if self.visits is None else self.visits[first:last]
         drawn = lotteries.chosen(keys_with(self.keys[first:last], self.day), self.seed, slots, visits)
-        sizes = lotteries.counts * slots
-        begins = np.cumsum(sizes) - sizes + drawn * slots
+        begins = starts_of(lotteries.counts * slots)[:-1] + drawn * slots
         places = lotteries.places[spans(begins, slots)]
         rankings = (lotteries.places, lotteries.weights, lotteries.counts, slots)
         return SolvedPart(
@@ -99,22 +98,10 @@ def _measured(questions: kernel.Questions, batch: Batch, lotteries: Lotteries) -
     except (ExcalibrError, MemoryError, ArithmeticError):
         if len(lotteries.counts) == 1:
             return np.full((1, len(MEASURES)), np.nan)
-        return np.concatenate([_measured(questions, batch, own) for own in _one_by_one(batch, lotteries)])
-
-
-def _one_by_one(batch: Batch, lotteries: Lotteries) -> Iterator[Lotteries]:
-    """Each user's lottery as a range of its own, with what measuring it needs."""
-    slots = batch.slots[lotteries.first : lotteries.first + len(lotteries.counts)]
-    ends, place_ends = np.cumsum(lotteries.counts), np.cumsum(lotteries.counts * slots)
-    for number, count in enumerate(lotteries.counts.tolist()):
-        first = place_ends[number] - count * slots[number]
-        yield replace(
-            lotteries,
-            first=lotteries.first + number,
-            places=lotteries.places[first : place_ends[number]],
-            weights=lotteries.weights[ends[number] - count : ends[number]],
-            counts=lotteries.counts[number : number + 1],
-        )
+        users = len(lotteries.counts)
+        slots = batch.slots[lotteries.first : lotteries.first + users]
+        alone = (lotteries.of_users(user, user + 1, slots) for user in range(users))
+        return np.concatenate([_measured(questions, batch, own) for own in alone])
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,9 +52,7 @@ class PriceSearch:
         shares = wanted_shares(asked, options)
         groups = read_groups(items, attributes_of(asked, shares), options)
         terms, targets = read_terms(asked, shares, groups, options)
-        categories = groups.categories.to_pylist()
-        labels = [(part.name, label) for part in groups.parts for label in categories[part.columns]]
-        return cls(asked, groups, labels, terms, targets, *read_start(asked, labels, terms))
+        return cls(asked, groups, groups.labels, terms, targets, *read_start(asked, groups.labels, terms))
 
     @cached_property
     def rows(self) -> SparseRows:

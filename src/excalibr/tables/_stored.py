@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._arrays import spans
+from excalibr._arrays import spans, starts_of
 from excalibr._propensities import propensities_of_draws
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
@@ -54,6 +54,11 @@ class _Stored:
         """(rankings,) how many items each ranking has."""
         return np.diff(np.append(self.begins, len(self.rows)))
 
+    @property
+    def firsts(self) -> Integers:
+        """(users,) the number of each user's first ranking."""
+        return starts_of(self.counts)[:-1]
+
 
 def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
     """One ranking a user from a table of lotteries, in any order of rows."""
@@ -65,7 +70,7 @@ def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
     else:
         places, slots = _places(stored, options)
         drawn = choose_visits(places, stored.weights, stored.counts, slots, keys, seed, visits)
-    chosen = np.cumsum(stored.counts) - stored.counts + drawn
+    chosen = stored.firsts + drawn
     entries = spans(stored.begins[chosen], stored.lengths[chosen])
     left = [name for name in stored.frame.columns if name not in (options.ranking, options.probability)]
     added = {}
@@ -92,8 +97,7 @@ def _read(frame: Frame, options: Tables) -> _Stored:
 def _places(stored: _Stored, options: Tables) -> tuple[Integers, Integers]:
     """The items of all rankings as numbers, and how many each ranking of a user has."""
     _, items = encode(options.read_ids(stored.frame, "item_id"))
-    first = np.cumsum(stored.counts) - stored.counts
-    slots = stored.lengths[first]
+    slots = stored.lengths[stored.firsts]
     uneven = stored.lengths != np.repeat(slots, stored.counts)
     if uneven.any():
         at = int(np.repeat(np.arange(len(slots)), stored.counts)[np.argmax(uneven)])

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from excalibr.errors import InputError, explain
-from excalibr.tables._files import ENDINGS, dialect_of, explained, kind_of, read_batches, read_schema
+from excalibr.tables._files import dialect_of, explained, files_of, kind_of, read_batches, read_schema
 
 __all__ = ["FORMATS", "TableSource", "format_of"]
 
@@ -39,16 +39,7 @@ class TableSource:
 
     def found(self) -> list[Path]:
         """The files as they are now."""
-        if not self.path.exists():
-            raise InputError(explain(self.name, f"{self.path} does not exist", "be a file or a folder"))
-        if not self.path.is_dir():
-            return [self.path]
-        found = sorted(path for path in self.path.rglob("*") if kind_of(path) is not None and path.is_file())
-        if not found:
-            raise InputError(
-                explain(self.name, f"the folder {self.path} holds no table", f"hold files that end in {ENDINGS}")
-            )
-        return found
+        return files_of(self.name, self.path)
 
     @cached_property
     def schema(self) -> Any:

@@ -17,7 +17,8 @@ from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.service._page.truth import Truth, read_truth
 from excalibr.tables import ItemArrays, Reranker, Tables, Wanted, read_candidates, read_items, read_wanted, review_items
-from excalibr.tables._files import ENDINGS, kind_of, read_table
+from excalibr.tables._arrow import pa
+from excalibr.tables._files import files_of, read_table
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import codes_in
 from excalibr.tables._summary import items_text
@@ -140,16 +141,7 @@ def read_explored(source: PageSource) -> Explored:
 def _table(name: str, given: Path | Mapping[str, Any]) -> Any:
     if isinstance(given, Mapping):
         return given
-    if not given.exists():
-        raise InputError(explain(name, f"{given} does not exist", "be a file or a folder"))
-    import pyarrow as pa
-
-    files = [given]
-    if given.is_dir():
-        files = sorted(path for path in given.rglob("*") if kind_of(path) is not None and path.is_file())
-        if not files:
-            raise InputError(explain(name, f"the folder {given} holds no table", f"hold files that end in {ENDINGS}"))
-    return pa.concat_tables([read_table(path) for path in files], promote_options="permissive")
+    return pa.concat_tables([read_table(path) for path in files_of(name, given)], promote_options="permissive")
 
 
 def _invented() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from excalibr._arrays import frozen, spans
+from excalibr._arrays import frozen, spans, starts_of
 from excalibr._native import kernel
 from excalibr._policy import Lotteries, no_effort
 from excalibr._problem import Batch, relevance_order
@@ -93,7 +93,7 @@ def prepare(explored: Explored, choices: Choices, users: Integers) -> Prepared:
     """Check the questions of some users; what is wrong with the choices is an error in the library's words."""
     reranker = reranker_of(explored, choices)
     candidates = explored.candidates_of(users)
-    starts = np.concatenate(([0], np.cumsum(explored.starts[users + 1] - explored.starts[users])))
+    starts = starts_of(explored.starts[users + 1] - explored.starts[users])
     wanted, items = explored.wanted, explored.items
     batch = Batch.of(
         explored.scores[candidates],

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
-from excalibr._arrays import sums_by
+from excalibr._arrays import starts_of, sums_by
 from excalibr._many_users import Solver, measure
 from excalibr._parallel import checked_threads, over_ranges
 from excalibr._policy import Lotteries, join
 from excalibr._problem import Batch, Status
 from excalibr._solver import questions_of
-from excalibr._types import Floats, Integers
+from excalibr._types import Floats
 from excalibr.metrics import kl
 from excalibr.service._page.choices import Aim, field_of
 from excalibr.service._page.explored import Explored
@@ -65,7 +64,7 @@ def figures_of(prepared: Prepared, aim: Aim, first: int, last: int) -> SampleFig
     good = found.statuses < Status.NO_CANDIDATES
     shares = shares_of(batch, found)
     own = slice(first, last)
-    before = _range_of(prepared.before, batch.slots, own)
+    before = prepared.before.of_users(own.start, own.stop, batch.slots)
     columns = dict(zip(MEASURED, measures.T, strict=False))
     columns["kept"] = prepared.kept(own, measures[:, 0], measures[:, 2])
     columns |= _changes(prepared, batch, found, own)
@@ -112,28 +111,14 @@ def _solved(batch: Batch, first: int, last: int, threads: int) -> tuple[Lotterie
     return join([each for each, _ in parts], batch.r), np.concatenate([each for _, each in parts])
 
 
-def _range_of(lotteries: Lotteries, slots: Integers, own: slice) -> Lotteries:
-    """Of lotteries with one ranking a user at most, those of a range."""
-    ends = np.concatenate(([0], np.cumsum(np.where(lotteries.counts > 0, slots, 0))))
-    some = np.concatenate(([0], np.cumsum(lotteries.counts)))
-    return replace(
-        lotteries,
-        first=own.start,
-        places=lotteries.places[ends[own.start] : ends[own.stop]],
-        weights=lotteries.weights[some[own.start] : some[own.stop]],
-        counts=lotteries.counts[own],
-        statuses=lotteries.statuses[own],
-    )
-
-
 def _changes(prepared: Prepared, batch: Batch, found: Lotteries, own: slice) -> dict[str, Floats]:
     """Whether a slate is another than before, and how many of its items are new, in expectation."""
     users, slots = len(found.counts), batch.slots[own]
     owners, rankings, ranks = places_of(slots, found.counts)
     weights = found.weights[rankings]
     new = ~prepared.was_shown[batch.starts[own.start + owners] + found.places]
-    before = _range_of(prepared.before, batch.slots, own)
-    begins = np.cumsum(np.where(before.counts > 0, slots, 0)) - np.where(before.counts > 0, slots, 0)
+    before = prepared.before.of_users(own.start, own.stop, batch.slots)
+    begins = starts_of(before.counts * slots)
     moved = found.places != before.places[begins[owners] + ranks]
     return {
         "changed": np.asarray(sums_by(owners, moved * weights, users) > 0, dtype=np.float64),
