@@ -22,7 +22,7 @@ from excalibr._types import Floats
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain, unknown_name
 from excalibr.positions import NAMES as POSITION_WEIGHTS
 from excalibr.positions import position_weights as weigh_positions
-from excalibr.positions import raw_weights
+from excalibr.positions import weights_at
 
 __all__ = [
     *("DIVERGENCES", "DRAWS", "KL_SMOOTHING", "METHOD_NAMES", "Check", "Declared", "Options", "check_option", "one_of"),
@@ -234,10 +234,14 @@ class Options(Declared):
 
     def attention_of(self, k: int) -> Floats:
         """The same weights as they are given, not brought to a sum of 1, so that pages compare; 0 beyond the last."""
+        return self.attention_at(np.arange(1, k + 1, dtype=np.float64))
+
+    def attention_at(self, slots: Floats) -> Floats:
+        """Those of some slots, counted from 1, however far down they are."""
         if isinstance(self.position_weights, str):
-            return raw_weights(self.position_weights, k)
-        given = np.asarray(self.position_weights, dtype=np.float64)[:k]
-        return np.append(given, np.zeros(k - len(given)))
+            return weights_at(self.position_weights, slots)
+        given = np.append(np.asarray(self.position_weights, dtype=np.float64), 0.0)
+        return given[np.minimum(slots, len(given)).astype(np.int64) - 1]
 
     def _check_position_weights(self) -> None:
         weights = self.position_weights

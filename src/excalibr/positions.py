@@ -69,7 +69,11 @@ def raw_weights(name: str, k: int, argument: str = "position_weights") -> Floats
     """
     if name not in NAMES:
         raise unknown_name(argument, name, NAMES)
-    slots = np.arange(1, k + 1, dtype=np.float64)
+    return weights_at(name, np.arange(1, k + 1, dtype=np.float64))
+
+
+def weights_at(name: str, slots: Floats) -> Floats:
+    """The same weights of some slots, counted from 1, however far down they are."""
     match name:
         case "log":
             weights = 1.0 / np.log(slots + 1.0)
@@ -78,7 +82,7 @@ def raw_weights(name: str, k: int, argument: str = "position_weights") -> Floats
         case "reciprocal":
             weights = 1.0 / slots
         case _:
-            weights = np.ones(k)
+            weights = np.ones(len(slots))
     return weights
 
 

@@ -235,6 +235,14 @@ def test_without_any_target_the_order_is_that_of_the_scores(client: Client) -> N
     assert {each["propensity"] for each in reply["items"]} == {1.0}
 
 
+@pytest.mark.parametrize("rank", [10**9, 10**15, 10**300])
+def test_a_shown_item_may_have_been_at_any_rank(client: Client, rank: int) -> None:
+    body = body_of(SHARED.candidates, USERS[0])
+    reply = client.post("/rank/films", body | {"shown": [{"item": body["items"][0], "rank": rank}]})
+    assert reply.code == 200, reply.json
+    assert body["items"][0] not in [each["item"] for each in reply.json["items"]]
+
+
 def test_shown_and_pinned_items_count_as_they_do_in_tables(client: Client) -> None:
     for user in USERS:
         body = body_of(SHARED.candidates, user)

@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from excalibr import Policy, Shown, calibrate
+from excalibr import Policy, Reranker, Shown, calibrate
 from excalibr.errors import BatchWarning
 from excalibr.positions import raw_weights
 from tests.tables.attributes import GENRES, Rows, items_of, seen_before
@@ -79,6 +79,23 @@ def test_shown_items_count_and_are_not_shown_again(tables: Invented, attention: 
 
     slates = RERANKER.rerank(tables.candidates, tables.items, history=tables.history, shown=table, **GENRES)
     assert items_of(slates) == rows.each(solve)
+
+
+@pytest.mark.parametrize(
+    ("weights", "attention"),
+    [("log", [1 / np.log(2.0), 1 / np.log(1e15 + 1.0)]), ([3.0, 2.0, 1.0, 1.0, 1.0], [3.0, 0.0])],
+)
+def test_a_rank_far_down_the_page_had_the_attention_of_its_slot(
+    tables: Invented, weights: Any, attention: list[float]
+) -> None:
+    seen = tables.candidates.slice(0, 2).select(["user_id", "item_id"])
+    given = {"rank": [1.0, 1e15], "weight": attention}
+    shown = [seen.append_column(name, pa.array(values)) for name, values in given.items()]
+    reranker = Reranker(k=5, trade_off=0.4, position_weights=weights)
+    found = [
+        reranker.rerank(tables.candidates, tables.items, history=tables.history, shown=each, **GENRES) for each in shown
+    ]
+    assert items_of(found[0]) == items_of(found[1])
 
 
 def test_who_has_seen_all_candidates_has_none_left(tables: Invented) -> None:

@@ -16,6 +16,7 @@ from excalibr.errors import InputError, explain
 from excalibr.lenskit._config import CalibratedRerankerConfig
 from excalibr.tables import ItemArrays, Tables, read_items, read_wanted
 from excalibr.tables._ids import codes_in, read_ids, sorted_unique
+from excalibr.tables._items import side_by_side
 from excalibr.tables._user_targets import aged_weights, read_priors, settle_sums, sum_histories
 
 __all__ = ["Learned", "learn"]
@@ -109,7 +110,7 @@ def _read_categories(data: Dataset, config: CalibratedRerankerConfig) -> ItemArr
         return _read_attribute(data, config.attribute)
     if not config.attribute:
         raise InputError(explain("attribute", "is empty", "name at least one item attribute"))
-    return ItemArrays.side_by_side({name: _read_attribute(data, name) for name in config.attribute})
+    return side_by_side({name: _read_attribute(data, name) for name in config.attribute})
 
 
 def _read_attribute(data: Dataset, name: str) -> ItemArrays:

@@ -8,13 +8,15 @@ import numpy as np
 
 from excalibr._options import Options
 from excalibr._types import Floats, Integers
-from excalibr.positions import raw_weights
 from excalibr.service._candidates import GivenItems
 from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest, SeenItem
 
 __all__ = ["ShownBefore", "read_pins", "read_shown"]
+
+FARTHEST = 2**53
+"""The last slot that a number tells from its neighbours."""
 
 
 class ShownBefore(NamedTuple):
@@ -59,7 +61,4 @@ def read_shown(profile: Profile, options: Options, request: RankRequest, given: 
 def _attention(seen: SeenItem, options: Options) -> float:
     if seen.weight is not None or seen.rank is None:
         return 1.0 if seen.weight is None else seen.weight
-    if isinstance(options.position_weights, str):
-        return float(raw_weights(options.position_weights, seen.rank)[-1])
-    given = np.asarray(options.position_weights, dtype=np.float64)
-    return float(given[seen.rank - 1]) if seen.rank <= len(given) else 0.0
+    return float(options.attention_at(np.array([min(seen.rank, FARTHEST)], dtype=np.float64))[0])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._native import kernel
 from excalibr._problem import AttributeSpan, Memberships
 from excalibr._types import Floats, Integers
 from excalibr.service._candidates import GivenItems
@@ -31,9 +32,7 @@ def rows_of(
     for number in own.tolist():
         label = by_id[read(given.labels[int(given.picked[number])], "$.items")]
         table[number] = _shares(label, categories[label], profile)
-    owners, columns = np.nonzero(table)
-    starts = np.searchsorted(owners, np.arange(len(table) + 1)).astype(np.int64)
-    return Memberships(starts, columns.astype(np.int64), table[owners, columns], table.shape[1])
+    return Memberships(*kernel.pack_rows(table), table.shape[1])
 
 
 def _shares(label: str, said: Any, profile: Profile) -> Floats:

@@ -18,7 +18,7 @@ from excalibr.tables._ids import encode, labels_of, valid
 from excalibr.tables._labels import guess_separator, marks_in
 from excalibr.tables._options import GUESS, Tables
 
-__all__ = ["NO_CATEGORY", "CategoryColumn", "ItemArrays", "read_items", "weights_in"]
+__all__ = ["NO_CATEGORY", "CategoryColumn", "ItemArrays", "read_items", "side_by_side", "weights_in"]
 
 NO_CATEGORY = "(none)"
 """The category of items that have none."""
@@ -93,19 +93,6 @@ class ItemArrays:
     columns: tuple[CategoryColumn, ...] = ()
     groups: ItemArrays | None = None
 
-    @classmethod
-    def side_by_side(cls, attributes: Mapping[str, ItemArrays]) -> ItemArrays:
-        """Several attributes of the same items, each read by itself."""
-        each = list(attributes.values())
-        starts = starts_of(np.array([len(one.categories) for one in each])).tolist()
-        return cls(
-            each[0].ids,
-            pa.concat_arrays([one.categories for one in each]),
-            Memberships.side_by_side([one.rows for one in each]),
-            tuple(map(AttributeSpan, attributes, starts, starts[1:])),
-            tuple(column for one in each for column in one.columns),
-        )
-
     @property
     def labels(self) -> list[tuple[str, str]]:
         """(r,) attribute and category of each column."""
@@ -138,7 +125,20 @@ def read_items(table: Any, options: Tables) -> ItemArrays:
     single = isinstance(options.category, str)
     named = {"": options.column("category", "items", frame.columns)} if single else options.category_columns
     found = {name: _read_attribute(frame, column, ids, places, options) for name, column in named.items()}
-    return found[""] if single else ItemArrays.side_by_side(found)
+    return found[""] if single else side_by_side(found)
+
+
+def side_by_side(attributes: Mapping[str, ItemArrays]) -> ItemArrays:
+    """Several attributes of the same items, each read by itself."""
+    each = list(attributes.values())
+    starts = starts_of(np.array([len(one.categories) for one in each])).tolist()
+    return ItemArrays(
+        each[0].ids,
+        pa.concat_arrays([one.categories for one in each]),
+        Memberships.side_by_side([one.rows for one in each]),
+        tuple(map(AttributeSpan, attributes, starts, starts[1:])),
+        tuple(column for one in each for column in one.columns),
+    )
 
 
 def weights_in(frame: Frame, options: Tables) -> Floats:

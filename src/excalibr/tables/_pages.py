@@ -86,5 +86,4 @@ def _attention(frame: Frame, options: Tables, ranking: Options) -> Floats:
         return weights_in(frame, options)
     ranks = frame.numbers(rank, "rank")
     good = (ranks >= 1) & np.isfinite(ranks)
-    slots = ranking.attention_of(int(ranks[good].max(initial=1)))
-    return np.where(good, slots[np.where(good, ranks, 1).astype(np.int64) - 1], np.nan)
+    return np.where(good, ranking.attention_at(np.floor(np.where(good, ranks, 1.0))), np.nan)

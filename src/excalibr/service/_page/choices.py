@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from excalibr._options import AIMS
 from excalibr.service._page.explored import Explored
 from excalibr.tables import Reranker
 
@@ -30,7 +31,6 @@ __all__ = [
 ]
 
 MOST_LIMITS = 100
-AIMS = ("trade_off", "relevance_loss", "max_deviation")
 
 OWN_WEIGHTS = "as given"
 """Position weights that the command line or a profile has as numbers."""
@@ -81,20 +81,16 @@ class PageRequest(Struct, forbid_unknown_fields=True, frozen=True):
     aim: Aim
 
 
-class SampleRequest(Struct, forbid_unknown_fields=True, frozen=True):
+class SampleRequest(PageRequest, forbid_unknown_fields=True, frozen=True):
     """The same for the users ``first`` to ``last`` of the sample."""
 
-    choices: Choices
-    aim: Aim
     first: Annotated[int, Meta(ge=0)]
     last: Annotated[int, Meta(ge=0)]
 
 
-class PersonRequest(Struct, forbid_unknown_fields=True, frozen=True):
+class PersonRequest(PageRequest, forbid_unknown_fields=True, frozen=True):
     """The same for one user, by number in the tables."""
 
-    choices: Choices
-    aim: Aim
     user: Annotated[int, Meta(ge=0)]
 
 
@@ -109,8 +105,8 @@ def first_choices(explored: Explored) -> tuple[Choices, Aim]:
     """What the source says, as the page shows it at first."""
     given = explored.source.reranker
     weights = given.position_weights
-    kind = next((name for name in AIMS if getattr(given, name) is not None), "trade_off")
-    value = given.asked_trade_off if kind == "trade_off" else float(getattr(given, kind) or 0.0)
+    kind = AIMS[given.asked[1]]
+    value = given.asked_trade_off if kind == "trade_off" else given.budget
     choices = Choices(
         k=10 if given.k is None else int(given.k),
         divergence=given.divergence,
@@ -175,15 +171,8 @@ def aim_options(aim: Aim) -> dict[str, Any]:
 
 
 _FIELDS = {
-    "floors": "floors",
-    "caps": "caps",
+    **{name: name for name in Choices.__struct_fields__},
     "max_per_category": "at_most",
-    "pinned": "pinned",
-    "k": "k",
-    "position_weights": "position_weights",
-    "attribute_weights": "attribute_weights",
-    "divergence": "divergence",
-    "draws": "draws",
     **dict.fromkeys(AIMS, "aim"),
 }
 """Where the page has what the library calls by these names."""
