@@ -19,6 +19,7 @@ void take_checked(const Checked& checked, Users& users);
 // Python keeps it, and a call neither makes arrays of one number nor reads them again.
 struct Setting {
     Setting(const RealArray& position_weights, double trade_off, const nb::tuple& asked);
+    Setting(const Setting&) = delete;
 
     std::vector<double> weights;
     double own_trade_off;

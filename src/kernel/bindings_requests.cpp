@@ -199,6 +199,7 @@ void write_label(nb::handle label, JsonText& text) {
 // for hundreds of numbers, which only their text is wanted of, would take as long as a quarter of a solve.
 class Catalogue {
   public:
+    Catalogue(const Catalogue&) = delete;
     Catalogue(nb::object ids, const IntegerArray& indptr, const IntegerArray& columns, const RealArray& values,
               const nb::list& categories, bool unit_range)
         : ids_(std::move(ids)), rows_(canonical_rows(sparse_rows(indptr, columns, values, categories.size()).view())),

@@ -255,6 +255,7 @@ nb::object measure_range(Questions& questions, const IntegerArray& places, const
 // One user's curve: solves at any trade-offs, each from what the ones before found.
 class Curve {
   public:
+    Curve(const Curve&) = delete;
     Curve(Questions& questions, std::size_t user) {
         questions.check_range(user, user + 1);
         solver_.load(ranges_.question_of(questions.users(), user));

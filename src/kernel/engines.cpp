@@ -59,6 +59,9 @@ double curve_tolerance(const Program& program, const Limits& limits) {
 
 }  // namespace
 
+Engines::Engines() = default;
+Engines::~Engines() = default;
+
 void Engines::solve(const Program& program, const Limits& limits, Answer& answer) {
     load(program, limits);
     const bool curved = is_curved(program), limited = !program.group_limits.empty();

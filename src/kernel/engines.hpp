@@ -31,6 +31,11 @@ struct Answer {
 
 class Engines {
   public:
+    Engines();
+    ~Engines();
+    Engines(const Engines&) = delete;
+    Engines& operator=(const Engines&) = delete;
+
     // Solve a program from nothing.
     void solve(const Program& program, const Limits& limits, Answer& answer);
 

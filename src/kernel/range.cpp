@@ -33,6 +33,9 @@ double relevance_of(const Question& question, Reals exposure) {
 
 }  // namespace
 
+RangeSolver::RangeSolver() = default;
+RangeSolver::~RangeSolver() = default;
+
 void RangeSolver::solve(const Users& users, std::size_t first, std::size_t last, const std::function<bool()>& stop,
                         RangeAnswer& answer) {
     bool stopped = false;

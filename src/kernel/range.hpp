@@ -54,6 +54,11 @@ struct RangeAnswer {
 
 class RangeSolver {
   public:
+    RangeSolver();
+    ~RangeSolver();  // both in range.cpp: a header would have all that is in here compiled again wherever one is made
+    RangeSolver(const RangeSolver&) = delete;
+    RangeSolver& operator=(const RangeSolver&) = delete;
+
     // Solve the users from `first` to `last` − 1. `stop` is asked between users, now and then; when it says so, the rest of
     // the range has no answer.
     void solve(const Users& users, std::size_t first, std::size_t last, const std::function<bool()>& stop,

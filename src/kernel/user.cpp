@@ -21,6 +21,9 @@ double lost_at(double trade_off) { return trade_off == 1.0 ? tuning::end_cost : 
 
 }  // namespace
 
+UserSolver::UserSolver() = default;
+UserSolver::~UserSolver() = default;
+
 void UserSolver::load(const Question& question) {
     free_.load(question);
     std::tie(top_, spread_) = free_.score_range();

@@ -65,6 +65,11 @@ struct CurvePoint {
 
 class UserSolver {
   public:
+    UserSolver();
+    ~UserSolver();
+    UserSolver(const UserSolver&) = delete;
+    UserSolver& operator=(const UserSolver&) = delete;
+
     // The question must outlive the answers.
     void load(const Question& question);
 
