@@ -93,14 +93,24 @@ auto without_gil(Work&& work) {
     return std::forward<Work>(work)();
 }
 
-// numpy's `empty`, `frombuffer` and the types of results, looked up when a module is loaded and kept for the life of the process.
+constexpr std::size_t brief_entries = 10'000;  // candidates times categories; an ordinary request has 3,000
+
+// The same for work that is over in a moment where there are so few entries, which then keeps the GIL: to release it and to
+// take it back costs as much.
+template <typename Work>
+auto without_gil_unless_brief(std::size_t entries, Work&& work) {
+    return entries <= brief_entries ? work() : without_gil(work);
+}
+
+// numpy's `empty`, `frombuffer`, `ndarray` and the types of results, looked up when a module is loaded and kept for the life of the process.
 struct Numpy {
-    PyObject *empty = nullptr, *frombuffer = nullptr, *float64 = nullptr, *int64 = nullptr;
+    PyObject *empty = nullptr, *frombuffer = nullptr, *ndarray = nullptr, *float64 = nullptr, *int64 = nullptr;
 
     void load() {
         const nb::module_ numpy = nb::module_::import_("numpy");
         empty = numpy.attr("empty").inc_ref().ptr();
         frombuffer = numpy.attr("frombuffer").inc_ref().ptr();
+        ndarray = numpy.attr("ndarray").inc_ref().ptr();
         float64 = numpy.attr("dtype")(numpy.attr("float64")).release().ptr();
         int64 = numpy.attr("dtype")(numpy.attr("int64")).release().ptr();
     }
@@ -138,6 +148,15 @@ inline nb::object to_read_only(Reals numbers) {
 }
 
 // The same with rows, where the numbers are row after row.
+inline nb::object to_read_only(Indices numbers, std::size_t rows, std::size_t columns) {
+    const auto size = static_cast<Py_ssize_t>(numbers.size() * sizeof(std::int64_t));
+    const nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, size));
+    if (!bytes.is_valid()) throw nb::python_error();
+    auto* to = reinterpret_cast<std::int64_t*>(PyBytes_AsString(bytes.ptr()));
+    for (const Index number : numbers) *to++ = number;
+    return nb::handle(numpy.ndarray)(nb::make_tuple(rows, columns), nb::handle(numpy.int64), bytes);
+}
+
 inline nb::object to_numpy(Reals numbers, std::size_t rows, std::size_t columns) {
     return copied<double>(numbers.data(), numbers.size(), nb::make_tuple(rows, columns), numpy.float64);
 }

@@ -27,14 +27,15 @@ SparseRows rows_of(nb::handle part, std::size_t& columns) {
         const auto table = taken<RealTable>(part);
         require(table.size < std::numeric_limits<Index>::max(), "too many entries for 32-bit places");
         columns = table.columns();
-        return without_gil([&] { return excalibr::pack_rows(reals(table), table.rows(), table.columns()); });
+        return without_gil_unless_brief(
+            table.size, [&] { return excalibr::pack_rows(reals(table), table.rows(), table.columns()); });
     }
     const auto arrays = nb::borrow<nb::tuple>(part);
     if (arrays.size() != 4 || !nb::try_cast<std::size_t>(arrays[3], columns))
         throw nb::type_error("sparse rows are three arrays and a number of columns");
     const GivenRows rows = sparse_rows(taken<IntegerArray>(arrays[0]), taken<IntegerArray>(arrays[1]),
                                        taken<RealArray>(arrays[2]), columns);
-    return without_gil([&] { return canonical_rows(rows.view()); });
+    return without_gil_unless_brief(rows.values.size(), [&] { return canonical_rows(rows.view()); });
 }
 
 // The rows of one part, or of several attributes side by side.
@@ -89,7 +90,8 @@ void make_checked(Checked* made, const RealArray& scores, nb::handle starts, nb:
     }
     const std::size_t height = packed.starts.size() - 1;
     require_fitting(given, items.is_none() ? height : given.items.size(), height, r);
-    new (made) Checked(without_gil([&] { return check(given, std::move(packed)); }));
+    const std::size_t entries = packed.values.size() + given.lows.size();
+    new (made) Checked(without_gil_unless_brief(entries, [&] { return check(given, std::move(packed)); }));
 }
 
 nb::tuple fault_of(const Checked& checked, std::size_t user) {

@@ -38,8 +38,6 @@ std::optional<std::int64_t> whole_number(nb::handle text) {
     return negative ? -number : number;
 }
 
-constexpr std::size_t brief_entries = 10'000;  // candidates times categories; an ordinary request has 3,000
-
 constexpr std::int64_t unknown_id = -1, unclear_id = -2;
 
 // The row of an id that must be a whole number, or be written as one.

@@ -205,7 +205,7 @@ nb::tuple answer_of(const UserAnswer& answer, double seconds) {
                                              answer.reached, prices));
     }
     const Lottery& lottery = answer.lottery;
-    return nb::make_tuple(bindings::to_numpy(Indices(lottery.rankings), lottery.size(), lottery.k),
+    return nb::make_tuple(to_read_only(lottery.rankings, lottery.size(), lottery.k),
                           to_read_only(lottery.weights), to_read_only(answer.prices), answer.gap, answer.trade_off, took,
                           nb::none());
 }

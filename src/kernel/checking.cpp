@@ -117,13 +117,12 @@ class Checker {
     // Every good row divided by its sums; whether there are bad ones, which are marked.
     bool settle_rows() {
         const std::size_t count = checked_.rows.starts.size() - 1;
-        bool any = false;
-        bad_.assign(count, 0);
-        for (std::size_t row = 0; row < count; ++row) {
-            bad_[row] = settle_row(row) ? 0 : 1;
-            any = any || bad_[row] != 0;
-        }
-        return any;
+        for (std::size_t row = 0; row < count; ++row)
+            if (!settle_row(row)) {
+                bad_.resize(count);
+                bad_[row] = 1;
+            }
+        return !bad_.empty();
     }
 
     bool settle_row(std::size_t row) {
@@ -215,7 +214,7 @@ class Checker {
 
     const Given& given_;
     Checked checked_;
-    std::vector<unsigned char> bad_;  // rows
+    std::vector<unsigned char> bad_;  // rows; empty where all are good
 };
 
 }  // namespace

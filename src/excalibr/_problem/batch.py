@@ -92,7 +92,9 @@ class Batch:
     def of_one(cls, checked: kernel.Checked, setting: dict[str, Any]) -> Batch:
         """A batch of one user, of whom all else is known: in a third of the time of the constructor."""
         batch = cls.__new__(cls)
-        batch.__dict__.update(setting, checked=checked)
+        fields = batch.__dict__
+        fields.update(setting)
+        fields["checked"] = checked
         return batch
 
     @classmethod
