@@ -100,39 +100,31 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
         return _from_mapping(table, name)
     frame = read_frame(table, name)
     _check_columns(frame)
-    attributes, categories = (_texts(frame, column) for column in ("attribute", "category"))
-    prices = frame.numbers("price", name)
-    passes = _passes(frame)
-    blocks = _texts(frame, "block") if "block" in frame.columns else [""] * len(frame)
-    probabilities = _numbers(frame, "probability", 1.0)
+    prices, passes, probabilities = frame.numbers("price", name), _passes(frame), _numbers(frame, "probability", 1.0)
     if not (probabilities >= 0).all():
         raise InputError(explain(f"column 'probability' of {name}", "has a number below 0 or none", "be at least 0"))
-    listed = np.array([bool(block) for block in blocks], dtype=np.bool_)
-    if not (~listed).any():
+    blocks = _texts(frame, "block") if "block" in frame.columns else [""] * len(frame)
+    is_block = np.array([bool(block) for block in blocks], dtype=np.bool_)
+    priced, listed = np.flatnonzero(~is_block), np.flatnonzero(is_block)
+    if not len(priced):
         raise InputError(explain(name, "have no row with an attribute, a category and a price", "have one"))
-    if not np.isfinite(prices[~listed]).all():
+    if not np.isfinite(prices[priced]).all():
         raise InputError(explain(f"column 'price' of {name}", "has values that are not finite", "have numbers"))
-    numbers = np.unique(passes[~listed])
-    groups = list(
-        dict.fromkeys(
-            pair
-            for pair, is_block in zip(zip(attributes, categories, strict=True), listed, strict=True)
-            if not is_block
-        )
-    )
-    at = {group: column for column, group in enumerate(groups)}
-    table_of = np.zeros((len(numbers), len(groups)))
-    rows = np.flatnonzero(~listed)
-    columns = np.array([at[attributes[row], categories[row]] for row in rows.tolist()])
-    if len(np.unique(passes[rows] * len(groups) + columns)) < len(rows):
+    attributes, categories = (_texts(frame, column) for column in ("attribute", "category"))
+    own = [(attributes[row], categories[row]) for row in priced.tolist()]
+    groups = {group: column for column, group in enumerate(dict.fromkeys(own))}
+    columns = np.array([groups[group] for group in own])
+    numbers, of_row = np.unique(passes[priced], return_inverse=True)
+    if len(np.unique(of_row * len(groups) + columns)) < len(priced):
         raise InputError(explain(name, "have a group twice in a pass", "have one price for each group and pass"))
-    table_of[np.searchsorted(numbers, passes[rows]), columns] = prices[rows]
-    chances = np.zeros(len(numbers))
-    chances[np.searchsorted(numbers, passes[rows])] = probabilities[rows]
+    by_pass, chances = np.zeros((len(numbers), len(groups))), np.zeros(len(numbers))
+    by_pass[of_row, columns], chances[of_row] = prices[priced], probabilities[priced]
     if abs(chances.sum() - 1.0) > SUM_TOLERANCE:
         found = f"sum to {chances.sum():g} over the {len(numbers)} passes"
         raise InputError(explain(f"column 'probability' of {name}", found, "sum to 1"))
-    return GroupPrices(groups, _with_blocks(name, table_of, chances, numbers, passes, probabilities, blocks, listed))
+    told = [_block(blocks[row], name) for row in listed.tolist()]
+    by_block = _by_block(name, told, numbers, passes[listed], probabilities[listed])
+    return GroupPrices(list(groups), Mixture(by_pass, chances / chances.sum(), *by_block))
 
 
 def _check_columns(frame: Frame) -> None:
@@ -177,33 +169,25 @@ def price_columns(groups: list[tuple[str, str]], mixture: Mixture) -> dict[str, 
     }
 
 
-def _with_blocks(
-    name: str,
-    prices: Floats,
-    chances: Floats,
-    numbers: Integers,
-    passes: Integers,
-    probabilities: Floats,
-    blocks: list[str],
-    listed: Any,
-) -> Mixture:
-    rows = np.flatnonzero(listed)
-    if not len(rows):
-        return Mixture(prices, chances / chances.sum(), 1, np.empty(0, np.int64), np.empty((len(numbers), 0)))
-    parts = [_block(blocks[row], name) for row in rows.tolist()]
-    sizes = {size for _, size in parts}
-    if len(sizes) > 1 or not np.isin(passes[rows], numbers).all():
+def _by_block(
+    name: str, told: list[tuple[int, int]], numbers: Integers, passes: Integers, probabilities: Floats
+) -> tuple[int, Integers, Floats]:
+    """How many blocks there are, those of the rows, and (passes, blocks) their probabilities; 1 and none without rows.
+
+    ``told`` has a row's block and their number, ``passes`` its pass, which must be one of the ``numbers``.
+    """
+    sizes = {size for _, size in told} or {1}
+    if len(sizes) > 1 or not np.isin(passes, numbers).all():
         raise InputError(explain(name, "mix blocks of several balances", "be the table of one balance"))
-    own = np.array([block for block, _ in parts], dtype=np.int64)
-    different, place = np.unique(own, return_inverse=True)
+    different, place = np.unique(np.array([block for block, _ in told], dtype=np.int64), return_inverse=True)
     weights = np.zeros((len(numbers), len(different)))
-    weights[np.searchsorted(numbers, passes[rows]), place] = probabilities[rows]
+    weights[np.searchsorted(numbers, passes), place] = probabilities
     sums = weights.sum(axis=0)
     if (np.abs(sums - 1.0) > SUM_TOLERANCE).any():
         worst = int(np.argmax(np.abs(sums - 1.0)))
         found = f"sum to {sums[worst]:g} in block {different[worst]}"
         raise InputError(explain(f"column 'probability' of {name}", found, "sum to 1 in each block"))
-    return Mixture(prices, chances / chances.sum(), sizes.pop(), different, weights / sums)
+    return sizes.pop(), different, weights / sums
 
 
 def _block(text: str, name: str) -> tuple[int, int]:
