@@ -8,10 +8,10 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from excalibr._types import Floats, Integers
+from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["Array", "floats", "frozen", "is_real", "is_whole", "numbers", "spans", "starts_of", "sums_by"]
+__all__ = ["Array", "floats", "frozen", "is_real", "is_whole", "numbers", "run_starts", "spans", "starts_of", "sums_by"]
 
 Array = TypeVar("Array", bound="NDArray[np.generic]")
 
@@ -70,6 +70,17 @@ def spans(begins: Integers, lengths: Integers) -> Integers:
     """
     ends = np.cumsum(lengths)
     return np.repeat(begins - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
+
+
+def run_starts(*columns: NDArray[Any]) -> Booleans:
+    """(n,) which rows differ from the one before them in any of the columns; the first one does.
+
+    >>> run_starts(np.array([7, 7, 7, 9]), np.array([1, 1, 2, 2])).tolist()
+    [True, False, True, True]
+    """
+    starts = np.ones(len(columns[0]), dtype=np.bool_)
+    starts[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return starts
 
 
 def sums_by(labels: Integers, values: Floats, size: int) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from excalibr._arrays import run_starts
 from excalibr._experiments.own_tables import OwnTable
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.datasets import Interactions
@@ -64,6 +65,7 @@ def read_given(scores: OwnTable, judged: OwnTable, liked: Interactions) -> Given
     whole = np.asarray(scores.ids("user").is_valid()) & np.asarray(scores.ids("item").is_valid()) & np.isfinite(values)
     inside = whole & (users >= 0) & (items >= 0)
     best = _best(users, items, values, inside)
+    twice = int(inside.sum()) - len(best)
     hidden = [
         judged.codes(role, known, "the ratings") for role, known in (("user", users_known), ("item", items_known))
     ]
@@ -79,9 +81,7 @@ def read_given(scores: OwnTable, judged: OwnTable, liked: Interactions) -> Given
     held_out = Interactions(
         history.user_ids.copy(), liked.item_ids, _starts(wanted[0], rows), wanted[1], np.ones(len(zeros)), zeros
     )
-    left_out = tuple(
-        _left_out(scores, judged, whole, inside, usable, int(inside.sum()) - _different(users, items, inside))
-    )
+    left_out = tuple(_left_out(scores, judged, whole, inside, usable, twice))
     return GivenScores(_starts(users[best], rows), items[best], values[best], history, held_out, left_out)
 
 
@@ -89,14 +89,8 @@ def _best(users: Integers, items: Integers, scores: Floats, kept: Booleans) -> I
     """Rows by user, best score first; of several of a user and an item the best."""
     rows = np.flatnonzero(kept)
     by_item = rows[np.lexsort((-scores[rows], items[rows], users[rows]))]
-    first = np.ones(len(by_item), dtype=np.bool_)
-    first[1:] = (users[by_item][1:] != users[by_item][:-1]) | (items[by_item][1:] != items[by_item][:-1])
-    rows = by_item[first]
+    rows = by_item[run_starts(users[by_item], items[by_item])]
     return rows[np.lexsort((items[rows], -scores[rows], users[rows]))]
-
-
-def _different(users: Integers, items: Integers, kept: Booleans) -> int:
-    return len(np.unique(np.stack([users[kept], items[kept]]), axis=1).T)
 
 
 def _starts(owners: Integers, users: Integers) -> Integers:

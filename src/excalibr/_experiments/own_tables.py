@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from excalibr._arrays import numbers
+from excalibr._arrays import numbers, run_starts
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._arrow import pa
@@ -245,6 +245,5 @@ def _latest(users: Integers, items: Integers, times: Integers, kept: Booleans) -
     """Rows with the latest of each user and item, in their order."""
     rows = np.flatnonzero(kept)
     order = rows[np.lexsort((rows, times[rows], items[rows], users[rows]))]
-    last = np.ones(len(order), dtype=np.bool_)
-    last[:-1] = (users[order][1:] != users[order][:-1]) | (items[order][1:] != items[order][:-1])
-    return np.sort(order[last])
+    newest_first = order[::-1]
+    return np.sort(newest_first[run_starts(users[newest_first], items[newest_first])])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from excalibr._arrays import run_starts
 from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import PlanPart, Setting
 from excalibr._types import Floats
@@ -93,8 +94,7 @@ class Store:
         """All parts from ``results.parquet``, as :meth:`gather` wrote them; what an older version has not is nan."""
         table = parquet.read_table(self.folder / "results.parquet")
         columns = [table.column(name).dictionary_encode().combine_chunks().indices.to_numpy() for name in _KEYS]
-        changes = np.any([np.diff(column, prepend=-1) != 0 for column in columns], axis=0)
-        starts = np.flatnonzero(changes).tolist()
+        starts = np.flatnonzero(run_starts(*columns)).tolist()
         parts = zip(starts, [*starts[1:], table.num_rows], strict=True)
         return [_block(_part(table, start), table.slice(start, end - start)) for start, end in parts]
 

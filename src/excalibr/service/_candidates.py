@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._arrays import run_starts
 from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.service._failures import RequestFailure
@@ -89,10 +90,10 @@ def _read_any(request: RankRequest, profile: Profile) -> GivenItems:
     order = np.argsort(ranks[picked], kind="stable")
     picked = picked[order]
     keys = ranks[picked]
-    repeated = keys[1:] == keys[:-1]
+    repeated = ~run_starts(keys)
     if repeated.any():
         picked = picked[np.lexsort((-scores[picked], keys))]
-        picked = picked[np.append(True, ranks[picked][1:] != ranks[picked][:-1])]
+        picked = picked[run_starts(ranks[picked])]
     unknown = np.flatnonzero(~usable).tolist() if len(picked) < len(labels) else []
     return GivenItems(labels, picked, places[picked], scores[picked], unknown, int(repeated.sum()))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._arrays import run_starts
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.tables._frames import Frame
 from excalibr.tables._ids import codes_in, encode, keys_of, matched, valid
@@ -87,7 +88,7 @@ def read_candidates(table: Any, items: ItemArrays, options: Tables) -> Candidate
     }
     usable = ~np.logical_or.reduce(list(reasons.values()))
     rows = _in_order(np.flatnonzero(usable), owners, places, scores)
-    repeated = _repeated(owners[rows], places[rows])
+    repeated = ~run_starts(owners[rows], places[rows])
     kept = rows[~repeated]
     starts = np.searchsorted(owners[kept], np.arange(len(users) + 1))
     left_out = _counted(reasons) | {"that repeat a user and an item": int(repeated.sum())}
@@ -113,12 +114,6 @@ def _in_order(rows: Integers, owners: Integers, places: Integers, scores: Floats
     if (sorted_keys[1:] == sorted_keys[:-1]).any():
         order = np.lexsort((-scores[rows], keys))
     return rows[order]
-
-
-def _repeated(owners: Integers, places: Integers) -> Booleans:
-    repeated = np.zeros(len(owners), dtype=bool)
-    repeated[1:] = (owners[1:] == owners[:-1]) & (places[1:] == places[:-1])
-    return repeated
 
 
 def _first_rows(owners: Integers, users: int) -> Integers:

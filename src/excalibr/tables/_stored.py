@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._arrays import spans, starts_of
+from excalibr._arrays import run_starts, spans, starts_of
 from excalibr._propensities import propensities_of_draws
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
@@ -89,7 +89,7 @@ def _read(frame: Frame, options: Tables) -> _Stored:
     order = np.lexsort((rank, ranking, owners))
     order = order[owners[order] >= 0]
     owner, number = owners[order], ranking[order]
-    begins = np.flatnonzero(np.append(True, (owner[1:] != owner[:-1]) | (number[1:] != number[:-1]))[: len(order)])
+    begins = np.flatnonzero(run_starts(owner, number))
     counts = np.bincount(owner[begins], minlength=len(users))
     return _Stored(frame, users, order, begins, counts, probability[order[begins]])
 
