@@ -233,7 +233,9 @@ class _Task:
         """The table that was asked for, of some whole users."""
         items, shared = self.shared.value
         asked = {"keep": what == "lotteries", "measured": what == "report"}
-        results = self.reranker.solve(candidates, items, day=self.day, advance=_silent, **asked, **(shared | own))
+        results = self.reranker.solve(
+            candidates, items, day=self.day, advance=lambda _: None, **asked, **(shared | own)
+        )
         return getattr(results, what)()
 
     def answer_nothing(self, candidates: Any, what: str) -> Any:
@@ -282,7 +284,3 @@ def _local(value: Any, name: str) -> Any:
     if value is None or isinstance(value, (str, int, float, Mapping, list, tuple)):
         return value
     return read_frame(value, name).data.to_arrow()
-
-
-def _silent(done: int) -> None:
-    """Workers have no terminal."""

@@ -83,14 +83,16 @@ def _rounded_trade_off(odds: float) -> float:
 
 def measured_seconds(study: Study, plan: Plan, done: Callable[[PlanPart], bool]) -> dict[PlanPart, float]:
     """What a user takes in each part that is not done: two users at three trade-offs are tried."""
-    some = replace(plan, trade_offs=tuple(plan.trade_offs[at] for at in _ends_and_middle(len(plan.trade_offs))))
+    count = len(plan.trade_offs)
+    ends_and_middle = sorted({0, count // 2, count - 1})
+    some = replace(plan, trade_offs=tuple(plan.trade_offs[at] for at in ends_and_middle))
     found = {}
     with one_blas_thread():
         for part in plan.parts(study.attributes):
             if done(part):
                 found[part] = 0.0
                 continue
-            scale = len(plan.trade_offs) / len(some.trade_offs) if ARMS[part.arm].sweeps else 1.0
+            scale = count / len(some.trade_offs) if ARMS[part.arm].sweeps else 1.0
             users = study.sample(2).tolist()
             started = perf_counter()
             measure_users(study, some, part, users)
@@ -162,7 +164,3 @@ def _along(curve: tuple[Floats, Floats]) -> Floats:
     steps = [np.abs(np.diff(values)) / (float(np.ptp(values)) or 1.0) for values in curve]
     lengths = np.concatenate(([0.0], np.cumsum(np.hypot(*steps))))
     return np.asarray(lengths / (lengths[-1] or 1.0))
-
-
-def _ends_and_middle(size: int) -> list[int]:
-    return sorted({0, size // 2, size - 1})

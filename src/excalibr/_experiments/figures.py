@@ -99,8 +99,9 @@ def write_figures(curves: Curves, folder: Path, *, only: Sequence[str] | None = 
             continue
         drawing = draw(figure, curves)
         for kind in ("png", "svg") if svg else ("png",):
+            undated = {"Date": None} if kind == "svg" else {}  # so that the same picture has the same bytes
             with beside(folder / f"{figure.name}.{kind}") as path, _settings():
-                drawing.savefig(path, format=kind, dpi=_PNG_DPI, facecolor="white", metadata=_undated(kind))
+                drawing.savefig(path, format=kind, dpi=_PNG_DPI, facecolor="white", metadata=undated)
         written.append(folder / f"{figure.name}.png")
     return written
 
@@ -261,8 +262,3 @@ def _legend(drawing: Drawing, panels: Any) -> None:
     drawing.legend(
         list(found.values()), list(found), loc="outside lower center", ncols=min(columns, len(found)), frameon=False
     )
-
-
-def _undated(kind: str) -> dict[str, None]:
-    """No date in the file, so that the same picture has the same bytes."""
-    return {"Date": None} if kind == "svg" else {}

@@ -21,7 +21,7 @@ from excalibr._experiments.curves import COMPARED, KL, Curves, MethodCurve, betw
 from excalibr._experiments.plan import Setting
 from excalibr._experiments.store import Store
 from excalibr._experiments.table import Table, number
-from excalibr._types import Floats, Integers
+from excalibr._types import Floats
 from excalibr.errors import InputError, explain, unknown_name
 
 __all__ = ["DEVIATIONS", "METRICS", "FolderComparison", "ResultFolder", "compare_folders"]
@@ -129,7 +129,8 @@ def _row(
     old: ResultFolder, new: ResultFolder, one: MethodCurve, other: MethodCurve, metric: str, across: str
 ) -> Iterator[tuple[str, ...]]:
     """A row for a method; one whose folder is so old that it lacks the measure has none."""
-    places, others = _same_users(old.users_of(one), new.users_of(other))
+    ids = (old.users_of(one).astype(np.str_), new.users_of(other).astype(np.str_))
+    _, places, others = np.intersect1d(*ids, return_indices=True)
     paired = len(places) > 1 and _same_data(old, new)
     first, second = (one.own[places], other.own[others]) if paired else (one.own, other.own)
     users = f"{len(places)} paired" if paired else f"{len(first)} and {len(second)}"
@@ -149,12 +150,6 @@ def _row(
 def _same_data(old: ResultFolder, new: ResultFolder) -> bool:
     """Whether a user's id means the same user: user 7 of other data is somebody else."""
     return any(old.settings.get(name) == new.settings.get(name) for name in ("data", "fingerprint"))
-
-
-def _same_users(one: NDArray[Any], other: NDArray[Any]) -> tuple[Integers, Integers]:
-    """Places of the users that both have, in each."""
-    _, places, others = np.intersect1d(one.astype(np.str_), other.astype(np.str_), return_indices=True)
-    return places, others
 
 
 def _difference(old: Floats, new: Floats, metric: str, *, paired: bool) -> Estimate:

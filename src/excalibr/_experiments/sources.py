@@ -150,7 +150,8 @@ def table_source(
     rated_table, item_table, *of_model = open_tables([*wanted, *_roles_of_model(scores, held_out, columns)])
     items_known = KnownItems.read(item_table)
     rated = Rated.read(rated_table, items_known)
-    inner = _positives(rated, above, minimum)
+    least = above if above is not None else 0.0 if rated.counts_plays else 3.5
+    inner = positives(rated.users, rated.items, rated.stars, rated.times, above=least, minimum=minimum)
     liked = replace(
         inner, user_ids=_outside(rated.user_ids, inner.user_ids), item_ids=_outside(items_known.ids, inner.item_ids)
     )
@@ -197,11 +198,6 @@ def _roles_of_model(scores: Path | None, held_out: Path | None, columns: Columns
         raise InputError(explain(missing, "is missing", f"be given with {other}", hint))
     who = {"user": columns.user, "item": columns.item}
     return [(scores, who | {"score": "score"}), (held_out, who)]
-
-
-def _positives(rated: Rated, above: float | None, minimum: int) -> Interactions:
-    least = above if above is not None else 0.0 if rated.counts_plays else 3.5
-    return positives(rated.users, rated.items, rated.stars, rated.times, above=least, minimum=minimum)
 
 
 def _outside(ids: Any, places: NDArray[Any]) -> NDArray[Any]:

@@ -146,7 +146,8 @@ class BatchCrowd:
         def work(first: int, last: int) -> _Range:
             return self._range(solver.solve(edges[first], edges[last]))
 
-        found = _joined(list(over_ranges(work, len(edges) - 1, self.threads, self.advance, solver.cancel)))
+        ranges = over_ranges(work, len(edges) - 1, self.threads, self.advance, solver.cancel)
+        found = _Range(*(np.concatenate(each) for each in zip(*ranges, strict=True)))
         weights = self.visits * found.ranked
         category_prices = np.nan_to_num(found.category_prices)
         responses = [Responses.of(batch, self.groups, category_prices, weights)] if foresee else []
@@ -244,11 +245,6 @@ class _Range(NamedTuple):
     exposure: Floats
     items: Integers
     sizes: Integers
-
-
-def _joined(ranges: list[_Range]) -> _Range:
-    """The users of all ranges, in their order."""
-    return _Range(*(np.concatenate(each) for each in zip(*ranges, strict=True)))
 
 
 def exposure_of(batch: Batch, lotteries: Lotteries) -> Floats:

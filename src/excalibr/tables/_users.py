@@ -46,7 +46,8 @@ class UserStream:
             if count < rows:
                 continue
             held = _joined(waiting)
-            cut = self._start_of_last_user(held)
+            ids = read_ids(held.column(self._user_id))
+            cut = int(pc.index(ids, ids[-1]).as_py())  # where the last user begins
             waiting, count = [held[cut:]], len(held) - cut
             if cut:
                 yield held[:cut]
@@ -66,10 +67,6 @@ class UserStream:
             if following is None:
                 return _joined(taken)
             self._held = following
-
-    def _start_of_last_user(self, table: Any) -> int:
-        ids = read_ids(table.column(self._user_id))
-        return int(pc.index(ids, ids[-1]).as_py())
 
 
 def _count_up_to(ids: Any, user: Any) -> int:
