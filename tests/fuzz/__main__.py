@@ -41,7 +41,7 @@ def main() -> int:
         memory=options.memory,
     )
     print(f"questions of the profile {plan.profile!r} from seed {plan.first} on, {plan.workers} workers", flush=True)
-    report = run(plan, _Progress())
+    report = run(plan, _Progress(plan))
     _print(plan, report)
     return int(any(failure.kind != "slow" or not options.untimed for _, failure in report.failures))
 
@@ -79,13 +79,17 @@ def _show(profile: str, seed: int) -> int:
 
 
 class _Progress:
-    """A line that is written over on a terminal, and now and then a new one elsewhere."""
+    """A line that is written over on a terminal, and now and then a new one elsewhere; failures as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.told = plan, 0
         self.written = time.monotonic()
         self.every = 0.5 if sys.stdout.isatty() else 30.0
 
     def __call__(self, report: Report) -> None:
+        for seed, failure in report.failures[self.told :]:
+            print(f"\r  {failure.kind} {_again(self.plan, seed, failure.detail)}", flush=True)
+        self.told = len(report.failures)
         if time.monotonic() - self.written < self.every:
             return
         self.written = time.monotonic()
@@ -109,9 +113,13 @@ def _print(plan: Plan, report: Report) -> None:
         counted = Counter(profile_of(plan.profile, seed) for seed in seeds)
         print(f"\n{kind}: {len(seeds):,} (" + ", ".join(f"{name} {count}" for name, count in counted.items()) + ")")
         for seed in list(dict.fromkeys(seeds))[:SHOWN_SEEDS]:
-            told = " ".join(details[kind, seed].split())
-            print(f"  --profile {profile_of(plan.profile, seed)} --show {seed}: {told[:110]}")
+            print("  " + _again(plan, seed, details[kind, seed]))
     print("\nslowest: " + ", ".join(f"{seconds:.2f} s {seed} ({kind})" for seconds, seed, kind in report.slowest))
+
+
+def _again(plan: Plan, seed: int, detail: str) -> str:
+    """How to ask a question again, and what was wrong."""
+    return f"--profile {profile_of(plan.profile, seed)} --show {seed}: {' '.join(detail.split())[:110]}"
 
 
 if __name__ == "__main__":

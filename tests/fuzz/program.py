@@ -254,7 +254,7 @@ class Program:
         shift = LONG(trade_off) * (1 - ALPHA) * self.weights if self.curved else 0
         return np.asarray(prices, LONG) + shift
 
-    def conjugate(self, slopes: Floats, trade_off: float, *, single: bool = False) -> Any:
+    def conjugate(self, slopes: Floats, trade_off: float, *, single: bool = False, missed: Any = 0) -> Any:
         """Σ_j max over allowed shares of slope·p − λ·cost(p): at an end, an edge of the band, or where it is met."""
         points = [self.floors, self.caps, np.clip(self.low, self.floors, self.caps)]
         if self.high is not self.low:
@@ -263,9 +263,9 @@ class Program:
             points += self._where_met(slopes, trade_off)
         tried = np.array(points)
         values = slopes * tried - LONG(trade_off) * self.costs(tried)
-        return (self._attained(tried, values, slopes, trade_off) if single else values).max(axis=0).sum()
+        return (self._attained(tried, values, slopes, trade_off, missed) if single else values).max(axis=0).sum()
 
-    def _attained(self, tried: Floats, values: Floats, slopes: Floats, trade_off: float) -> Floats:
+    def _attained(self, tried: Floats, values: Floats, slopes: Floats, trade_off: float, missed: Any) -> Floats:
         """The same for one ranking: it shows what is pinned, or at least one open slot's share more of a category."""
         pinned = sum((self.slots[slot] * self.rows[each] for slot, each in self.pinned.items()), LONG(0) * slopes)
         weights, shares = self.slots[self.open_slots], self.rows[self.open_candidates]
@@ -273,8 +273,7 @@ class Program:
         least = pinned + lightest * np.where(shares > 0, shares, np.inf).min(axis=0, initial=np.inf)
         ends = np.array([pinned, np.where(np.isfinite(least), least, pinned)])
         at_ends = slopes * ends - LONG(trade_off) * self.costs(ends)
-        # a ranking that shows just a limit may miss it by rounding, as every answer may
-        within = (ends >= self.floors - LIMIT_KEPT) & (ends <= self.caps + LIMIT_KEPT)
+        within = (ends >= self.floors - missed) & (ends <= self.caps + missed)
         return np.concatenate((np.where(tried >= least, values, -np.inf), np.where(within, at_ends, -np.inf)))
 
     def _where_met(self, slopes: Floats, trade_off: float) -> list[Floats]:
@@ -289,11 +288,15 @@ class Program:
                 met.append(np.clip(np.clip(share, least, np.maximum(least, most)), self.floors, self.caps))
         return met
 
-    def bound(self, prices: Floats, trade_off: float, *, single: bool = False) -> Any:
-        """What no lottery's objective can exceed, or no single ranking's, by these prices, on centred scores."""
+    def bound(self, prices: Floats, trade_off: float, *, single: bool = False, missed: Any = 0) -> Any:
+        """What no lottery's objective can exceed, or no single ranking's, by these prices, on centred scores.
+
+        A single ranking keeps the limits, or misses them by so much at the most.
+        """
         slopes = self.slopes(prices, trade_off)
         adjusted = (1 - LONG(trade_off)) * self.centred - self.rows.dot(slopes)
-        return self.conjugate(slopes, trade_off, single=single) + self.value_of(adjusted, self.best_ranking(adjusted))
+        dearest = self.conjugate(slopes, trade_off, single=single, missed=missed)
+        return dearest + self.value_of(adjusted, self.best_ranking(adjusted))
 
     def extreme_relevances(self) -> tuple[Any, Any]:
         """The worst and the best relevance that any ranking has, of centred scores."""
