@@ -70,7 +70,7 @@ void UserSolver::within_deviation(double allowed, const Limits& limits, UserAnsw
     if (best_calibrated.cost > allowed + tuning::limit_slack) {
         const double nearest = best_calibrated.cost - best_calibrated.gap;
         const bool proven = nearest > allowed + rounding_of_proof(best_calibrated);
-        if (proven || best_calibrated.cost > allowed + tuning::limit_slack + rounding_of_cost(best_calibrated)) {
+        if (proven || best_calibrated.cost > allowed + tuning::limit_slack + rounding_of_cost(scratch_shares(best_calibrated.lottery))) {
             answer = UserAnswer();
             answer.fail(proven ? Failure::deviation_out_of_reach : Failure::deviation_not_found, allowed,
                         proven ? nearest : best_calibrated.cost);
@@ -91,18 +91,19 @@ double UserSolver::rounding_of_proof(const CurvePoint& point) {
     return bound_rounding(free_.program(), point.row_prices);
 }
 
-// What rounding may make of the cost itself: a part of what its shares and edges weigh.
-double UserSolver::rounding_of_cost(const CurvePoint& point) {
+// What rounding may make of the cost itself: a part of what its shares and edges weigh. Edges after pages that were seen far
+// more are differences of numbers as large as what was seen.
+double UserSolver::rounding_of_cost(Reals shares) const {
     const Question& question = free_.question();
-    const std::vector<double>& shares = scratch_shares(point.lottery);
-    double weighed = 0.0;
+    double weighed = 0.0, seen = 0.0;
     for (std::size_t category = 0; category < shares.size(); ++category) {
         const Penalty penalty = free_.penalty_of(category, 1.0);
         const double edge = shares[category] < penalty.low ? penalty.low : penalty.high;
         const double base = question.base.empty() ? 0.0 : question.base[category];
         weighed += question.weights[category] * (shares[category] + std::min(std::abs(edge), 1.0 + base) + base);
+        seen += question.weights[category] * base;
     }
-    return std::min(tuning::rounding * weighed, tuning::cost_rounding * heaviest_weight());
+    return std::min(tuning::rounding * weighed, tuning::cost_rounding * heaviest_weight()) + tuning::cost_rounding * seen;
 }
 
 double UserSolver::heaviest_weight() const {

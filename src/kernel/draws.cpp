@@ -168,7 +168,7 @@ int Redrawing::missed(Aim aim, double budget, double floor, UserSolver& solver, 
     if (solver.free_part().missed_limits(shares).first > tuning::limit_slack) what += static_cast<int>(Missed::limits);
     if (aim == Aim::relevance_loss && relevance < floor - tuning::single_relevance_slack * solver.spread())
         what += static_cast<int>(Missed::relevance_loss);
-    if (aim == Aim::max_deviation && solver.cost_of(shares) > budget + tuning::limit_slack)
+    if (aim == Aim::max_deviation && solver.cost_of(shares) > budget + tuning::limit_slack + solver.rounding_of_cost(shares))
         what += static_cast<int>(Missed::max_deviation);
     return what;
 }

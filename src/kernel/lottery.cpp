@@ -221,7 +221,7 @@ void LotteryMaker::decompose(const ScaledProgram& program, const BestPoint& poin
         }
         const bool last = stopping == edges_.size();
         const double share = last ? probability : probability * (step / (1.0 + step));
-        if (share > tuning::negligible_weight) found_.add(std::span(places_).first(slots.size()), share);
+        if (share > tuning::negligible_weight) found_.add_or_merge(std::span(places_).first(slots.size()), share);
         if (last) return;
         probability -= share;
         for (Index rank = 0; rank < edges_.back(); ++rank) {

@@ -102,6 +102,7 @@ class UserSolver {
     const std::vector<double>& scratch_shares(const Lottery& lottery);
     double centred_relevance(const Lottery& lottery);
     double cost_of(Reals shares) const;
+    double rounding_of_cost(Reals shares) const;  // what doubles may make of it
     double objective_at(double trade_off, const Lottery& lottery);
     double best_score() const { return top_; }
     double spread() const { return spread_ > 0.0 ? spread_ : 1.0; }  // of the scores
@@ -126,7 +127,6 @@ class UserSolver {
     void measure(CurvePoint& point);
     void set_objective_of_rows(Balance balance, Reals row_prices);
     double rounding_of_proof(const CurvePoint& point);
-    double rounding_of_cost(const CurvePoint& point);
     double gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices);
     double allowed_at(Balance balance, Reals row_prices, double tolerance);
     double heaviest_weight() const;
