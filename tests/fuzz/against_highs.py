@@ -72,8 +72,11 @@ def _check_ends(
         return failures if failures and not _is_proven(question, program, policy) else []
     if policy.trade_off == 1:
         least = literal.least_cost()
-        found = [literal.most_relevance(least + slack) for slack in (1e-8, 2e-8)] if least is not None else []
-        failures = _compared("relevance at the end", _without_slack(found), relevance, AT_THE_END)
+        found = [literal.most_relevance(least + slack) for slack in (0, 1e-8, 2e-8)] if least is not None else []
+        expected = _without_slack(found[1:])
+        if expected is not None and found[0] is not None and expected - found[0] > 1e-6:  # a bend nearer than the slack
+            expected = min(max(relevance, found[0]), expected)
+        failures = _compared("relevance at the end", expected, relevance, AT_THE_END)
         return failures if failures and not _is_proven(question, program, policy) else []
     return []
 
