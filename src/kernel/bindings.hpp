@@ -173,8 +173,8 @@ constexpr const char* letters_of() {
     return "ql";  // the size of an item tells the two apart
 }
 
-// A view of the caller's memory, released with it. One function for all types of arrays: as a template it was compiled
-// anew into every function that is bound, which took a fifth of the time of compiling them.
+// A view of the caller's memory, released with it. One function for all types of arrays, not another in every function that
+// is bound.
 struct BufferView {
     Py_buffer buffer{};
     bool held = false;
