@@ -115,8 +115,8 @@ def check_kl_certificate(policy: Policy) -> None:
     bound = float(np.sort(adjusted)[::-1][: problem.k] @ slots)
     if trade_off > 0:
         y, q = prices[wanted], q[wanted]
-        with np.errstate(divide="ignore"):  # a trade-off of next to nothing has a price of 0
-            best = -trade_off * (1 - KL_ALPHA) * q / y  # the p̃ that the prices ask for
+        asked = -trade_off * (1 - KL_ALPHA) * q  # by the price, the p̃ that it asks for
+        best = np.divide(asked, y, out=np.full_like(q, np.inf), where=y != 0)  # λ of next to nothing has a price of 0
         best = np.clip(best, KL_ALPHA * q, 1 - KL_ALPHA + KL_ALPHA * q)  # of a share from 0 to 1
         bound += float((y * (best - KL_ALPHA * q) / (1 - KL_ALPHA) + trade_off * q * np.log(best / q)).sum())
     rounding = 1e-12 * (1.0 + float(np.abs(problem.gains).max()) + float(np.abs(prices).max()))

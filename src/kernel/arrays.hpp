@@ -28,6 +28,7 @@ struct SparseRows {
     std::vector<Index> starts;
     std::vector<Index> columns;
     std::vector<double> values;
+    std::vector<double> sums = {};  // of each row, where they came with the packing: row by row, branches would be guessed wrong
 
     SparseView view() const { return {starts, columns, values}; }
 };

@@ -117,8 +117,11 @@ class Checker {
     // Every good row divided by its sums; whether there are bad ones, which are marked.
     bool settle_rows() {
         const std::size_t count = checked_.rows.starts.size() - 1;
+        const std::vector<double> sums = std::move(checked_.rows.sums);
+        bool summed = !sums.empty() && checked_.ends.size() == 1;
+        for (const double value : checked_.rows.values) summed &= is_share(value);
         for (std::size_t row = 0; row < count; ++row)
-            if (!settle_row(row)) {
+            if (!(summed && sums[row] == 1.0) && !settle_row(row)) {
                 bad_.resize(count);
                 bad_[row] = 1;
             }

@@ -26,13 +26,15 @@ double effective_categories(Penalties penalties) {
 // Whether the simplex is the quicker engine for straight penalties: few prices are then between their bounds.
 bool prefers_simplex(const Program& program) {
     if (program.r() <= tuning::few_categories) return true;
-    const double spread = program.spread();
-    if (spread == 0.0) return program.r() <= tuning::too_many_for_simplex && program.n() <= 2 * program.k();
     if (program.r() > tuning::too_many_for_simplex) return false;
-    if (effective_categories(program.penalties) <= tuning::few_effective) return true;
-    double steepest = 0.0;
-    for (const Penalty& penalty : program.penalties) steepest = std::max(steepest, penalty.above);
-    return program.n() <= 2 * program.k() && steepest <= tuning::gentle * spread;
+    return program.spread() == 0.0 || effective_categories(program.penalties) <= tuning::few_effective;
+}
+
+// Whether nothing keeps the prices of column generation from swinging: all gains are equal, where scores are not.
+bool swings(const Program& program) {
+    if (program.r() <= tuning::too_many_for_simplex || program.spread() > 0.0 || program.scores.empty()) return false;
+    const auto [worst, best] = range_of(program.scores);
+    return best > worst;
 }
 
 // The scores less the best one: what rankings of the pool are worth, whatever the trade-off.
@@ -46,10 +48,17 @@ double sorting_operations(const Program& program, std::size_t sorts) {
     return tuning::operations_a_candidate * static_cast<double>(program.n()) * static_cast<double>(sorts);
 }
 
-// Whether nothing is left to try: there would be no warning, or no sort is left.
+// Whether nothing is left to try: there would be no warning, or too few sorts are left, of which a proximal step takes two.
 bool is_settled(const Program& program, const Limits& limits, const Answer& answer) {
-    if (answer.effort.status == Status::sorts_spent) return true;
+    if (answer.effort.status == Status::sorts_spent || answer.effort.sorts + 2 > limits.max_sorts) return true;
     return answer.effort.status == Status::converged && answer.gap() <= unwarned_gap(program, limits.tolerance);
+}
+
+// What is left of the sorts for an engine that goes on from another's answer; one at least.
+Limits less_sorts(const Limits& limits, const Answer& answer) {
+    Limits left = limits;
+    left.max_sorts -= std::min(answer.effort.sorts, left.max_sorts - 1);
+    return left;
 }
 
 // What may be lost to curves that are taken as straight.
@@ -67,7 +76,9 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
     const bool curved = is_curved(program), limited = !program.group_limits.empty();
     if (limited && curved) return solve_by_columns(program, limits, interior_, Engine::interior, nullptr, answer);
     const bool simplex_first = !curved && (limited || prefers_simplex(program));
-    if (simplex_first)
+    if (limited && swings(program))
+        solve_steadied(program, limits, answer);
+    else if (simplex_first)
         solve_by_columns(program, limits, simplex_, Engine::simplex, nullptr, answer);
     else
         solve_by_proximal_method(program, limits, answer);
@@ -75,7 +86,7 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
     if (limited)  // the proximal method knows no limits on groups
         solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);
     else if (simplex_first)
-        solve_by_proximal_method(program, limits, second_);
+        solve_by_proximal_method(program, less_sorts(limits, answer), second_);
     else if (curved)
         solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);
     else
@@ -84,6 +95,24 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
     if (limited || curved || is_settled(program, limits, answer)) return;
     solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);  // where pivots no longer move
     keep_better(answer);
+}
+
+// Column generation with many categories tails off where all gains are equal. Relevance that counts for a little steadies the
+// prices, and the program goes on from the optimum with it.
+void Engines::solve_steadied(const Program& program, const Limits& limits, Answer& answer) {
+    double steepest = 0.0;
+    for (const Penalty& penalty : program.penalties) steepest = std::max({steepest, penalty.below, penalty.above});
+    const auto [worst, best] = range_of(program.scores);
+    steadied_ = program;
+    for (std::size_t candidate = 0; candidate < program.n(); ++candidate)
+        steadied_.gains[candidate] = tuning::steadying * steepest * (program.scores[candidate] / (best - worst));
+    load(steadied_, limits);
+    solve_by_columns(steadied_, limits, simplex_, Engine::simplex, nullptr, second_);
+    load(program, limits);
+    solve_by_columns(program, limits, simplex_, Engine::simplex, &second_, answer);
+    answer.effort.sorts += second_.effort.sorts;
+    answer.effort.steps += second_.effort.steps;
+    answer.effort.operations += second_.effort.operations;
 }
 
 // The answer of the engine that had a try after another's, or that one's, whichever proves more; the effort is of both.
@@ -131,9 +160,7 @@ void Engines::solve_by_columns(const Program& program, const Limits& limits, Mas
     master.reset(program.k(), program.r(), first ? first->lottery.size() : 0);
     centre(program.gains, centred_);
     answer.prices.assign(program.r(), 0.0);
-    Limits left = limits;
     if (first) {
-        left.max_sorts -= std::min(first->effort.sorts, left.max_sorts - 1);
         std::vector<Index> by_rank(program.k());
         for (std::size_t at = 0; at < first->lottery.size(); ++at) {
             for (std::size_t rank = 0; rank < by_rank.size(); ++rank)
@@ -146,6 +173,7 @@ void Engines::solve_by_columns(const Program& program, const Limits& limits, Mas
         order_.resize(program.n());
         fill_identity(order_);
     }
+    const Limits left = first ? less_sorts(limits, *first) : limits;
     generate(program, left, {1.0 / scaled_.unit, first != nullptr, false}, master, engine, answer);
 }
 

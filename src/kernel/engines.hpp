@@ -56,6 +56,7 @@ class Engines {
   private:
     void load(const Program& program, const Limits& limits);
     void keep_better(Answer& answer);
+    void solve_steadied(const Program& program, const Limits& limits, Answer& answer);
     void solve_by_proximal_method(const Program& program, const Limits& limits, Answer& answer);
     template <class Master>
     void solve_by_columns(const Program& program, const Limits& limits, Master& master, Engine engine, const Answer* first,
@@ -67,6 +68,7 @@ class Engines {
     void prove_by_slopes(const Program& program, Answer& answer);
     double engine_tolerance(const Program& program, const Limits& limits) const;
 
+    Program steadied_;
     ScaledProgram scaled_;
     ProximalMethod proximal_;
     SimplexMaster simplex_;

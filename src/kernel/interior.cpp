@@ -73,16 +73,32 @@ bool InteriorMaster::is_new(std::size_t place) const {
     return true;
 }
 
+// From a start near today's prices; where steps end on the boundary before the gap is closed, again from further inside.
+bool InteriorMaster::optimise(Penalties penalties, std::size_t, std::size_t) {
+    gather_columns();
+    best_weights_.assign(pool.count, 1.0 / static_cast<double>(pool.count));
+    best_v_.assign(parts_.size(), 0.0);
+    value_ = -std::numeric_limits<double>::infinity();
+    lowest_bound_ = -value_;
+    for (const double room : tuning::interior_rooms) {
+        start_point(room);
+        keep_if_better(penalties);
+        follow_path(penalties);
+        if (lowest_bound_ - value_ <= exactness_) break;
+    }
+    double total = 0.0;
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) total += best_weights_[ranking];
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) weights_[ranking] = best_weights_[ranking] / total;
+    std::fill(prices_.begin(), prices_.end(), 0.0);
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+        prices_[parts_[part].category] += parts_[part].side * best_v_[part];
+    return operations_ < tuning::effort_of(tuning::interior_effort, penalties.size());
+}
+
 // Every step goes toward a point where all products of slack and multiplier are a part of what they are now, and ends
 // short of where one of the two would vanish.
-bool InteriorMaster::optimise(Penalties penalties, std::size_t, std::size_t) {
+void InteriorMaster::follow_path(Penalties penalties) {
     const std::size_t m = parts_.size();
-    gather_columns();
-    start_point();
-    best_weights_ = weights_;
-    best_v_ = v_;
-    value_ = value_of_weights(penalties);
-    lowest_bound_ = bound_of_pool(penalties);
     for (std::size_t step = 0; step < tuning::max_interior_steps; ++step) {
         const double product = complementarity(), aim = tuning::centring * product;
         const double residual = set_system(penalties, aim);
@@ -98,12 +114,6 @@ bool InteriorMaster::optimise(Penalties penalties, std::size_t, std::size_t) {
         advance(length);
         keep_if_better(penalties);
     }
-    double total = 0.0;
-    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) total += best_weights_[ranking];
-    for (std::size_t ranking = 0; ranking < pool.count; ++ranking) weights_[ranking] = best_weights_[ranking] / total;
-    std::fill(prices_.begin(), prices_.end(), 0.0);
-    for (std::size_t part = 0; part < m; ++part) prices_[parts_[part].category] += parts_[part].side * best_v_[part];
-    return operations_ < tuning::effort_of(tuning::interior_effort, penalties.size());
 }
 
 // Weights and prices are worth what they are worth whatever step they come from: near the end, beside steep slopes, rounding
@@ -130,11 +140,12 @@ void InteriorMaster::gather_columns() {
 }
 
 // Prices well inside their limits, even weights, a level that leaves every ranking some slack, and multipliers to match.
-void InteriorMaster::start_point() {
+void InteriorMaster::start_point(double least_room) {
     const std::size_t m = parts_.size(), count = pool.count;
-    for (auto* values : {&v_, &gradient_, &under_, &over_, &under_step_, &over_step_}) values->assign(m, 0.0);
+    for (auto* values : {&v_, &under_, &over_, &under_step_, &over_step_}) values->assign(m, 0.0);
     for (auto* values : {&step_, &right_, &residual_}) values->assign(m + 1, 0.0);
     for (auto* values : {&slack_, &slack_step_, &weight_step_}) values->assign(count, 0.0);
+    differences_.resize(count, m);
     system_.resize(m + 1, m + 1);
     factor_.resize(m + 1, m + 1);
     for (std::size_t part = 0; part < m; ++part) {
@@ -149,7 +160,7 @@ void InteriorMaster::start_point() {
         highest = std::max(highest, value);
         lowest = std::min(lowest, value);
     }
-    const double room = std::max(0.1 * (highest - lowest), 1e-3);
+    const double room = std::max(0.1 * (highest - lowest), least_room);
     level_ = highest + room;
     const double even = 1.0 / static_cast<double>(count);
     for (std::size_t ranking = 0; ranking < count; ++ranking) {
@@ -175,35 +186,39 @@ double InteriorMaster::complementarity() const {
     return total / static_cast<double>(pool.count + 2 * v_.size());
 }
 
-// The Newton system in (v, η), upper triangle, with slacks and multipliers eliminated; returns the dual residual.
+// The Newton system in v and the level, upper triangle, with slacks and multipliers eliminated; returns the dual residual.
+//
+// The level is that of the stiffest ranking, so that columns are differences to it: where one ranking carries nearly all the
+// weight, its level and its prices do the same, and only rounding would be left of what the limits of the prices add.
 double InteriorMaster::set_system(Penalties penalties, double aim) {
     const std::size_t m = v_.size();
+    subtract_stiffest();
     double residual = 0.0;
     for (std::size_t row = 0; row <= m; ++row) std::fill(system_.row(row).begin() + row, system_.row(row).end(), 0.0);
     for (std::size_t part = 0; part < m; ++part) {
         const Part& own = parts_[part];
         const Penalty& penalty = penalties[own.category];
         const double price = own.side * v_[part], under = v_[part] - own.least, over = own.most - v_[part];
-        double gradient = own.side * (price == 0.0 && own.side < 0.0 ? penalty.low : penalty.share_at(price));
+        const double wanted = own.side * (price == 0.0 && own.side < 0.0 ? penalty.low : penalty.share_at(price));
+        double gradient = wanted;
         for (std::size_t ranking = 0; ranking < pool.count; ++ranking)
             gradient -= weights_[ranking] * columns_(ranking, part);
         residual = std::max(residual, std::abs(gradient - under_[part] + over_[part]) * std::max(1.0, std::abs(price)));
-        right_[part] = -gradient + aim / under - aim / over;
+        right_[part] = columns_(stiffest_, part) - wanted + aim / under - aim / over;
         system_(part, part) = penalty.curvature_at(price) + under_[part] / under + over_[part] / over;
     }
     right_[m] = -1.0;
     double total = 0.0;
-    std::size_t multiplications = 8 * pool.count * m;
+    std::size_t multiplications = 9 * pool.count * m;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
-        const double weight = weights_[ranking], stiffness = weight / slack_[ranking];
-        const Reals column = columns_.row(ranking);
+        const double weight = weights_[ranking], eased = aim / slack_[ranking], stiffness = weight / slack_[ranking];
+        const Reals column = differences_.row(ranking);
         total += weight;
-        const double eased = aim / slack_[ranking] - weight;
-        right_[m] += eased + weight;
+        right_[m] += eased;
         for (std::size_t row = 0; row < m; ++row) {
+            if (column[row] == 0.0) continue;
             right_[row] += eased * column[row];
             const double value = stiffness * column[row];
-            if (value == 0.0) continue;
             const MutableReals entries = system_.row(row);
             for (std::size_t other = row; other < m; ++other) entries[other] += value * column[other];
             entries[m] += value;
@@ -213,6 +228,17 @@ double InteriorMaster::set_system(Penalties penalties, double aim) {
     }
     operations_ += static_cast<double>(multiplications);
     return std::max(residual, std::abs(1.0 - total));
+}
+
+// The columns less that of the ranking with the most weight for its slack.
+void InteriorMaster::subtract_stiffest() {
+    stiffest_ = 0;
+    for (std::size_t ranking = 1; ranking < pool.count; ++ranking)
+        if (weights_[ranking] * slack_[stiffest_] > weights_[stiffest_] * slack_[ranking]) stiffest_ = ranking;
+    const Reals stiffest = columns_.row(stiffest_);
+    for (std::size_t ranking = 0; ranking < pool.count; ++ranking)
+        for (std::size_t part = 0; part < v_.size(); ++part)
+            differences_(ranking, part) = columns_(ranking, part) - stiffest[part];
 }
 
 // A slightly regularised neighbour of the system is factorised, and iterative refinement takes its error away.
@@ -246,7 +272,7 @@ double InteriorMaster::set_multiplier_steps(double aim) {
     const std::size_t m = v_.size();
     double furthest = 1.0;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
-        const double eased = step_[m] + dot(std::span(step_).first(m), columns_.row(ranking));
+        const double eased = step_[m] + dot(std::span(step_).first(m), differences_.row(ranking));
         if (!std::isfinite(eased)) return 0.0;
         slack_step_[ranking] = eased;
         weight_step_[ranking] = (aim - weights_[ranking] * eased) / slack_[ranking] - weights_[ranking];
@@ -269,7 +295,7 @@ void InteriorMaster::advance(double length) {
         under_[part] += length * under_step_[part];
         over_[part] += length * over_step_[part];
     }
-    level_ += length * step_[m];
+    level_ += length * (step_[m] - dot(std::span(step_).first(m), columns_.row(stiffest_)));
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
         weights_[ranking] += length * weight_step_[ranking];
         slack_[ranking] = slack_of(ranking);

@@ -58,9 +58,11 @@ class InteriorMaster {
 
     void split_prices(Penalties penalties);
     void gather_columns();
-    void start_point();
+    void start_point(double least_room);
+    void follow_path(Penalties penalties);
     double complementarity() const;
     double set_system(Penalties penalties, double aim);
+    void subtract_stiffest();
     void solve_system();
     double set_multiplier_steps(double aim);
     void advance(double length);
@@ -72,14 +74,14 @@ class InteriorMaster {
 
     std::vector<Part> parts_;
     std::vector<double> values_, prices_, weights_;
-    Matrix columns_;  // a row a ranking: side · share of every part
-    std::vector<double> v_, step_, right_, residual_, gradient_;
+    Matrix columns_, differences_;  // a row a ranking: side · share of every part, and less that of the stiffest ranking
+    std::vector<double> v_, step_, right_, residual_;
     std::vector<double> under_, over_, under_step_, over_step_;  // multipliers of the limits of v
     std::vector<double> slack_, slack_step_, weight_step_, sorted_;
     std::vector<double> best_weights_, best_v_;  // of all steps of an optimisation, each by what it proves
     Matrix system_, factor_;
     double level_ = 0.0, value_ = 0.0, lowest_bound_ = 0.0, scale_ = 1.0, tolerance_ = 0.0, exactness_ = 0.0;
-    std::size_t steps_ = 0;
+    std::size_t stiffest_ = 0, steps_ = 0;
     double operations_ = 0.0;
 };
 

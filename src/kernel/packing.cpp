@@ -10,10 +10,12 @@ namespace {
 constexpr std::size_t block = 4;      // cells that are passed over together when all are 0, as most are
 constexpr std::size_t stretch = 512;  // cells that are looked at together, whichever rows they are of
 
+bool is_zero(std::uint64_t bits) { return bits << 1 == 0; }  // without the sign: −0 is 0
+
 bool all_zero(std::span<const double, block> cells) {
     std::uint64_t bits = 0;
     for (const double cell : cells) bits |= std::bit_cast<std::uint64_t>(cell);
-    return bits << 1 == 0;  // without the sign: −0 is 0
+    return is_zero(bits);
 }
 
 using Places = std::array<Index, stretch + 1>;  // one more than cells, as the last one written may not count
@@ -32,12 +34,12 @@ std::size_t list_non_zeros(Reals cells, Places& places) {
         const double* const first = cells.data() + blocks[each];
         for (std::size_t at = 0; at < block; ++at) {
             places[count] = blocks[each] + static_cast<Index>(at);
-            count += first[at] != 0.0 ? 1 : 0;
+            count += is_zero(std::bit_cast<std::uint64_t>(first[at])) ? 0 : 1;
         }
     }
     for (std::size_t at = whole; at < cells.size(); ++at) {
         places[count] = static_cast<Index>(at);
-        count += cells[at] != 0.0 ? 1 : 0;
+        count += is_zero(std::bit_cast<std::uint64_t>(cells[at])) ? 0 : 1;
     }
     return count;
 }
@@ -45,7 +47,7 @@ std::size_t list_non_zeros(Reals cells, Places& places) {
 }  // namespace
 
 SparseRows pack_rows(Reals cells, std::size_t rows, std::size_t columns) {
-    SparseRows packed{std::vector<Index>(rows + 1), {}, {}};
+    SparseRows packed{std::vector<Index>(rows + 1), {}, {}, std::vector<double>(rows)};
     const std::size_t likely = std::min(3 * rows, cells.size());  // most rows have one to three entries
     packed.columns.reserve(likely);
     packed.values.reserve(likely);
@@ -60,6 +62,7 @@ SparseRows pack_rows(Reals cells, std::size_t rows, std::size_t columns) {
             packed.columns[before + each] = cell - row * static_cast<Index>(columns);
             packed.values[before + each] = cells[cell];
             packed.starts[row + 1] = static_cast<Index>(before + each + 1);
+            packed.sums[row] += cells[cell];
         }
     }
     for (std::size_t row = 0; row < rows; ++row)  // a row without entries ends where the one before it does

@@ -59,11 +59,11 @@ void FreePart::choose_candidates() {
 
 // The scores less the best one, before anything multiplies them: an offset that all share then rounds no difference away.
 void FreePart::centre_scores() {
-    centred_scores_.clear();
+    program_.scores.clear();
     if (scores_.empty()) return;
     const auto [least, most] = range_of(scores_);
     const bool differ = most - least >= tuning::least_spread;
-    for (const double score : scores_) centred_scores_.push_back(differ ? score - most : 0.0);
+    for (const double score : scores_) program_.scores.push_back(differ ? score - most : 0.0);
 }
 
 // The largest share that a free candidate has of each limited category, as a power of two: what its limit is measured by,
@@ -171,7 +171,7 @@ void FreePart::set_objective(Balance balance, double steepness) {
     program_.gains.resize(scores_.size());
     for (std::size_t candidate = 0; candidate < scores_.size(); ++candidate)
         program_.gains[candidate] =
-            balance.relevance * centred_scores_[candidate] - (item_prices_.empty() ? 0.0 : item_prices_[candidate]);
+            balance.relevance * program_.scores[candidate] - (item_prices_.empty() ? 0.0 : item_prices_[candidate]);
     program_.penalties.clear();
     for (std::size_t category = 0; category < question.r(); ++category) {
         Penalty penalty = penalty_of(category, balance.calibration);
@@ -192,15 +192,28 @@ void FreePart::set_objective(Balance balance, double steepness) {
     }
 }
 
-void FreePart::set_feasibility_objective() {
+const Program& FreePart::limits_alone() {
+    const auto first = static_cast<Index>(question_->r());  // of the limits' columns
     set_objective(Balance::of(1.0), 1.0);
-    std::fill(program_.gains.begin(), program_.gains.end(), 0.0);
-    for (std::size_t category = 0; category < question_->r(); ++category)
-        program_.penalties[category] = Penalty{program_.penalties[category].low, program_.penalties[category].high};
+    limits_alone_ = program_;
+    limits_alone_.repeated_rows = 0;
+    limits_alone_.gains.assign(program_.n(), 0.0);
+    limits_alone_.penalties.erase(limits_alone_.penalties.begin(), limits_alone_.penalties.begin() + first);
     for (std::size_t limit = 0; limit < limited_.size(); ++limit) {
-        program_.penalties[question_->r() + limit].below *= limit_units_[limit];
-        program_.penalties[question_->r() + limit].above *= limit_units_[limit];
+        limits_alone_.penalties[limit].below *= limit_units_[limit];
+        limits_alone_.penalties[limit].above *= limit_units_[limit];
     }
+    SparseRows& rows = limits_alone_.rows;
+    rows = {{0}, {}, {}};
+    for (std::size_t candidate = 0; candidate < program_.n(); ++candidate) {
+        for (Index entry = program_.rows.starts[candidate]; entry < program_.rows.starts[candidate + 1]; ++entry) {
+            if (program_.rows.columns[entry] < first) continue;
+            rows.columns.push_back(program_.rows.columns[entry] - first);
+            rows.values.push_back(program_.rows.values[entry]);
+        }
+        rows.starts.push_back(static_cast<Index>(rows.columns.size()));
+    }
+    return limits_alone_;
 }
 
 void FreePart::to_whole(const Lottery& free, Lottery& whole) const {

@@ -18,8 +18,8 @@ class FreePart {
     // Set the gains and penalties, with hard limits of this slope.
     void set_objective(Balance balance, double steepness);
 
-    // Only the limits count, each unit that they are missed by costs 1.
-    void set_feasibility_objective();
+    // The program of the limits alone: a unit that one is missed by costs 1, and nothing else counts.
+    const Program& limits_alone();
 
     const Question& question() const { return *question_; }
     const Program& program() const { return program_; }
@@ -65,9 +65,9 @@ class FreePart {
     void sort_slots();
 
     const Question* question_ = nullptr;
-    Program program_;
+    Program program_, limits_alone_;
     std::vector<Index> candidates_, place_of_, open_slots_, limited_;
-    std::vector<double> scores_, centred_scores_, item_prices_, pinned_shares_, values_, limit_units_;
+    std::vector<double> scores_, item_prices_, pinned_shares_, values_, limit_units_;
     std::vector<unsigned char> slot_is_pinned_, is_free_;
     std::vector<Index> order_, slot_order_;
     RankingOracle oracle_;

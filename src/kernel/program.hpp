@@ -14,6 +14,7 @@ namespace excalibr {
 // As asked, with everything that is pinned or was shown before taken out.
 struct Program {
     std::vector<double> gains;             // c, (n,)
+    std::vector<double> scores;            // (n,) less the best: relevance, whatever the gains count it for; empty if unknown
     SparseRows rows;                       // A by candidates
     std::vector<Penalty> penalties;        // (r,)
     std::vector<double> position_weights;  // e, (k,) in slot order

@@ -40,9 +40,10 @@ constexpr double effort_of(double usual, std::size_t rows) {
 
 // Which engine.
 inline constexpr std::size_t few_categories = 12;       // up to so many the simplex is quicker than the proximal method
-inline constexpr double few_effective = 4.5;             // … or where the target is as narrow as so many equal shares, …
-inline constexpr double gentle = 0.2;                    // … or where n ≤ 2k and slopes are at most this part of the spread
+inline constexpr double few_effective = 4.5;             // … or where the target is as narrow as so many equal shares
 inline constexpr std::size_t too_many_for_simplex = 20;  // from more categories on a pivot costs too much for either
+inline constexpr double steadying = 0.1;                 // · steepest slope: what the spread of scores counts for where gains are
+                                                         // equal and groups limited; 0.01 to 0.1 are alike, 0 may stall
 
 // Sorting.
 inline constexpr std::size_t sorting_run = 10;       // so few are sorted by counting, then runs are merged; 6 to 16 are alike
@@ -95,6 +96,8 @@ inline constexpr double worth_listing = 0.2;            // of the best reduced c
 
 // The interior-point master.
 inline constexpr std::size_t max_interior_steps = 80;
+inline constexpr double interior_rooms[] = {1e-3, 1.0, 1e3};  // slack that every ranking begins with at least, in turn: beside
+                                                         // slopes of 1e4 units the first can end on the boundary
 inline constexpr double centring = 0.15;                 // the part of the complementarity that a step aims at
 inline constexpr double step_to_boundary = 0.99;         // of the way to where a slack or multiplier would vanish
 inline constexpr double shortest_interior_step = 1e-10;  // a shorter one leads nowhere

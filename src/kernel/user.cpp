@@ -178,8 +178,7 @@ bool UserSolver::any_out_of_reach(CurvePoint& point) {
 
 // Solve for the limits alone: the certificate proves that no policy keeps them all, or `feasible_` is one.
 bool UserSolver::do_limits_conflict(CurvePoint& point) {
-    free_.set_feasibility_objective();
-    engines_.solve(free_.program(), in_time(Limits{tuning::feasibility_tolerance}), answer_);
+    engines_.solve(free_.limits_alone(), in_time(Limits{tuning::feasibility_tolerance}), answer_);
     spent_ += answer_.effort.operations;
     point.effort.add(answer_.effort);
     const double proven = -answer_.certificate.bound;  // what every policy misses in all
@@ -192,7 +191,7 @@ bool UserSolver::do_limits_conflict(CurvePoint& point) {
     conflict_.fail(Failure::limits_conflict, 0.0, -answer_.certificate.objective);
     conflict_.limit_prices.assign(r, 0.0);
     for (std::size_t limit = 0; limit < free_.limited_categories().size(); ++limit)
-        conflict_.limit_prices[free_.limited_categories()[limit]] = answer_.prices[r + limit] / free_.limit_units()[limit];
+        conflict_.limit_prices[free_.limited_categories()[limit]] = answer_.prices[limit] / free_.limit_units()[limit];
     point.failure = conflict_.failure;
     return true;
 }
@@ -207,7 +206,8 @@ void UserSolver::settle_for_feasible(const CurvePoint& nearest, double tolerance
         return;
     }
     const double missed = free_.missed_limits(scratch_shares(nearest.lottery)).first;
-    const double share = std::clamp(tuning::limit_slack / missed, 0.0, 1.0);
+    const bool is_nearer = free_.missed_limits(scratch_shares(feasible_)).first < missed;  // its solve may have stalled, too
+    const double share = is_nearer ? std::clamp(tuning::limit_slack / missed, 0.0, 1.0) : 1.0;
     UserAnswer mixed;
     CurvePoint other = nearest;
     other.lottery = feasible_;

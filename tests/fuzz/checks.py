@@ -15,7 +15,7 @@ from tests.fuzz import against_highs, refusals
 from tests.fuzz.asking import Answer, Told, alone, ask
 from tests.fuzz.enumeration import every_ranking
 from tests.fuzz.literal import fits
-from tests.fuzz.program import LIMIT_KEPT, Effect, Program
+from tests.fuzz.program import LIMIT_KEPT, LIMIT_TOLD, Effect, Program
 from tests.fuzz.questions import Floats, Question
 from tests.fuzz.reading import LONG
 from tests.fuzz.tolerance import NO_SPREAD, SMALLEST, allowed_gap, rounding
@@ -76,7 +76,7 @@ def check_policy(question: Question, program: Program, policy: Told, answer: Ans
         return failures
     effect = program.effect(policy.rankings, policy.weights)
     failures += _check_figures(program, policy, effect)
-    failures += _check_limits(question, program, effect)
+    failures += _check_limits(question, program, answer, effect)
     return failures + _check_gap(question, program, policy, answer, effect)
 
 
@@ -155,10 +155,13 @@ def _check_figures(program: Program, policy: Told, effect: Effect) -> list[Failu
     return failures
 
 
-def _check_limits(question: Question, program: Program, effect: Effect) -> list[Failure]:
-    """Floors, caps and the budget are kept."""
+def _check_limits(question: Question, program: Program, answer: Answer, effect: Effect) -> list[Failure]:
+    """Floors, caps and the budget are kept; a floor or cap that is missed by a little more than rounding is told."""
     failures, options = [], question.options
-    if program.is_limited and (missed := _missed(program, effect).max()) > LIMIT_KEPT:
+    kept = (
+        LIMIT_TOLD if any("misses a floor or cap by" in str(each.message) for each in answer.warnings) else LIMIT_KEPT
+    )
+    if program.is_limited and (missed := _missed(program, effect).max()) > kept:
         failures.append(Failure("floor or cap missed", f"by {missed:.3g}"))
     moved = EVEN_SLACK if options.get("draws") == "even" else LONG(0)
     if "relevance_loss" in options:
@@ -316,10 +319,14 @@ def _check_frontier(question: Question, program: Program, answer: Answer) -> lis
 
 
 def _proven(program: Program, policy: Told) -> Any:
-    """The objective of a policy, without what it gains by missing limits by rounding: its prices bound the rest."""
+    """The objective of a policy, without what it gains by missing limits by rounding: at most its prices · misses."""
     assert policy.prices is not None
-    reached = program.effect(policy.rankings, policy.weights).objective(policy.trade_off)
-    return min(reached, program.bound(policy.prices, policy.trade_off)) if program.is_limited else reached
+    effect = program.effect(policy.rankings, policy.weights)
+    reached = effect.objective(policy.trade_off)
+    if not program.is_limited:
+        return reached
+    gained = np.abs(policy.prices) @ _missed(program, effect)
+    return min(reached - gained, program.bound(policy.prices, policy.trade_off))
 
 
 def _probes(trade_offs: Floats) -> list[float]:

@@ -33,6 +33,9 @@ ALPHA = LONG(0.01)
 LIMIT_KEPT = 1e-8
 """How far floors, caps and budgets may be missed."""
 
+LIMIT_TOLD = 1e-7
+"""How far floors and caps may be missed where a warning says so: caps that only one distribution keeps."""
+
 
 class Effect(NamedTuple):
     """The exposure (n,) and shares (r,) of a lottery, its relevance on centred scores, and its cost before λ."""

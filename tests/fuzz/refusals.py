@@ -51,9 +51,12 @@ def may_be_refused(program: Program) -> bool:
 
 
 def single_values(program: Program, rankings: Floats, trade_off: Any) -> tuple[Floats, Floats]:
-    """(L,) the objective of each ranking by itself, on centred scores, and whether it keeps floors and caps."""
+    """(L,) the objective of each ranking by itself, on centred scores, and whether it keeps floors and caps.
+
+    To the rounding of sums: one that misses a cap by 9e-10 and gains 9e-8 is not owed beside one that keeps it.
+    """
     relevance, shares = _single_effects(program, rankings)
-    kept: Any = ((shares >= program.floors - 1e-9) & (shares <= program.caps + 1e-9)).all(axis=1)
+    kept: Any = ((shares >= program.floors - 1e-12) & (shares <= program.caps + 1e-12)).all(axis=1)
     return (1 - trade_off) * relevance - trade_off * program.cost(shares), kept
 
 

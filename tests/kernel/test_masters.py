@@ -80,6 +80,30 @@ def test_a_full_pool_makes_room_and_keeps_its_lottery() -> None:
     assert value == pytest.approx(best_lottery(*program.effects(program.rankings()), table), abs=1e-9)
 
 
+ONE_RANKING = Arrays(
+    np.zeros(1),
+    np.array([[1.0, 0, 0, 0, 0]]),
+    np.array([[0.99999, 0.99999, 0, 100.0, 0, 0], *[[0, 0, 1.0, 1.0, 0, 0]] * 3, [0, 0, 1.0, 0.01, 0, 0]]),
+    np.ones(1),
+    NOBODY,
+    NOBODY,
+)
+"""Its level and the price of its category do the same: the price stopped at 55.8 of 100, and proved 4e-6 of it."""
+
+
+FAR_PRICES = Arrays(
+    np.array([1.5e-06, 1.75e-06]),
+    np.array([[1.0, 0.0], [0.8, 0.2]]),
+    np.array([[0.5, 0.5, 0.0, 100.0, 0, 0], [0.6890409380806962, 0.8140409380806962, 0.01, 100.0, 0, 0]]),
+    np.ones(1),
+    NOBODY,
+    NOBODY,
+)
+"""The best price is 100, far from a start near 0: steps ended on the boundary, with a price of 0.006."""
+
+
+@example(ONE_RANKING)
+@example(FAR_PRICES)
 @given(columns(slopes=GENTLE_SLOPES))
 def test_the_interior_point_finds_the_optimum_over_its_columns(program: Arrays) -> None:
     _, _, by_weights, prices, lottery = optimum(parts.InteriorMaster, program, 1e-9)

@@ -114,7 +114,7 @@ def test_a_fork_after_a_solve_solves() -> None:
 
 
 INTERRUPTED = """
-import signal, sys
+import signal, sys, threading
 from types import SimpleNamespace
 from excalibr import _parallel, calibrate_batch
 from excalibr import _many_users as solving
@@ -124,10 +124,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's jobs in th
 kernel = solving.kernel
 def solve_range(*arguments):
     print("begun\\n", end="", flush=True)  # at once: two threads say it
+    if "in a thread" in sys.argv and arguments[1] > 0:
+        kernel.solve_range(arguments[0], 0, 3)  # meanwhile the main thread begins to wait
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
     return kernel.solve_range(*arguments)
 solving.kernel = SimpleNamespace(solve_range=solve_range)
 _parallel.RANGE = 2_000  # a range takes minutes: the kernel itself has to notice
-calibrate_batch(**made_up(r=60, users=4_000, n=300), k=100, divergence="kl", threads=int(sys.argv[1]))
+threads = int(sys.argv[1])
+calibrate_batch(**made_up(r=60, users=4_000, n=300), k=100, divergence="kl", max_per_category=2, threads=threads)
 print("done")
 """
 
@@ -140,10 +144,23 @@ def test_an_interrupt_ends_a_long_batch(threads: int) -> None:
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(threads)] == ["begun\n"] * threads
         process.send_signal(signal.SIGINT)
-        said, error = process.communicate(timeout=60)
+        check_interrupted(process)
     finally:
         process.kill()
-    assert said == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no signals to send here")
+def test_an_interrupt_that_does_not_wake_the_waiting_thread_ends_a_long_batch() -> None:
+    process = start(INTERRUPTED, "2", "in a thread")
+    try:
+        check_interrupted(process)
+    finally:
+        process.kill()
+
+
+def check_interrupted(process: subprocess.Popen[str]) -> None:
+    said, error = process.communicate(timeout=60)
+    assert "done" not in said
     assert error.strip().endswith("KeyboardInterrupt")
     assert "SystemError" not in error
     assert process.returncode in (-signal.SIGINT, 130)
