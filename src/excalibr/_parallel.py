@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeAlias, TypeVar
 
 from excalibr._arrays import is_whole
 from excalibr._messages import Message, Wording
 from excalibr.errors import InputError, explain
-
-__all__ = ["Advance", "checked_threads", "one_blas_thread", "over_ranges", "progress_bar"]
 
 Result = TypeVar("Result")
 Advance: TypeAlias = Callable[[int], None]
@@ -83,14 +81,21 @@ def _threaded(
         for each in waiting:
             window.append(pool.submit(work, *each))
             if len(window) > 3 * threads:
-                yield window.pop(0).result()
+                yield _result_of(window.pop(0))
         while window:
-            yield window.pop(0).result()
+            yield _result_of(window.pop(0))
     except BaseException:
         cancel()
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _result_of(future: Future[Result]) -> Result:
+    """Its result, waited for in turns: an interrupt on the threshold of a wait is answered only when that wait ends."""
+    while not future.done():
+        wait((future,), timeout=0.2)
+    return future.result()
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
@@ -106,24 +111,17 @@ def one_blas_thread() -> AbstractContextManager[object]:
 def _bar(unit: str) -> Any:
     """How many are done, how many a second, and the time that is left."""
     try:
+        from rich import progress
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            ProgressColumn,
-            TextColumn,
-            TimeRemainingColumn,
-        )
         from rich.text import Text
     except ModuleNotFoundError:  # the extra `cli` brings it; a bar is not worth an error
         return None
 
-    class SpeedColumn(ProgressColumn):
+    class SpeedColumn(progress.ProgressColumn):
         def render(self, task: Any) -> Text:
             speed = task.finished_speed or task.speed
             return Text(f"{speed:,.0f} {unit} a second" if speed else "")
 
-    left = (TimeRemainingColumn(), TextColumn("left"))
-    columns = (TextColumn("{task.description}"), BarColumn(None), MofNCompleteColumn(), SpeedColumn(), *left)
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    done = (progress.BarColumn(None), progress.MofNCompleteColumn(), SpeedColumn())
+    columns = ("{task.description}", *done, progress.TimeRemainingColumn(), "left")
+    return progress.Progress(*columns, console=Console(stderr=True), transient=True)
