@@ -4,11 +4,19 @@ Values of a user come first (:func:`evaluate`); means with standard errors are d
 are given *of the expectation* and *of a draw*, mean and worst, which differ for every lottery.
 """
 
-from excalibr.metrics._calibration import Deviation, deviation, deviation_over_ranks, exposure_by_category
-from excalibr.metrics._divergences import DIVERGENCES, hellinger, jensen_shannon, kl, l1
-from excalibr.metrics._evaluation import Evaluation, evaluate, summarise_evaluations
+from excalibr.metrics._calibration import (
+    DIVERGENCES,
+    Deviation,
+    deviation,
+    deviation_over_ranks,
+    exposure_by_category,
+    hellinger,
+    jensen_shannon,
+    kl,
+    l1,
+)
+from excalibr.metrics._evaluation import Evaluation, Summary, evaluate, summarise, summarise_evaluations
 from excalibr.metrics._relevance import HeldOut, mrr, mrr_of_draws, ndcg, ndcg_of_draws, recall, recall_of_draws
-from excalibr.metrics._summary import Summary, summarise
 
 __all__ = [
     "DIVERGENCES",

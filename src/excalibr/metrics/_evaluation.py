@@ -1,27 +1,59 @@
-"""All metrics of a policy as one record, and the same record of means over users."""
+"""All metrics of a policy as one record, and the same record of means over users with their standard errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
+from math import nan, sqrt
 from operator import attrgetter
 from typing import Generic, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from excalibr._arrays import numbers
 from excalibr._policy import Policy
-from excalibr._types import Floats
-from excalibr.metrics._calibration import (
-    Deviation,
-    deviation_of_prefixes,
-    deviation_of_wholes,
-    prefix_distributions,
-)
-from excalibr.metrics._divergences import DIVERGENCES
+from excalibr.errors import InputError, explain
+from excalibr.metrics import _calibration as calibration
 from excalibr.metrics._relevance import HeldOut, mrr, ndcg, recall
-from excalibr.metrics._summary import Summary, summarise
 
-__all__ = ["Evaluation", "evaluate", "summarise_evaluations"]
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The mean over users, its standard error, and over how many users it was taken."""
+
+    mean: float
+    standard_error: float
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4f} ± {self.standard_error:.4f} (n = {self.count})"
+
+
+def summarise(values: ArrayLike) -> Summary:
+    r"""Mean and standard error of the users' values, (users,); a nan (nobody relevant) is left out and not counted.
+
+    .. math::
+
+        \bar v = \frac1m \sum_u v_u, \qquad \mathrm{SE} = \sqrt{\frac{1}{m (m-1)} \sum_u (v_u - \bar v)^2}
+
+    The mean of nobody is nan, and so is the standard error of fewer than two.
+
+    Examples
+    --------
+    >>> summarise([1.0, 3.0, float("nan")])
+    Summary(mean=2.0, standard_error=1.0, count=2)
+    """
+    known = numbers("values", values)
+    if known.ndim != 1:
+        hint = "summarise each column by itself."
+        raise InputError(explain("values", f"have shape {known.shape}", "have shape (users,)", hint))
+    known = known[~np.isnan(known)]
+    count = len(known)
+    if not count:
+        return Summary(nan, nan, 0)
+    return Summary(float(known.mean()), float(known.std(ddof=1)) / sqrt(count) if count > 1 else nan, count)
+
 
 Value = TypeVar("Value", float, Summary)
 
@@ -69,11 +101,11 @@ def evaluate(policy: Policy, held_out: HeldOut) -> Evaluation[float]:
     >>> evaluation.mrr, evaluation.recall, evaluation.l1_of_expectation
     (0.5, 1.0, 1.0)
     """
-    prefixes = prefix_distributions(policy)
+    prefixes = calibration.prefix_distributions(policy)
     wholes = np.array([prefix[-1] for prefix in prefixes])  # the longest prefix is the ranking
-    named = _named("kl_over_ranks", deviation_of_prefixes(policy, prefixes, "kl"))
-    for divergence in DIVERGENCES:
-        named |= _named(divergence, deviation_of_wholes(policy, wholes, divergence))
+    deviations = {name: calibration.deviation_of_wholes(policy, wholes, name) for name in calibration.DIVERGENCES}
+    deviations["kl_over_ranks"] = calibration.deviation_of_prefixes(policy, prefixes, "kl")
+    named = {f"{name}_{sense}": value for name, each in deviations.items() for sense, value in asdict(each).items()}
     return Evaluation(ndcg=ndcg(policy, held_out), mrr=mrr(policy, held_out), recall=recall(policy, held_out), **named)
 
 
@@ -89,20 +121,7 @@ def summarise_evaluations(evaluations: Iterable[Evaluation[float]]) -> Evaluatio
     >>> summarise_evaluations(users).mrr
     Summary(mean=0.75, standard_error=0.25, count=2)
     """
-    values = _table(evaluations)
-    return Evaluation(*(summarise(column) for column in values.T))
-
-
-def _named(metric: str, deviation: Deviation) -> dict[str, float]:
-    return {
-        f"{metric}_of_expectation": deviation.of_expectation,
-        f"{metric}_of_draw_mean": deviation.of_draw_mean,
-        f"{metric}_of_draw_worst": deviation.of_draw_worst,
-    }
-
-
-def _table(evaluations: Iterable[Evaluation[float]]) -> Floats:
-    """(users, metrics), in the order of the fields."""
     names = [field.name for field in fields(Evaluation)]
     rows = [attrgetter(*names)(evaluation) for evaluation in evaluations]
-    return np.array(rows, dtype=np.float64).reshape(-1, len(names))
+    values = np.array(rows, dtype=np.float64).reshape(-1, len(names))
+    return Evaluation(*(summarise(column) for column in values.T))

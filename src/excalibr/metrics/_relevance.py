@@ -18,8 +18,6 @@ from excalibr._policy import Policy
 from excalibr._types import Booleans, Floats
 from excalibr.errors import InputError, InputTypeError, explain
 
-__all__ = ["HeldOut", "mrr", "mrr_of_draws", "ndcg", "ndcg_of_draws", "recall", "recall_of_draws"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
@@ -86,7 +84,7 @@ def ndcg(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
     >>> [round(ndcg(policy, HeldOut.of([item], n=3)), 3) for item in (0, 1, 2)]
     [1.0, 0.631, 0.0]
     """
-    return _expected(policy, ndcg_of_draws(policy, held_out, k))
+    return float(policy.weights @ ndcg_of_draws(policy, held_out, k))
 
 
 def mrr(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
@@ -106,7 +104,7 @@ def mrr(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
     >>> [mrr(policy, HeldOut.of([item], n=3)) for item in (0, 1, 2)]
     [1.0, 0.5, 0.0]
     """
-    return _expected(policy, mrr_of_draws(policy, held_out, k))
+    return float(policy.weights @ mrr_of_draws(policy, held_out, k))
 
 
 def recall(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
@@ -129,7 +127,7 @@ def recall(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
     >>> recall(policy, HeldOut.of([0, 2], n=3, total=3))
     0.5
     """
-    return _expected(policy, recall_of_draws(policy, held_out, k))
+    return float(policy.weights @ recall_of_draws(policy, held_out, k))
 
 
 def ndcg_of_draws(policy: Policy, held_out: HeldOut, k: int | None = None) -> Floats:
@@ -188,7 +186,3 @@ def _discounts(slots: int) -> Floats:
 def _over(values: Floats, ideal: float) -> Floats:
     """Values as a share of the ideal; nan where there is nothing to find."""
     return np.asarray(values / ideal) if ideal else np.full(len(values), np.nan)
-
-
-def _expected(policy: Policy, values: Floats) -> float:
-    return float(policy.weights @ values)
