@@ -11,8 +11,7 @@
 from excalibr.paper._algorithm import lottery, lp, lp_full
 from excalibr.paper._augmentation import Augmented, augment
 from excalibr.paper._decomposition import Decomposition, birkhoff
-from excalibr.paper._program import solve_full, solve_reduced
-from excalibr.paper._solution import Solution
+from excalibr.paper._program import Solution, solve_full, solve_reduced
 
 __all__ = [
     "Augmented",

@@ -10,13 +10,9 @@ import numpy as np
 from excalibr._policy import Policy
 from excalibr._problem import Problem
 from excalibr._solver import proven_gap
-from excalibr._types import Floats, Integers
 from excalibr.paper._augmentation import augment
 from excalibr.paper._decomposition import birkhoff
-from excalibr.paper._program import solve_full, solve_reduced
-from excalibr.paper._solution import Solution
-
-__all__ = ["lottery", "lp", "lp_full"]
+from excalibr.paper._program import Solution, solve_full, solve_reduced
 
 
 def lp(problem: Problem, solver: str = "highs", matching: str = "any") -> Policy:
@@ -86,17 +82,12 @@ def lottery(problem: Problem, solution: Solution, matching: str = "any") -> Poli
         augmented = augment(matrix)
         candidates, matrix = augmented.kept, augmented.matrix
     terms = birkhoff(matrix, matching)
-    rankings, weights = _first_places(candidates, terms.permutations, terms.weights, problem.k)
+    places = np.argsort(terms.permutations, axis=1)[:, : problem.k]  # which row stands in each column
+    rankings, group = np.unique(candidates[places], axis=0, return_inverse=True)
+    weights = np.bincount(group.ravel(), weights=terms.weights)
+    order = np.argsort(-weights, kind="stable")
+    rankings, weights = rankings[order], weights[order] / weights.sum()
     penalty = problem.penalty
     prices = np.clip(solution.prices, -penalty.below, penalty.above)  # they may be out by the solver's tolerance
     gap = proven_gap(problem, rankings, weights, prices)
     return Policy(problem, rankings, weights, gap, prices, "lp" if solution.program == "reduced" else "lp-full")
-
-
-def _first_places(candidates: Integers, permutations: Integers, weights: Floats, k: int) -> tuple[Integers, Floats]:
-    """Rankings (L, k) and their probabilities, equal ones merged, most likely first."""
-    places = np.argsort(permutations, axis=1)[:, :k]  # which row stands in each column
-    rankings, group = np.unique(candidates[places], axis=0, return_inverse=True)
-    merged = np.bincount(group.ravel(), weights=weights)
-    order = np.argsort(-merged, kind="stable")
-    return rankings[order], merged[order] / merged.sum()

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from excalibr._arrays import sums_by
 from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats, Integers
 from excalibr.errors import unknown_name
-from excalibr.paper._stochastic import ONE, MatrixLike, checked, exact
-
-__all__ = ["MATCHINGS", "Decomposition", "birkhoff"]
+from excalibr.paper._augmentation import ONE, MatrixLike, checked, exact
 
 GRAIN = 2**12
 """Entries up to this many units (1e-12) are taken for noise as long as anything else can be matched."""
@@ -93,9 +92,8 @@ def birkhoff(P: MatrixLike, matching: str = "any") -> Decomposition:
     if not isinstance(matching, str) or matching not in MATCHINGS:
         raise unknown_name("matching", matching, MATCHINGS)
     matrix = checked("P", P, square=True)
-    terms = list(_peel(_Remainder(exact(matrix)), MATCHINGS[matching]))
-    weights = np.array([weight for weight, _ in terms], dtype=np.float64)
-    permutations = np.array([permutation for _, permutation in terms], dtype=np.int64)
+    units, found = zip(*_peel(_Remainder(exact(matrix)), MATCHINGS[matching]), strict=True)
+    weights, permutations = np.array(units, dtype=np.float64), np.array(found, dtype=np.int64)
     order = np.argsort(-weights, kind="stable")
     weights, permutations = weights[order] / weights.sum(), permutations[order]
     residual = float(np.abs(matrix - _mixture(weights, permutations)).max())
@@ -149,14 +147,12 @@ def _peel(remainder: _Remainder, find: Callable[[_Remainder, int], Integers | No
             yield remainder.subtract(permutation), permutation
 
 
-def _any(remainder: _Remainder, grain: int) -> Integers | None:
-    return remainder.matched_above(grain)
-
-
 def _bottleneck(remainder: _Remainder, grain: int) -> Integers | None:
     """The matching above ``grain`` whose smallest entry is largest: gallop down the entries' values, then halve."""
+    # No matching's smallest entry exceeds the largest entry of any one row or column.
+    ceiling = int(min(remainder.units.max(axis=0).min(), remainder.units.max(axis=1).min()))
     values = np.unique(remainder.entries())[::-1]
-    values = values[(values > grain) & (values <= _ceiling(remainder))]
+    values = values[(values > grain) & (values <= ceiling)]
     tried, index, stride = -1, 0, 1
     best = None
     while best is None:
@@ -172,17 +168,11 @@ def _bottleneck(remainder: _Remainder, grain: int) -> Integers | None:
     return best
 
 
-def _ceiling(remainder: _Remainder) -> int:
-    """No matching's smallest entry exceeds the largest entry of any one row or column."""
-    return int(min(remainder.units.max(axis=0).min(), remainder.units.max(axis=1).min()))
-
-
 def _mixture(weights: Floats, permutations: Integers) -> Floats:
     m = permutations.shape[1]
-    flat = np.arange(m) * m + permutations
-    sums = np.bincount(flat.ravel(), weights=np.repeat(weights, m), minlength=m * m)
-    return np.asarray(sums, dtype=np.float64).reshape(m, m)
+    cells = np.arange(m) * m + permutations
+    return sums_by(cells.ravel(), np.repeat(weights, m), m * m).reshape(m, m)
 
 
-MATCHINGS = {"any": _any, "bottleneck": _bottleneck}
+MATCHINGS = {"any": _Remainder.matched_above, "bottleneck": _bottleneck}
 """How the next permutation is found, by name."""

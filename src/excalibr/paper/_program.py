@@ -7,21 +7,65 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from excalibr._problem import Problem
 from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats
-from excalibr.errors import unknown_name
-from excalibr.paper import _glop as glop
-from excalibr.paper._solution import Solution, gave_up
+from excalibr.errors import SolverError, unknown_name
 
-if TYPE_CHECKING:
-    import scipy.sparse as sp
 
-__all__ = ["SOLVERS", "solve_full", "solve_reduced"]
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The optimum of the reduced or the full program.
+
+    Attributes
+    ----------
+    matrix
+        P̂ (n, k) or P (n, n): the probability of candidate i in slot j, with the solver's own rounding noise.
+    excess, shortfall
+        ε⁺ and ε⁻, (r,): how far each category is above its band, and below it, as the program has it. Where that
+        costs nothing (λ = 0), it may be any number.
+    objective
+        The program's value, to be maximised.
+    prices
+        (r,) the dual values y of the category constraints: positive where more of the category would cost.
+    program
+        "reduced" or "full".
+    solver
+        The solver's name.
+    status
+        What it said.
+    seconds_building, seconds_solving
+        Time to put the program in the solver's form, and to solve it; with GLOP, measured in its own process.
+    """
+
+    matrix: Floats
+    excess: Floats
+    shortfall: Floats
+    objective: float
+    prices: Floats
+    program: str
+    solver: str
+    status: str
+    seconds_building: float
+    seconds_solving: float
+
+    @property
+    def deviations(self) -> Floats:
+        """ε = ε⁺ + ε⁻, (r,): the paper's one variable a category."""
+        return self.excess + self.shortfall
+
+    def __repr__(self) -> str:
+        rows, columns = self.matrix.shape
+        return (
+            f"Solution({self.program}, {rows} × {columns}: objective {self.objective:.9g}, "
+            f"{self.status} by {self.solver}, "
+            f"built in {self.seconds_building:.3g} s, solved in {self.seconds_solving:.3g} s)"
+        )
+
 
 SOLVERS = ("highs", "highs-ds", "highs-ipm", "glop")
 
@@ -100,24 +144,33 @@ def solve_full(problem: Problem, solver: str = "highs") -> Solution:
 def _solve(problem: Problem, solver: str, *, full: bool) -> Solution:
     if solver not in SOLVERS:
         raise unknown_name("solver", solver, SOLVERS)
-    return glop.solve(problem, full) if solver == "glop" else _with_highs(problem, solver, full)
+    if solver != "glop":
+        return _with_highs(problem, solver, full)
+    from excalibr.paper import _glop as glop
+
+    return glop.solve(problem, full)
 
 
 def _with_highs(problem: Problem, solver: str, full: bool) -> Solution:
     started = perf_counter()
-    program = _build(problem, full)
+    arguments, middle, scale = _build(problem, full)
     built = perf_counter()
-    result = _linprog(program, solver)
+    names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance", "ipm_optimality_tolerance")
+    options = dict.fromkeys(names[: 3 if solver == "highs-ipm" else 2], TOLERANCE)
+    from scipy.optimize import linprog
+
+    solve: Any = linprog  # its stubs know neither sparse matrices nor a method that is a variable
+    result = solve(**arguments, method=solver, options=options)
     solved = perf_counter()
     if result.status != 0:
         raise gave_up(solver, problem, str(result.message))
-    size = program.rows * program.columns
-    above, below = -result.ineqlin.marginals[-2 * problem.r :].reshape(2, -1) * program.scale
+    excess, shortfall = result.x[-2 * problem.r :].reshape(2, -1)
+    above, below = -result.ineqlin.marginals[-2 * problem.r :].reshape(2, -1) * scale
     return Solution(
-        matrix=result.x[:size].reshape(program.rows, program.columns),
-        excess=result.x[size : size + problem.r],
-        shortfall=result.x[size + problem.r :],
-        objective=program.middle - float(result.fun) * program.scale,
+        matrix=result.x[: -2 * problem.r].reshape(problem.n, -1),
+        excess=excess,
+        shortfall=shortfall,
+        objective=middle - float(result.fun) * scale,
         prices=above - below,
         program="full" if full else "reduced",
         solver=solver,
@@ -127,35 +180,18 @@ def _with_highs(problem: Problem, solver: str, full: bool) -> Solution:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Program:
-    """Minimise costs·v over equal·v = 1, at_most·v ≤ limits, 0 ≤ v ≤ caps, where v = (P by rows, ε⁺, ε⁻).
+def _build(problem: Problem, full: bool) -> tuple[dict[str, Any], float, float]:
+    """A linear program over v = (P by rows, ε⁺, ε⁻) ≥ 0, as ``linprog`` takes it, with its middle and its scale.
 
-    HiGHS's tolerances are absolute, and scores of any size should fare the same. So the costs are of scores less
-    ``middle``, which every policy gets once (columns and position weights sum to 1), and are divided by ``scale``.
+    HiGHS's tolerances are absolute, and scores of any size should fare the same. So the costs are of scores less the
+    middle, which every policy gets once (columns and position weights sum to 1), and are divided by the scale.
     """
-
-    rows: int
-    columns: int
-    costs: Floats
-    middle: float
-    scale: float
-    equal: sp.csr_array
-    at_most: sp.csr_array
-    limits: Floats
-    caps: Floats
-
-
-def _build(problem: Problem, full: bool) -> _Program:
-    n, r, penalty = problem.n, problem.r, problem.penalty
-    columns = n if full else problem.k
-    weights = np.zeros(columns)
-    weights[: problem.k] = problem.position_weights
-    slopes = np.concatenate((penalty.above, penalty.below))
-    soft = np.isfinite(slopes)
+    n, r, penalty, weights = problem.n, problem.r, problem.penalty, slot_weights(problem, full)
+    columns = len(weights)
+    slack_costs, slack_caps = slack_terms(np.concatenate((penalty.above, penalty.below)))
     gains = problem.gains
     middle = 0.5 * float(gains.max()) + 0.5 * float(gains.min())
-    costs = np.concatenate((-np.outer(gains - middle, weights).ravel(), np.where(soft, slopes, 0.0)))
+    costs = np.concatenate((-np.outer(gains - middle, weights).ravel(), slack_costs))
     scale = float(np.abs(costs).max()) or 1.0
 
     sp = scipy_sparse()
@@ -165,34 +201,30 @@ def _build(problem: Problem, full: bool) -> _Program:
     shares = sp.kron(problem.memberships.sparse().T, weights[None, :])
     bands = sp.hstack((sp.vstack((shares, -shares)), -sp.eye_array(2 * r)))
     band_limits = np.concatenate((penalty.high, -penalty.low))
-
-    return _Program(
-        rows=n,
-        columns=columns,
-        costs=costs / scale,
-        middle=middle,
-        scale=scale,
-        equal=sp.csr_array(sp.vstack((column_sums, row_sums)) if full else column_sums),
-        at_most=sp.csr_array(bands if full else sp.vstack((row_sums, bands))),
-        limits=band_limits if full else np.concatenate((np.ones(n), band_limits)),
-        caps=np.concatenate((np.full(n * columns, np.inf), np.where(soft, np.inf, 0.0))),
-    )
+    caps = np.concatenate((np.full(n * columns, np.inf), slack_caps))
+    arguments = {
+        "c": costs / scale,
+        "A_eq": sp.csr_array(sp.vstack((column_sums, row_sums)) if full else column_sums),
+        "b_eq": np.ones(columns + n if full else columns),
+        "A_ub": sp.csr_array(bands if full else sp.vstack((row_sums, bands))),
+        "b_ub": band_limits if full else np.concatenate((np.ones(n), band_limits)),
+        "bounds": np.column_stack((np.zeros_like(caps), caps)),
+    }
+    return arguments, middle, scale
 
 
-def _linprog(program: _Program, solver: str) -> Any:
-    options = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
-    if solver == "highs-ipm":
-        options["ipm_optimality_tolerance"] = TOLERANCE
-    from scipy.optimize import linprog
+def slot_weights(problem: Problem, full: bool) -> Floats:
+    """The position weights, with n − k zeros behind them in the full program."""
+    return np.pad(problem.position_weights, (0, problem.n - problem.k if full else 0))
 
-    solve: Any = linprog  # its stubs know neither sparse matrices nor a method that is a variable
-    return solve(
-        program.costs,
-        A_ub=program.at_most,
-        b_ub=program.limits,
-        A_eq=program.equal,
-        b_eq=np.ones(program.equal.shape[0]),
-        bounds=np.column_stack((np.zeros_like(program.caps), program.caps)),
-        method=solver,
-        options=options,
-    )
+
+def slack_terms(slopes: Floats) -> tuple[Floats, Floats]:
+    """What a unit of each slack costs, and how much of it there may be: none where the slope is infinite."""
+    soft = np.isfinite(slopes)
+    return np.where(soft, slopes, 0.0), np.where(soft, np.inf, 0.0)
+
+
+def gave_up(solver: str, problem: Problem, said: str) -> SolverError:
+    """The error for a program that a solver left without an optimum."""
+    sizes = f"n={problem.n}, k={problem.k}, r={problem.r}, trade_off={problem.trade_off:g}"
+    return SolverError(f"{solver} found no optimum of the linear program ({sizes}); it said: {said}")
