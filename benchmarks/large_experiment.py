@@ -25,8 +25,7 @@ from excalibr._experiments import Plan, Source, movielens_source
 from excalibr._experiments.study import split_for
 from excalibr._sparse import SparseRows
 from excalibr.datasets import Attribute, Split
-from excalibr.models import EASE, gram_matrix
-from excalibr.models._ranking import TopItems
+from excalibr.models import EASE, TopItems, gram_matrix
 
 REGULARISATION, CANDIDATES, SLOTS, TRADE_OFF = 500.0, 150, 10, 0.1
 Found = TypeVar("Found")

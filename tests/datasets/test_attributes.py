@@ -3,9 +3,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from excalibr import Problem
-from excalibr.datasets import _attributes as attributes
-from excalibr.datasets._attributes import Attribute, decade, from_column, genre, popularity
+from excalibr import Problem, datasets
+from excalibr.datasets import Attribute, decade, from_column, genre, popularity
 from excalibr.errors import InputError
 
 
@@ -103,7 +102,7 @@ def test_the_repr_names_the_first_categories() -> None:
 
 
 def test_every_name_of_the_module_exists() -> None:
-    assert all(hasattr(attributes, name) for name in attributes.__all__)
+    assert all(hasattr(datasets, name) for name in datasets.__all__)
 
 
 def test_what_cannot_be_an_attribute_is_refused() -> None:

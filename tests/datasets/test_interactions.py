@@ -1,9 +1,11 @@
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 import pytest
 
-from excalibr.datasets import Interactions, positives
+from excalibr.datasets import HeldOutUsers, Interactions, hold_out, positives, split_users
 from excalibr.errors import InputError, InputTypeError
 
 
@@ -99,3 +101,100 @@ def test_ratings_that_make_no_sense_are_refused() -> None:
         positives([1], [7, 8], [5])
     with pytest.raises(InputTypeError, match="ratings: cannot be read as numbers"):
         positives([1], [7], ["five"])
+
+
+def liked(users: int = 60, items: int = 30, seed: int = 3) -> Interactions:
+    random = np.random.default_rng(seed)
+    pairs = [(user, item) for user in range(users) for item in random.permutation(items)[: random.integers(5, 25)]]
+    return positives([pair[0] for pair in pairs], [pair[1] for pair in pairs], [5.0] * len(pairs))
+
+
+def by_user(users: HeldOutUsers) -> dict[int, list[int]]:
+    rows = users.held_out.matrix
+    return {
+        int(user): rows.indices[rows.indptr[at] : rows.indptr[at + 1]].tolist()
+        for at, user in enumerate(users.held_out.user_ids)
+    }
+
+
+def test_every_user_is_in_one_part() -> None:
+    made = liked()
+    split = split_users(made, validation=10, test=0.25)
+    parts = [split.train, split.validation.history, split.test.history]
+    assert [len(part.user_ids) for part in parts] == [35, 10, 15]
+    assert sorted(np.concatenate([part.user_ids for part in parts]).tolist()) == made.user_ids.tolist()
+
+
+def test_history_and_held_out_items_make_up_the_user() -> None:
+    made = liked()
+    users = hold_out(made)
+    assert (users.history.matrix + users.held_out.matrix).toarray().tolist() == made.matrix.toarray().tolist()
+
+
+@pytest.mark.parametrize(("size", "hidden"), [(2, 1), (5, 1), (9, 1), (10, 2), (14, 2), (100, 20)])
+def test_a_fifth_rounded_down_and_at_least_one_is_hidden(size: int, hidden: int) -> None:
+    users = hold_out(positives([1] * size, range(size), [5] * size, minimum=1))
+    assert (len(users.history), len(users.held_out)) == (size - hidden, hidden)
+
+
+def test_a_share_is_exact_in_spite_of_rounding() -> None:
+    assert len(hold_out(positives([1] * 100, range(100), [5] * 100), share=0.29).held_out) == 29
+
+
+def test_one_item_always_stays() -> None:
+    assert len(hold_out(positives([1] * 5, range(5), [5] * 5), share=0.99).history) == 1
+
+
+def test_the_same_seed_makes_the_same_split() -> None:
+    one, again, other = (split_users(liked(), seed=seed) for seed in (7, 7, 8))
+    assert one.train.user_ids.tolist() == again.train.user_ids.tolist() != other.train.user_ids.tolist()
+    assert by_user(one.test) == by_user(again.test) != by_user(other.test)
+
+
+def test_a_users_hidden_items_do_not_depend_on_the_other_users() -> None:
+    made = liked()
+    everyone = by_user(hold_out(made, seed=5))
+    some = by_user(hold_out(made.of_users([40, 3, 11]), seed=5))
+    assert some == {user: everyone[user] for user in some}
+
+
+def test_hidden_items_are_drawn_evenly() -> None:
+    users = hold_out(positives(np.repeat(np.arange(2000), 5), list(range(5)) * 2000, [5] * 10000))
+    assert ((users.held_out.counts - 400) ** 2 / 400).sum() < 18.5  # chi-square, 4 degrees of freedom, 1 in 1000
+
+
+def test_by_default_a_tenth_of_a_small_set_is_held_out() -> None:
+    split = split_users(liked(60))
+    assert (len(split.validation.history.user_ids), len(split.test.history.user_ids)) == (6, 6)
+
+
+def test_by_default_a_large_set_has_the_papers_sizes() -> None:
+    users = 60_000
+    made = positives(np.repeat(np.arange(users), 2), [1, 2] * users, np.full(2 * users, 5.0), minimum=2)
+    split = split_users(made)
+    assert (len(split.validation.history.user_ids), len(split.test.history.user_ids)) == (5000, 5000)
+
+
+def test_every_part_has_every_item() -> None:
+    made = liked()
+    split = split_users(made)
+    for part in (split.train, split.validation.history, split.test.held_out):
+        assert part.item_ids.tolist() == made.item_ids.tolist()
+
+
+def test_splits_that_make_no_sense_are_refused() -> None:
+    made = liked()
+    with pytest.raises(InputError, match="validation: and test take 60 users, must leave at least one of the 60"):
+        split_users(made, validation=30, test=30)
+    with pytest.raises(InputError, match="test: is 1.5, must be at least one user"):
+        split_users(made, test=1.5)
+    with pytest.raises(InputError, match="test: is 0.001, which is 0 of 60 users, must be"):
+        split_users(made, test=0.001)
+    with pytest.raises(InputTypeError, match="validation: is '5', must be a number of users"):
+        split_users(made, validation="5")  # type: ignore[arg-type]
+    with pytest.raises(InputTypeError, match="seed: is None, must be a whole number"):
+        split_users(made, seed=None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="share: is 20, must be between 0 and 1. Hint"):
+        hold_out(made, share=20)
+    with pytest.raises(InputError, match="interactions: have 1 of user 4, must have at least 2 a user"):
+        hold_out(positives([4], [1], [5], minimum=1))

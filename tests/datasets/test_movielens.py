@@ -117,6 +117,11 @@ def test_a_set_of_another_name_may_have_any_size(tmp_path: Path) -> None:
         ),
         (changed(dat_files(), "ratings.dat", "1::30", "one::30"), r"ratings.dat: cannot be read \(.*one"),
         (changed(dat_files(), "movies.dat", "20::", "20;"), "movies.dat: line 3 is .*, must be item::title::genres"),
+        (
+            changed(dat_files("utf-8"), "movies.dat", "20::", "²::"),
+            "movies.dat: line 3 is '²::.*, must be item::title::genres",
+        ),
+        (changed(dat_files(), "movies.dat", "20::", "9876543210::"), r"movies.dat: cannot be read \(.*9876543210"),
         ({"links.csv": b""}, "has links.csv, must have ratings.csv and movies.csv, or ratings.dat and movies.dat, or"),
         ({}, "has no files, must have"),
     ],

@@ -1,14 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from excalibr._experiments import ExperimentResults, Setting
-from excalibr._experiments.curves import Curves
+from excalibr._experiments.curves import COMPARED, KL, SHARES, Curves, margins, rise
 from excalibr._experiments.measures import CATALOGUE, METRICS
-from excalibr._experiments.plan import PlanPart
+from excalibr._experiments.plan import PAPER_SETTING, PlanPart
 from excalibr._experiments.store import Block
 from excalibr.metrics import summarise
+from tests.experiments.test_claims import line
 
 SETTING = Setting(20, 10)
+NDCG = COMPARED.index("ndcg")
 
 
 def block(arm: str, users: list[int], trade_offs: tuple[float, ...], seed: int) -> Block:
@@ -50,3 +54,63 @@ def test_the_summary_is_tidy(results: ExperimentResults) -> None:
     sizes = {len(column) for column in summary.values()}
     assert sizes == {sum(len(curve.trade_offs) for curve in results.curves) * len((*METRICS, *CATALOGUE))}
     assert set(summary["metric"]) == {*METRICS, *CATALOGUE}
+
+
+def test_margins_are_taken_at_equal_kl() -> None:
+    first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
+    found = margins(first, second)
+    assert found.values == pytest.approx(0.1 * (1 - SHARES))
+    assert found.clear.tolist() == [1.0] * len(SHARES)
+    assert margins(second, first).clear.tolist() == [-1.0] * len(SHARES)
+    assert found.mean.value == pytest.approx(0.1 * (1 - SHARES).mean())
+
+
+def test_a_difference_that_chance_can_make_is_none() -> None:
+    first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
+    first.own[:, :, NDCG] += np.random.default_rng(1).normal(0.0, 1.0, 9)[:, None]
+    found = margins(first, second)
+    assert not found.clear.any()
+    assert found.mean.verdict.startswith("not clear: about ")
+
+
+def test_what_differs_from_user_to_user_alike_for_both_does_not_count() -> None:
+    first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
+    alike = np.random.default_rng(1).normal(0.0, 1.0, 9)[:, None]
+    for curve in (first, second):
+        curve.own[:, :, NDCG] += alike
+    assert margins(first, second).clear.tolist() == [1.0] * len(SHARES)
+
+
+def test_a_sample_is_compared_on_its_own_users() -> None:
+    everybody, other = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
+    everybody.own[4:, :, NDCG] = 0.0  # users that the sample does not have
+    sample = replace(other, user_ids=np.arange(4), own=other.own[:4], users=4)
+    assert margins(everybody, sample).values == pytest.approx(0.1 * (1 - SHARES))
+
+
+def test_a_level_that_one_curve_does_not_reach_is_not_known() -> None:
+    first, second = (line("genre", "log", PAPER_SETTING, "excalibr", 0.1) for _ in range(2))
+    second.own[:, 3, COMPARED.index(KL)] = 0.04  # it stops at a share of 0.2
+    assert np.isnan(margins(first, second).values).tolist() == [False] * 5 + [True] * 2
+
+
+def test_a_rise_is_paired() -> None:
+    curve = line("popularity", "log", PAPER_SETTING, "excalibr", -0.1)
+    found = rise(curve, 3)
+    assert found.value == pytest.approx(0.1)
+    assert found.error == pytest.approx(0.0)
+    assert found.users == 9
+    assert found.verdict == "holds"
+
+
+def test_what_never_deviates_has_a_least_deviation_of_nothing() -> None:
+    """Once it was 0 ÷ 0, such as where all items have one category."""
+    curve = line("genre", "log", PAPER_SETTING, "excalibr", 0.0)
+    level = replace(curve, means=curve.means | {KL: np.zeros(4)}, start=curve.start | {KL: 0.0})
+    assert level.least(KL, 0.9) == 0.0
+
+
+def test_the_least_deviation_is_where_so_much_of_the_ndcg_is_left() -> None:
+    curve = line("genre", "log", PAPER_SETTING, "excalibr", 0.1)  # a tenth of the KL costs 0.01 of 0.4
+    assert curve.least(KL, 0.9) == pytest.approx(0.06, abs=1e-4)
+    assert curve.least(KL, 2.0) == 0.1

@@ -6,6 +6,7 @@ First what is measured of each user, from rankings alone; then every table of th
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 from math import log, log2
 from pathlib import Path
@@ -19,6 +20,7 @@ from excalibr import baselines
 from excalibr._experiments import ExperimentResults, Setting, write_files
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.study import Study
+from excalibr._experiments.tables import tables_of
 from excalibr._problem import Problem
 
 LABELS = {name: arm.label for name, arm in ARMS.items()}
@@ -231,9 +233,16 @@ def test_the_table_of_further_measures(report: dict[str, list[dict[str, str]]], 
 
 
 def test_only_the_measures_that_are_asked_for_are_tabulated(results: ExperimentResults, tmp_path: Path) -> None:
-    from dataclasses import replace
-
     asked = replace(results, plan=replace(results.plan, metrics=("recall", "l1_of_7_visits")))
     write_files(asked, tmp_path, figures=False)
     head = (tmp_path / "tables" / "measures.csv").read_text(encoding="utf-8").splitlines()[0]
     assert head == "attribute,n/k,method,users,recall,l1_of_7_visits"
+
+
+def test_the_table_of_further_measures_names_its_position_weights(results: ExperimentResults) -> None:
+    """Once it said log weights whatever the plan had first."""
+    for weighting in ("log", "sqrt"):
+        asked = replace(results, plan=replace(results.plan, weightings=(weighting,)))
+        table = next(table for table in tables_of(asked) if table.name == "measures")
+        assert table.note.startswith(f"At half of relevance only's KL of the expectation, {weighting} weights. ")
+        assert table.rows

@@ -7,7 +7,7 @@ import pytest
 
 from excalibr._experiments import ExperimentResults, Setting, Source, run_experiment, write_files, write_page
 from excalibr._experiments.figures import draw, figures_of
-from excalibr._experiments.sentences import introduction
+from excalibr._experiments.report import introduction
 from excalibr._experiments.tables import tables_of
 from tests.experiments.invented import small_plan
 

@@ -16,11 +16,8 @@ from excalibr._calibration import calibrate_path
 from excalibr._policy import Policy
 from excalibr._problem import Problem
 from excalibr._types import Floats
-from excalibr.baselines._greedy import select
-from excalibr.baselines._single import falling_weights, one_ranking
+from excalibr.baselines._greedy import falling_weights, one_ranking, select
 from excalibr.errors import ExcalibrWarning
-
-__all__ = ["ARMS", "MIP_GAP", "MIP_NODES", "Arm", "Question", "answer"]
 
 MIP_NODES, MIP_GAP = 30, 1e-3
 """Where MIP greedy's branch and bound stops with its best set so far, so that no user holds up the rest."""
@@ -41,40 +38,19 @@ class Question:
 
 
 Sweep = Callable[[Question, Sequence[str], Sequence[float]], list[list[Policy]]]
+"""(question, weightings, trade-offs) → for each weighting a policy for each trade-off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A method as the experiment runs it.
+    """A method as the experiment runs it."""
 
-    Attributes
-    ----------
-    label
-        What figures and tables call it.
-    of_paper
-        Whether the paper has it.
-    sweep
-        (question, weightings, trade-offs) → for each weighting a policy for each trade-off.
-    aim
-        What it is made to be best at: the metric that it is judged by as well as by the common ones.
-    sample
-        The field of the plan with how many users it runs on, where that is not all of them.
-    sampled
-        (slots, one category an item) → whether a sample must do.
-    needs_choice
-        Whether it needs more candidates than slots.
-    sweeps
-        False where the trade-off plays no part: it then runs once, at 0.
-    """
-
-    label: str
-    of_paper: bool
+    label: str  # what figures and tables call it
     sweep: Sweep
-    aim: str
-    sample: Literal["", "sample", "mip_users"] = ""
-    sampled: Callable[[int, bool], bool] = lambda slots, one_hot: False
-    needs_choice: bool = False
-    sweeps: bool = True
+    aim: str  # the metric that it is made to be best at, by which it is judged as well as by the common ones
+    sample: Literal["", "sample", "mip_users"] = ""  # the plan's field with how many users it runs on, where it is slow
+    needs_choice: bool = False  # whether it needs more candidates than slots
+    sweeps: bool = True  # False where the trade-off plays no part: it then runs once, at 0
 
 
 def answer(arm: Arm, question: Question, weightings: Sequence[str], trade_offs: Sequence[float]) -> list[list[Policy]]:
@@ -87,26 +63,15 @@ def answer(arm: Arm, question: Question, weightings: Sequence[str], trade_offs: 
 def _exact(
     question: Question, weightings: Sequence[str], trade_offs: Sequence[float], **how: Any
 ) -> list[list[Policy]]:
+    asked = (question.scores, question.categories, question.target)
     return [
-        calibrate_path(
-            question.scores,
-            question.categories,
-            question.target,
-            k=question.slots,
-            position_weights=weighting,
-            trade_offs=trade_offs,
-            **how,
-        )
+        calibrate_path(*asked, k=question.slots, position_weights=weighting, trade_offs=trade_offs, **how)
         for weighting in weightings
     ]
 
 
 def _each(
-    question: Question,
-    weightings: Sequence[str],
-    trade_offs: Sequence[float],
-    *,
-    method: Callable[[Problem], Policy],
+    method: Callable[[Problem], Policy], question: Question, weightings: Sequence[str], trade_offs: Sequence[float]
 ) -> list[list[Policy]]:
     problems = [question.problem(weighting) for weighting in weightings]
     return [[method(problem.with_trade_off(trade_off)) for trade_off in trade_offs] for problem in problems]
@@ -128,32 +93,19 @@ def _mip(question: Question, weightings: Sequence[str], trade_offs: Sequence[flo
     return [policies, *others]
 
 
-def _many_slots(slots: int, one_hot: bool) -> bool:
-    return slots > 50
-
-
-def _mixed_rows(slots: int, one_hot: bool) -> bool:
-    """Where items have one category each, the best set needs no branch and bound."""
-    return not one_hot
-
-
-_GREEDY, _SINGLE = partial(_each, method=baselines.greedy), partial(_exact, draws="single")
+_SINGLE = partial(_exact, draws="single")
 
 ARMS: MappingProxyType[str, Arm] = MappingProxyType(
     {
-        "relevance": Arm("relevance only", True, partial(_each, method=baselines.top_k), "ndcg", sweeps=False),
-        "greedy-simple": Arm("greedy simple", True, partial(_each, method=baselines.greedy_simple), "kl_of_draw_mean"),
-        "greedy": Arm("greedy", True, _GREEDY, "kl_of_draw_mean"),
-        "greedy-projected": Arm(
-            "greedy, projected", False, partial(_each, method=baselines.greedy_projected), "kl_of_draw_mean"
-        ),
-        "mip-greedy": Arm("MIP greedy", True, _mip, "l1_of_draw_mean", "mip_users", _mixed_rows, needs_choice=True),
-        "excalibr": Arm("ExCalibR", True, _exact, "l1_of_expectation"),
-        "excalibr-kl": Arm("ExCalibR, KL", False, partial(_exact, divergence="kl"), "kl_of_expectation"),
-        "single": Arm("one ranking, L1", False, _SINGLE, "l1_of_draw_mean", "sample", _many_slots),
-        "single-kl": Arm(
-            "one ranking, KL", False, partial(_SINGLE, divergence="kl"), "kl_of_draw_mean", "sample", _many_slots
-        ),
+        "relevance": Arm("relevance only", partial(_each, baselines.top_k), "ndcg", sweeps=False),
+        "greedy-simple": Arm("greedy simple", partial(_each, baselines.greedy_simple), "kl_of_draw_mean"),
+        "greedy": Arm("greedy", partial(_each, baselines.greedy), "kl_of_draw_mean"),
+        "greedy-projected": Arm("greedy, projected", partial(_each, baselines.greedy_projected), "kl_of_draw_mean"),
+        "mip-greedy": Arm("MIP greedy", _mip, "l1_of_draw_mean", "mip_users", needs_choice=True),
+        "excalibr": Arm("ExCalibR", _exact, "l1_of_expectation"),
+        "excalibr-kl": Arm("ExCalibR, KL", partial(_exact, divergence="kl"), "kl_of_expectation"),
+        "single": Arm("one ranking, L1", _SINGLE, "l1_of_draw_mean", "sample"),
+        "single-kl": Arm("one ranking, KL", partial(_SINGLE, divergence="kl"), "kl_of_draw_mean", "sample"),
     }
 )
 """The arms by name, in the order of every legend and table."""

@@ -8,18 +8,15 @@ between neighbouring points of each curve, where both curves reach it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
 
 from excalibr._experiments.arms import ARMS
-from excalibr._experiments.comparison import Estimate, Margins, difference, kept, margins, rise
-from excalibr._experiments.curves import DRAW_KL, Curves
+from excalibr._experiments.curves import DRAW_KL, KL, Curves, Estimate, Margins, difference, kept, margins, rise
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
 from excalibr._experiments.run import ExperimentResults
-
-__all__ = ["Claim", "check_claims"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,51 +36,45 @@ def check_claims(results: ExperimentResults) -> list[Claim]:
 
 
 def _above_all(results: ExperimentResults) -> Iterator[Claim]:
-    found: dict[str, Estimate] = {}
-    for arm in ("greedy", "greedy-simple", "mip-greedy"):
-        of_arm = _compared(results.curves, arm)
-        found |= {f"{ARMS[arm].label}, {attribute}": each.mean for attribute, each in of_arm.items()}
-    if found:
-        yield Claim(
-            "ExCalibR is above every baseline for any non-trivial trade-off.",
-            "NDCG at equal KL, mean over the levels, weightings and settings with many slots, is above the paper's "
-            "baselines for every attribute.",
-            _weakest(found).verdict,
-            f"ExCalibR less: {_listed(found)}.",
-        )
+    found = {
+        f"{ARMS[arm].label}, {attribute}": each
+        for arm in ("greedy", "greedy-simple", "mip-greedy")
+        for attribute, each in _above(results.curves, arm).items()
+    }
+    return _judged(
+        "ExCalibR is above every baseline for any non-trivial trade-off.",
+        "NDCG at equal KL, mean over the levels, weightings and settings with many slots, is above the paper's "
+        "baselines for every attribute.",
+        found,
+        f"ExCalibR less: {_listed(found)}.",
+    )
 
 
 def _fair_opponent(results: ExperimentResults) -> Iterator[Claim]:
     for arm, setting, across, words in (
-        ("excalibr", PAPER_SETTING, "kl_of_expectation", "equal KL"),
-        ("excalibr-kl", PAPER_SETTING, "kl_of_expectation", "equal KL"),
+        ("excalibr", PAPER_SETTING, KL, "equal KL"),
+        ("excalibr-kl", PAPER_SETTING, KL, "equal KL"),
         ("single-kl", SLATE_SETTING, DRAW_KL, "equal KL of the list"),
     ):
-        pairs = results.curves.pairs("log", (setting, arm), (setting, "greedy-projected"))
-        found = {one.attribute: margins(one, other, across=across).mean for one, other in pairs}
-        if found:
-            yield Claim(
-                f"{ARMS[arm].label} is above the projected greedy, {setting}.",
-                f"NDCG at {words}, log weights, mean over the levels, for every attribute.",
-                _weakest(found).verdict,
-                f"Differences: {_listed(found)}.",
-                of_paper=False,
-            )
+        found = _means(results.curves, "log", (setting, arm), (setting, "greedy-projected"), across)
+        yield from _judged(
+            f"{ARMS[arm].label} is above the projected greedy, {setting}.",
+            f"NDCG at {words}, log weights, mean over the levels, for every attribute.",
+            found,
+            f"Differences: {_listed(found)}.",
+            of_paper=False,
+        )
 
 
 def _keeps_ndcg(results: ExperimentResults) -> Iterator[Claim]:
-    found = {}
-    for attribute in ("genre", "decade"):
-        curve = results.curves.get(attribute, "log", PAPER_SETTING, "excalibr")
-        if curve is not None:
-            found[attribute] = kept(curve).at(0.5)
-    if found:
-        yield Claim(
-            "Genre and year keep nearly the full NDCG at a much lower KL.",
-            "At half of relevance only's KL at least 97 % of its NDCG is left (150/100, log weights).",
-            _weakest({name: each.above(0.97) for name, each in found.items()}).verdict,
-            "NDCG left: " + ", ".join(f"{name} {each.value:.1%}" for name, each in found.items()) + ".",
-        )
+    curves = [results.curves.get(attribute, "log", PAPER_SETTING, "excalibr") for attribute in ("genre", "decade")]
+    found = {curve.attribute: kept(curve).at(0.5) for curve in curves if curve is not None}
+    return _judged(
+        "Genre and year keep nearly the full NDCG at a much lower KL.",
+        "At half of relevance only's KL at least 97 % of its NDCG is left (150/100, log weights).",
+        {name: replace(each, value=each.value - 0.97) for name, each in found.items()},
+        "NDCG left: " + ", ".join(f"{name} {each.value:.1%}" for name, each in found.items()) + ".",
+    )
 
 
 def _popularity_rises(results: ExperimentResults) -> Iterator[Claim]:
@@ -102,14 +93,14 @@ def _popularity_rises(results: ExperimentResults) -> Iterator[Claim]:
 
 def _others_do_poorly(results: ExperimentResults) -> Iterator[Claim]:
     for arm in ("greedy-simple", "mip-greedy"):
-        found = {attribute: each.mean for attribute, each in _compared(results.curves, arm).items()}
-        if found:
-            yield Claim(
-                f"{ARMS[arm].label[0].upper()}{ARMS[arm].label[1:]} does poorly.",
-                "NDCG at equal KL is below ExCalibR's for every attribute, on average over the levels.",
-                _weakest(found).verdict,
-                f"ExCalibR's less its: {_listed(found)}; users: {min(each.users for each in found.values())} or more.",
-            )
+        found, label = _above(results.curves, arm), ARMS[arm].label
+        users = min((each.users for each in found.values()), default=0)
+        yield from _judged(
+            f"{label[0].upper()}{label[1:]} does poorly.",
+            "NDCG at equal KL is below ExCalibR's for every attribute, on average over the levels.",
+            found,
+            f"ExCalibR's less its: {_listed(found)}; users: {users} or more.",
+        )
 
 
 def _mrr_alike(results: ExperimentResults) -> Iterator[Claim]:
@@ -130,41 +121,34 @@ def _mrr_alike(results: ExperimentResults) -> Iterator[Claim]:
 def _less_to_gain(results: ExperimentResults) -> Iterator[Claim]:
     pairs = results.curves.pairs("log", (PAPER_SETTING, "excalibr"), (Setting(100, 100), "excalibr"))
     found = {wide.attribute: difference(kept(wide), kept(equal)).mean for wide, equal in pairs}
-    if found:
-        yield Claim(
-            "With n = k there is less to gain and the curve drops earlier.",
-            "At equal shares of relevance only's KL more of its NDCG is left with n = 150 than with n = k = 100, on "
-            "average over the levels that both reach.",
-            _weakest(found).verdict,
-            f"Share of the NDCG left, n = 150 less n = k: {_listed(found)}.",
-        )
+    return _judged(
+        "With n = k there is less to gain and the curve drops earlier.",
+        "At equal shares of relevance only's KL more of its NDCG is left with n = 150 than with n = k = 100, on "
+        "average over the levels that both reach.",
+        found,
+        f"Share of the NDCG left, n = 150 less n = k: {_listed(found)}.",
+    )
 
 
 def _wide_alike(results: ExperimentResults) -> Iterator[Claim]:
-    pairs = results.curves.pairs("log", (PAPER_SETTING, "excalibr"), (Setting(200, 100), "excalibr"))
-    means = {one.attribute: margins(one, other).mean for one, other in pairs}
-    found = {name: Estimate(0.01 - abs(mean.value), mean.error, mean.users) for name, mean in means.items()}
-    if found:
-        yield Claim(
-            "n = 200 is much like n = 150.",
-            "NDCG at equal KL differs by less than 0.01, on average over the levels.",
-            _weakest(found).verdict,
-            "Difference: " + ", ".join(f"{name} {0.01 - each.value:.4f}" for name, each in found.items()) + ".",
-        )
+    means = _means(results.curves, "log", (PAPER_SETTING, "excalibr"), (Setting(200, 100), "excalibr"))
+    found = {name: replace(mean, value=0.01 - abs(mean.value)) for name, mean in means.items()}
+    return _judged(
+        "n = 200 is much like n = 150.",
+        "NDCG at equal KL differs by less than 0.01, on average over the levels.",
+        found,
+        "Difference: " + ", ".join(f"{name} {0.01 - each.value:.4f}" for name, each in found.items()) + ".",
+    )
 
 
 def _reciprocal_on_par(results: ExperimentResults) -> Iterator[Claim]:
-    pairs = results.curves.pairs("reciprocal", (PAPER_SETTING, "excalibr"), (PAPER_SETTING, "greedy"))
-    found = {one.attribute: margins(one, other).mean for one, other in pairs}
-    if found:
-        yield Claim(
-            "With 1/i weights greedy is nearly on par.",
-            "On average over the levels it is less than 0.01 NDCG below ExCalibR.",
-            _weakest(
-                {name: Estimate(0.01 - each.value, each.error, each.users) for name, each in found.items()}
-            ).verdict,
-            f"ExCalibR less greedy: {_listed(found)}.",
-        )
+    found = _means(results.curves, "reciprocal", (PAPER_SETTING, "excalibr"), (PAPER_SETTING, "greedy"))
+    return _judged(
+        "With 1/i weights greedy is nearly on par.",
+        "On average over the levels it is less than 0.01 NDCG below ExCalibR.",
+        {name: replace(each, value=0.01 - each.value) for name, each in found.items()},
+        f"ExCalibR less greedy: {_listed(found)}.",
+    )
 
 
 def _mostly_the_program(results: ExperimentResults) -> Iterator[Claim]:
@@ -173,16 +157,16 @@ def _mostly_the_program(results: ExperimentResults) -> Iterator[Claim]:
         return
     names = list(results.study.attributes)
     shares = {name: times.mean(name, "reduced", "program") / times.mean(name, "reduced") for name in names}
-    growth = {
-        name: times.mean(name, "reduced", "program", above=0.5) / times.mean(name, "reduced", "program", below=0.1)
-        for name in names
-    }
     yield Claim(
         "Most of the time is the linear program's.",
         "More than half of the paper's stack's time, for every attribute.",
         _plain([share > 0.5 for share in shares.values()]),
         "Share of the time: " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()) + ".",
     )
+    growth = {
+        name: times.mean(name, "reduced", "program", above=0.5) / times.mean(name, "reduced", "program", below=0.1)
+        for name in names
+    }
     yield Claim(
         "The time of the linear program grows with the weight on calibration.",
         "Longer on average for λ of at least 0.5 than for λ of at most 0.1.",
@@ -216,14 +200,22 @@ _CHECKS: tuple[Callable[[ExperimentResults], Iterator[Claim]], ...] = (
 )
 
 
-def _compared(curves: Curves, arm: str) -> dict[str, Margins]:
-    """Attribute → ExCalibR's margins over an arm, of all weightings and settings with the paper's many slots."""
+def _means(
+    curves: Curves, weighting: str, first: tuple[Setting, str], second: tuple[Setting, str], across: str = KL
+) -> dict[str, Estimate]:
+    """Attribute → how far one arm in its setting is above another, on average over the levels."""
+    pairs = curves.pairs(weighting, first, second)
+    return {one.attribute: margins(one, other, across=across).mean for one, other in pairs}
+
+
+def _above(curves: Curves, arm: str) -> dict[str, Estimate]:
+    """Attribute → how far ExCalibR is above an arm, over all weightings and settings with the paper's many slots."""
     found: dict[str, list[Margins]] = {}
     many = [setting for setting in curves.settings if setting.slots >= PAPER_SETTING.slots]
     for weighting, setting in product(curves.weightings, many):
         for pair in curves.pairs(weighting, (setting, "excalibr"), (setting, arm)):
             found.setdefault(pair[0].attribute, []).append(margins(*pair))
-    return {attribute: _joined(of) for attribute, of in found.items()}
+    return {attribute: _joined(of).mean for attribute, of in found.items()}
 
 
 def _joined(found: list[Margins]) -> Margins:
@@ -231,9 +223,13 @@ def _joined(found: list[Margins]) -> Margins:
     return Margins(values, again, min(each.users for each in found))
 
 
-def _weakest(found: Mapping[str, Estimate]) -> Estimate:
-    """The one that speaks the least for the claim: by how many standard errors it is above 0."""
-    return min(found.values(), key=lambda each: np.nan_to_num(each.value / (each.error or 1e-12), nan=0.0))
+def _judged(
+    said: str, judged: str, found: Mapping[str, Estimate], figures: str, *, of_paper: bool = True
+) -> Iterator[Claim]:
+    """A claim that every estimate must speak for: the one that is above 0 by the fewest standard errors decides."""
+    if found:
+        weakest = min(found.values(), key=lambda each: np.nan_to_num(each.value / (each.error or 1e-12), nan=0.0))
+        yield Claim(said, judged, weakest.verdict, figures, of_paper)
 
 
 def _listed(found: Mapping[str, Estimate]) -> str:

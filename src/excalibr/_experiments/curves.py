@@ -1,39 +1,25 @@
-"""Means over users with standard errors, as curves over the trade-off, and the value of a curve at a given KL."""
+"""Means over users as curves over the trade-off, and two curves at equal KL, on the users that both have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from math import isnan
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from excalibr import _seeds as seeds
 from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import Setting
 from excalibr._experiments.store import Block
-from excalibr._types import Floats, Integers
+from excalibr._types import Floats
 
-__all__ = [
-    "COMPARED",
-    "DRAW_KL",
-    "DRAW_L1",
-    "KL",
-    "L1",
-    "WIDE_GAP",
-    "Curves",
-    "MethodCurve",
-    "between",
-    "standard_errors",
-]
-
-KL, DRAW_KL, DRAW_L1 = "kl_of_expectation", "kl_of_draw_mean", "l1_of_draw_mean"
-L1 = "l1_of_expectation"
-COMPARED = (KL, L1, DRAW_KL, DRAW_L1, "ndcg", "mrr")
-"""What curves are compared in user by user."""
-
-
-WIDE_GAP = 0.15
-"""Points of a curve that are further apart, as a share of relevance only's deviation, have a gap between them."""
+KL, L1, DRAW_KL, DRAW_L1 = "kl_of_expectation", "l1_of_expectation", "kl_of_draw_mean", "l1_of_draw_mean"
+COMPARED = (KL, L1, DRAW_KL, DRAW_L1, "ndcg", "mrr")  # what curves are compared in user by user
+WIDE_GAP = 0.15  # points that are further apart, as a share of relevance only's deviation, have a gap between them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,73 +28,68 @@ class MethodCurve:
 
     An arm that ran on a sample of the users is compared with others on that sample only: users differ far more than
     arms do. ``start`` is therefore of its own users too.
-
-    Attributes
-    ----------
-    users
-        How many users it was run on.
-    trade_offs
-        (T,)
-    means, errors
-        Metric → (T,); those of the catalogue, :data:`CATALOGUE`, have means only.
-    start
-        Metric → the mean of relevance only, over the same users: where the curve starts, at trade-off 0.
-    complete
-        Whether it ran on all users.
-    rows
-        (users,) which of all users it was run on.
-    own
-        (users, T + 1, 6) each user's deviations, NDCG and MRR, :data:`COMPARED`; the
-        last point is relevance only.
     """
 
     attribute: str
     weighting: str
     setting: Setting
     arm: str
-    users: int
-    trade_offs: Floats
-    means: dict[str, Floats]
-    errors: dict[str, Floats]
-    start: dict[str, float]
-    complete: bool
-    rows: Integers
-    own: Floats
+    users: int  # that it was run on
+    trade_offs: Floats  # (T,)
+    means: dict[str, Floats]  # metric → (T,)
+    errors: dict[str, Floats]  # metric → (T,), nan for those of the catalogue
+    start: dict[str, float]  # metric → relevance only's mean over the same users: where the curve starts
+    complete: bool  # whether it ran on all users
+    user_ids: NDArray[Any]  # (users,)
+    own: Floats  # (users, T + 1, 6) each user's deviations, NDCG and MRR, COMPARED; the last point is relevance only
 
-    def at(self, levels: Floats, x: str = KL, y: str = "ndcg") -> Floats:
-        """The value of ``y`` where ``x`` has the given levels, between neighbouring points; nan where that is nowhere.
+    def at(self, levels: Floats, x: str = KL) -> Floats:
+        """NDCG where ``x`` has the given levels, between neighbouring points; nan where that is nowhere.
 
         Relevance only, which every sweep starts from, is a point of the curve.
         """
-        return between(levels, np.append(self.means[x], self.start[x]), np.append(self.means[y], self.start[y]))
+        across, up = (np.append(self.means[name], self.start[name]) for name in (x, "ndcg"))
+        return between(levels, across, up)
 
     def least(self, x: str, kept: float) -> float:
-        """The least ``x`` with so much of relevance only's NDCG, as a share of relevance only's ``x``."""
+        """The least ``x`` with so much of relevance only's NDCG."""
         levels = np.linspace(0.0, self.start[x], 1001)
         enough = self.at(levels, x) >= kept * self.start["ndcg"]
-        return float(levels[int(np.argmax(enough))] / self.start[x]) if enough.any() else 1.0
+        return float(levels[int(np.argmax(enough))]) if enough.any() else self.start[x]
 
-    def is_wide(self, share: float, x: str = KL) -> bool:
+    def is_wide(self, share: float, x: str) -> bool:
         """Whether the points on both sides of a share of relevance only's ``x`` are far apart."""
         points = np.sort(np.append(self.means[x], self.start[x])) / (self.start[x] or 1.0)
         place = int(np.clip(np.searchsorted(points, share), 1, len(points) - 1))
         return bool(points[place] - points[place - 1] > WIDE_GAP)
 
-    def at_trade_off(self, trade_off: float, metric: str) -> float:
-        """The mean at the trade-off of the sweep that is nearest to this one."""
-        return float(self.means[metric][int(np.argmin(np.abs(self.trade_offs - trade_off)))])
+    def nearest(self, trade_off: float) -> int:
+        """The place of the trade-off of the sweep that is nearest to this one."""
+        return int(np.argmin(np.abs(self.trade_offs - trade_off)))
 
 
 class Curves:
-    """All curves of an experiment."""
+    """All curves of an experiment, and which attributes, weightings and settings were run."""
 
     def __init__(self, curves: Iterable[MethodCurve]) -> None:
         self._curves = {(each.attribute, each.weighting, each.setting, each.arm): each for each in curves}
+        self.attributes = list(dict.fromkeys(curve.attribute for curve in self))
+        self.weightings = list(dict.fromkeys(curve.weighting for curve in self))
+        self.settings = list(dict.fromkeys(curve.setting for curve in self))
 
     @classmethod
     def of(cls, blocks: Iterable[Block]) -> Curves:
         """From the blocks of all parts, relevance only before the other arms of its attribute and setting."""
-        return cls(_curves(blocks))
+        found: list[MethodCurve] = []
+        relevance: Block | None = None
+        for block in blocks:
+            part = block.part
+            if part.arm == "relevance":
+                relevance = block
+            assert relevance is not None
+            assert (relevance.part.attribute, relevance.part.setting) == (part.attribute, part.setting)
+            found += [_curve(block, relevance, number) for number in range(len(block.weightings))]
+        return cls(found)
 
     def get(self, attribute: str, weighting: str, setting: Setting, arm: str) -> MethodCurve | None:
         """A curve, or None where that was not run."""
@@ -125,21 +106,6 @@ class Curves:
 
     def __iter__(self) -> Iterator[MethodCurve]:
         return iter(self._curves.values())
-
-    @property
-    def attributes(self) -> list[str]:
-        """Attributes that were run."""
-        return list(dict.fromkeys(curve.attribute for curve in self))
-
-    @property
-    def weightings(self) -> list[str]:
-        """Weightings that were run."""
-        return list(dict.fromkeys(curve.weighting for curve in self))
-
-    @property
-    def settings(self) -> list[Setting]:
-        """Settings that were run."""
-        return list(dict.fromkeys(curve.setting for curve in self))
 
     def summary(self) -> dict[str, list[Any]]:
         """A tidy table: a row for each curve, trade-off and metric."""
@@ -168,23 +134,11 @@ def between(levels: Floats, across: Floats, up: Floats) -> Floats:
     return np.asarray(np.interp(levels, across[order], up[order], left=np.nan, right=np.nan))
 
 
-def _curves(blocks: Iterable[Block]) -> Iterator[MethodCurve]:
-    relevance: Block | None = None
-    for block in blocks:
-        if block.part.arm == "relevance":
-            relevance = block
-        assert relevance is not None
-        assert (relevance.part.attribute, relevance.part.setting) == (block.part.attribute, block.part.setting)
-        for number in range(len(block.weightings)):
-            yield _curve(block, relevance, number)
-
-
 def _curve(block: Block, relevance: Block, number: int) -> MethodCurve:
-    part, values = block.part, block.values[number]
+    part, values, together = block.part, block.values[number], block.together[number]
     own = np.isin(relevance.user_ids, block.user_ids)
     starts = relevance.values[number][own, 0]
-    together = block.together[number]
-    nowhere = np.full(len(together), np.nan)
+    means, errors = (zip(METRICS, of.T, strict=True) for of in (values.mean(axis=0), standard_errors(values)))
     return MethodCurve(
         attribute=part.attribute,
         weighting=block.weightings[number],
@@ -192,11 +146,11 @@ def _curve(block: Block, relevance: Block, number: int) -> MethodCurve:
         arm=part.arm,
         users=len(values),
         trade_offs=np.asarray(block.trade_offs),
-        means=_by_metric(values.mean(axis=0)) | {name: together[:, at] for at, name in enumerate(CATALOGUE)},
-        errors=_by_metric(standard_errors(values)) | dict.fromkeys(CATALOGUE, nowhere),
+        means=dict(means) | dict(zip(CATALOGUE, together.T, strict=True)),
+        errors=dict(errors) | dict.fromkeys(CATALOGUE, np.full(len(together), np.nan)),
         start=dict(zip(METRICS, starts.mean(axis=0).tolist(), strict=True)),
         complete=bool(own.all()),
-        rows=np.flatnonzero(own),
+        user_ids=block.user_ids,
         own=np.concatenate((values, starts[:, None]), axis=1)[:, :, [METRICS.index(name) for name in COMPARED]],
     )
 
@@ -207,5 +161,143 @@ def standard_errors(values: Floats) -> Floats:
     return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(users) if users > 1 else np.full(values.shape[1:], np.nan))
 
 
-def _by_metric(table: Floats) -> dict[str, Floats]:
-    return {metric: table[:, place] for place, metric in enumerate(METRICS)}
+SHARES = np.array([0.9, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1])  # of relevance only's KL: the levels of comparison
+RESAMPLES = 200  # how often the users are drawn again, with replacement, to see what chance does (the bootstrap)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margins:
+    """By how much one curve is above another at each of some levels, and again for users drawn with replacement."""
+
+    values: Floats  # (levels,) nan where a curve does not reach a level
+    again: Floats  # (resamples, levels)
+    users: int  # that both curves have
+
+    @property
+    def errors(self) -> Floats:
+        """(levels,) standard errors."""
+        return np.asarray(np.std(self.again, axis=0, ddof=1))
+
+    @property
+    def clear(self) -> Floats:
+        """1 where it is above by more than twice the standard error, −1 where below, 0 where chance may be why."""
+        return np.asarray(np.sign(self.values) * (np.abs(self.values) > 2 * self.errors))
+
+    @property
+    def mean(self) -> Estimate:
+        """The mean over the levels that are known."""
+        known = ~np.isnan(self.values)
+        if not known.any():
+            return Estimate(float("nan"), float("nan"), self.users)
+        again = np.nanmean(self.again[:, known], axis=1)
+        return Estimate(float(self.values[known].mean()), float(again.std(ddof=1)), self.users)
+
+    def at(self, share: float) -> Estimate:
+        """At one of :data:`SHARES`."""
+        place = int(np.argmin(np.abs(SHARES - share)))
+        return Estimate(float(self.values[place]), float(self.errors[place]), self.users)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A difference, its standard error, and from how many users."""
+
+    value: float
+    error: float
+    users: int
+
+    def __str__(self) -> str:
+        return "–" if isnan(self.value) else f"{self.value:+.4f} ± {2 * self.error:.4f}"
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is above 0 by more than chance does, below, or not clear and with how many users it would be.
+
+        >>> Estimate(0.01, 0.002, 500).verdict, Estimate(0.01, 0.01, 500).verdict
+        ('holds', 'not clear: about 2,000 users would decide')
+        """
+        if isnan(self.value) or isnan(self.error):
+            return "not clear: no level is reached by both"
+        if abs(self.value) > 2 * self.error:
+            return "holds" if self.value > 0 else "does not hold"
+        if self.value == 0:
+            return "not clear: no difference was found"
+        return f"not clear: about {_rounded(self.users * (2 * self.error / self.value) ** 2):,} users would decide"
+
+    @classmethod
+    def of(cls, apart: Floats) -> Estimate:
+        """The mean of users' own differences."""
+        return cls(float(apart.mean()), float(standard_errors(apart)), len(apart))
+
+
+def margins(first: MethodCurve, second: MethodCurve, metric: str = "ndcg", across: str = KL) -> Margins:
+    """By how much the first curve is above the second at :data:`SHARES` of the KL, (7,); nan where one is not known.
+
+    Both curves are of the users that they share, so that a method that ran on a sample is compared on that sample.
+    """
+    one = first.own[np.isin(first.user_ids, second.user_ids)]
+    other = second.own[np.isin(second.user_ids, first.user_ids)]
+    counts, axes = _drawn(len(one)), (across, metric)
+    return _known(_at_shares(one, counts, axes) - _at_shares(other, counts, axes), len(one))
+
+
+def change(old: Floats, new: Floats, metric: str, across: str, *, paired: bool) -> Margins:
+    """By how much a later run is above an earlier one at the same levels: shares of what relevance only had in that.
+
+    ``old`` and ``new`` are (users, points, compared), as :attr:`MethodCurve.own`; where they are of the same users in
+    the same order they are paired, otherwise each is drawn by itself.
+    """
+    first = _drawn(len(old))
+    second = first if paired else _drawn(len(new), "resamples of others")
+    levels = first @ old[:, -1, COMPARED.index(across)] / first.sum(axis=1)
+    axes = (across, metric)
+    found = _at_shares(new, second, axes, levels) - _at_shares(old, first, axes, levels)
+    return _known(found, min(len(old), len(new)))
+
+
+def kept(curve: MethodCurve) -> Margins:
+    """How much of relevance only's NDCG is left at :data:`SHARES` of its KL."""
+    counts = _drawn(curve.users)
+    starts = counts @ curve.own[:, -1, COMPARED.index("ndcg")] / counts.sum(axis=1)
+    return _known(_at_shares(curve.own, counts, (KL, "ndcg")) / starts[:, None], curve.users)
+
+
+def difference(first: Margins, second: Margins) -> Margins:
+    """The first less the second, which are of the same users."""
+    return Margins(first.values - second.values, first.again - second.again, min(first.users, second.users))
+
+
+def rise(curve: MethodCurve, place: int) -> Estimate:
+    """By how much the NDCG of a point of the curve is above relevance only's."""
+    ndcg = curve.own[:, :, COMPARED.index("ndcg")]
+    return Estimate.of(ndcg[:, place] - ndcg[:, -1])
+
+
+@lru_cache(maxsize=8)
+def _drawn(users: int, key: str = "resamples") -> Floats:
+    """(1 + resamples, users): everybody once, then how often each is drawn when as many are drawn with replacement."""
+    drawn = (seeds.uniforms(0, key, RESAMPLES * users) * users).astype(np.int64).reshape(RESAMPLES, users)
+    counts = [np.bincount(row, minlength=users) for row in drawn]
+    return np.array([np.ones(users), *counts], dtype=np.float64)
+
+
+def _known(found: Floats, users: int) -> Margins:
+    """The first row are the values; a level that fewer than half of the others reach is not known."""
+    values, again = found[0], found[1:]
+    known = (~np.isnan(again)).sum(axis=0) > RESAMPLES // 2
+    filled = np.where(np.isnan(again), values, again)
+    return Margins(np.where(known, values, np.nan), np.where(known, filled, np.nan), users)
+
+
+def _rounded(users: float) -> int:
+    """To two digits, up."""
+    size = 10 ** max(int(np.floor(np.log10(max(users, 1.0)))) - 1, 0)
+    return int(np.ceil(users / size - 1e-9) * size)
+
+
+def _at_shares(own: Floats, counts: Floats, axes: tuple[str, str], levels: Floats | None = None) -> Floats:
+    """(resamples, shares): the height of a curve at shares of the levels, or of what relevance only has."""
+    means = np.tensordot(counts, own, axes=1) / counts.sum(axis=1)[:, None, None]
+    across, up = (means[:, :, COMPARED.index(name)] for name in axes)
+    whole = across[:, -1] if levels is None else levels
+    return np.array([between(SHARES * level, x, y) for level, x, y in zip(whole, across, up, strict=True)])

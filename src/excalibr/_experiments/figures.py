@@ -6,7 +6,7 @@ those of all users: it is in the figures of paired differences, on its own users
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from excalibr._experiments.arms import ARMS
-from excalibr._experiments.comparison import SHARES, margins
-from excalibr._experiments.curves import Curves, MethodCurve
-from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
+from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, SHARES, Curves, MethodCurve, margins
+from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Plan, Setting
 from excalibr._text import figure_text
 from excalibr._types import Floats
 from excalibr._writing import beside
@@ -25,8 +24,6 @@ from excalibr.errors import needs_extra
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-
-__all__ = ["Figure", "draw", "figures_of", "write_figures"]
 
 # Okabe and Ito's colours, which stay apart for every kind of colour blindness, and a marker each besides.
 _STYLES = {
@@ -44,66 +41,42 @@ _WEIGHTINGS = {"log": "1/log(i + 1)", "sqrt": "1/√i", "reciprocal": "1/i", "un
 _NAMES = {
     "ndcg": "NDCG@{k}",
     "mrr": "MRR",
-    "kl_of_expectation": "KL of the expectation",
-    "kl_of_draw_mean": "KL of a draw, mean",
-    "l1_of_draw_mean": "L1 of a draw, mean",
-    "l1_of_expectation": "L1 of the expectation",
+    KL: "KL of the expectation",
+    L1: "L1 of the expectation",
+    DRAW_KL: "KL of a draw, mean",
+    DRAW_L1: "L1 of a draw, mean",
 }
 _PNG_DPI = 150
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: a row of panels for each of ``rows`` (weighting, x, y), a column for each attribute.
+    """A figure: a row of panels for each of ``rows``, a column for each attribute."""
 
-    Attributes
-    ----------
-    name
-        Of its files.
-    title
-        Above it; says which of the paper's figures it stands beside.
-    setting
-        Candidates and slots.
-    rows
-        (weighting, metric across, metric up) of each row.
-    arms
-        Names of the arms in it.
-    less
-        The arm that others are shown the paired difference from, at equal shares of the metric across; empty for the
-        metrics themselves.
-    """
-
-    name: str
-    title: str
+    name: str  # of its files
+    title: str  # above it; says which of the paper's figures it stands beside
     setting: Setting
-    rows: tuple[tuple[str, str, str], ...]
+    rows: tuple[tuple[str, str, str], ...]  # (weighting, metric across, metric up) of each
     arms: tuple[str, ...]
-    less: str = ""
+    less: str = ""  # the arm that others are shown the paired difference from, at equal shares of the metric across
 
 
 def figures_of(curves: Curves) -> Iterator[Figure]:
     """The paper's figures and the further ones, those of them that the experiment has curves for."""
-    wanted = [*_paper_figures(), *_other_figures(curves)]
-    weightings, settings = curves.weightings, curves.settings
-    for figure in wanted:
-        rows = tuple(row for row in figure.rows if row[0] in weightings)
-        if figure.setting in settings and rows:
+    for figure in (*_paper_figures(), *_other_figures(curves)):
+        rows = tuple(row for row in figure.rows if row[0] in curves.weightings)
+        if figure.setting in curves.settings and rows:
             yield replace(figure, rows=rows)
 
 
-def write_figures(curves: Curves, folder: Path, *, only: Sequence[str] | None = None, svg: bool = True) -> list[Path]:
-    """Write figures into a folder, all of them or those named; returns the PNG files."""
-    written = []
-    for figure in figures_of(curves):
-        if only is not None and figure.name not in only:
-            continue
+def write_figures(figures: Iterable[Figure], curves: Curves, folder: Path, kinds: Sequence[str]) -> None:
+    """Write figures into a folder, as files of some kinds."""
+    for figure in figures:
         drawing = draw(figure, curves)
-        for kind in ("png", "svg") if svg else ("png",):
+        for kind in kinds:
             undated = {"Date": None} if kind == "svg" else {}  # so that the same picture has the same bytes
             with beside(folder / f"{figure.name}.{kind}") as path, _settings():
                 drawing.savefig(path, format=kind, dpi=_PNG_DPI, facecolor="white", metadata=undated)
-        written.append(folder / f"{figure.name}.png")
-    return written
 
 
 def draw(figure: Figure, curves: Curves) -> Drawing:
@@ -146,28 +119,25 @@ def _paper_figures() -> Iterator[Figure]:
         ("figure-4", "ndcg", PAPER_SETTING, ("reciprocal",), "the paper's Figure 4"),
         ("figure-n200", "ndcg", Setting(200, 100), ("log",), "in the paper's text"),
     ):
-        rows = tuple((weighting, "kl_of_expectation", up) for weighting in weightings)
+        rows = tuple((weighting, KL, up) for weighting in weightings)
         yield Figure(name, f"{up.upper()}, {_words(setting)} ({where})", setting, rows, _OF_PAPER)
 
 
 def _other_figures(curves: Curves) -> Iterator[Figure]:
     """Our methods, paired differences, a list of few slots; and any setting that the paper does not have."""
-    kl, draw_kl, draw_l1 = "kl_of_expectation", "kl_of_draw_mean", "l1_of_draw_mean"
-    known = (PAPER_SETTING, SLATE_SETTING, Setting(100, 100), Setting(200, 100))
-    own = [each for each in curves.settings if each not in known]
+    less, others, base = "NDCG less the projected greedy's, on the same users", tuple(ARMS)[1:], "greedy-projected"
+    own = [each for each in curves.settings if each not in Plan().settings]
     for setting in (PAPER_SETTING, *own):
         end, words = "" if setting == PAPER_SETTING else f"-{setting.candidates}-{setting.slots}", _words(setting)
-        both, every = (("log", kl, "ndcg"), ("log", draw_kl, "ndcg")), tuple(ARMS)
-        yield Figure(f"figure-lotteries{end}", f"NDCG, lotteries of L1 and of KL, {words}", setting, both, _LOTTERIES)
-        rows = (("log", kl, "ndcg"), ("log", "l1_of_expectation", "ndcg"))
-        title = f"NDCG less the projected greedy's, on the same users, {words}"
-        yield Figure(f"figure-differences{end}", title, setting, rows, every[1:], "greedy-projected")
+        rows = (("log", KL, "ndcg"), ("log", DRAW_KL, "ndcg"))
+        yield Figure(f"figure-lotteries{end}", f"NDCG, lotteries of L1 and of KL, {words}", setting, rows, _LOTTERIES)
+        rows = (("log", KL, "ndcg"), ("log", L1, "ndcg"))
+        yield Figure(f"figure-differences{end}", f"{less}, {words}", setting, rows, others, base)
     for setting in (SLATE_SETTING, *(each for each in own if each.slots <= 50)):
         end, words = "" if setting == SLATE_SETTING else f"-{setting.candidates}-{setting.slots}", _words(setting)
-        rows = (("log", draw_kl, "ndcg"), ("log", draw_l1, "ndcg"))
+        rows = (("log", DRAW_KL, "ndcg"), ("log", DRAW_L1, "ndcg"))
         yield Figure(f"figure-list{end}", f"One list: NDCG against what it shows, {words}", setting, rows, _LISTS)
-        title = f"One list: NDCG less the projected greedy's, on the same users, {words}"
-        yield Figure(f"figure-list-differences{end}", title, setting, rows, tuple(ARMS)[1:], "greedy-projected")
+        yield Figure(f"figure-list-differences{end}", f"One list: {less}, {words}", setting, rows, others, base)
 
 
 def _words(setting: Setting) -> str:
@@ -177,18 +147,24 @@ def _words(setting: Setting) -> str:
 
 
 def _draw_panel(axes: Axes, figure: Figure, curves: Curves, attribute: str, weighting: str, x: str, y: str) -> None:
-    found = [curves.get(attribute, weighting, figure.setting, arm) for arm in figure.arms]
+    found = [curves.get(attribute, weighting, figure.setting, arm) for arm in figure.arms if arm != figure.less]
     present = [curve for curve in found if curve is not None]
-    base = curves.get(attribute, weighting, figure.setting, figure.less) if figure.less else None
-    if base is not None:
-        _draw_differences(axes, [curve for curve in present if curve.arm != figure.less], base, x, y)
-    elif not figure.less:
+    base = curves.get(attribute, weighting, figure.setting, figure.less)
+    if not figure.less:
         _draw_curves(axes, [curve for curve in present if curve.complete], x, y)
+    elif base is not None:
+        _draw_differences(axes, present, base, x, y)
 
 
 def _draw_curves(axes: Axes, present: Sequence[MethodCurve], x: str, y: str) -> None:
     for number, curve in enumerate(present):
-        _draw_curve(axes, curve, x, y, order=number)
+        across, up = curve.means[x], curve.means[y]
+        how: dict[str, Any] = {"markersize": 12, "linestyle": "none", "zorder": 20}
+        if len(curve.trade_offs) > 1:  # from relevance only, the sweep's trade-off 0, without a point of its own
+            start = [curve.start[x], across[0]], [curve.start[y], up[0]]
+            axes.plot(*start, color=_STYLES[curve.arm][0], linewidth=1.4, zorder=3)
+            how = {"zorder": 4 + number}
+        _draw_points(axes, curve.arm, across, up, alpha=0.3, xerr=curve.errors[x], yerr=curve.errors[y], **how)
     points = np.concatenate([curve.means[y] for curve in present]) if present else np.empty(0)
     if not points[np.isfinite(points)].size:
         return
@@ -207,27 +183,15 @@ def _draw_differences(axes: Axes, present: Sequence[MethodCurve], base: MethodCu
         across = SHARES + 0.004 * (number - 0.5 * len(present))  # side by side
         _draw_points(axes, curve.arm, across, found.values, alpha=0.4, yerr=2 * found.errors)
         wide = [curve.is_wide(share, x) or base.is_wide(share, x) for share in SHARES]
-        axes.plot(
-            across[wide], found.values[wide], marker, color="white", markeredgecolor=colour, markersize=5, zorder=5
-        )
+        hollow: dict[str, Any] = {"color": "white", "markeredgecolor": colour, "markersize": 5, "zorder": 5}
+        axes.plot(across[wide], found.values[wide], marker, **hollow)
         shown.append(found.values)
     sampled = [f"{ARMS[curve.arm].label}: {curve.users} users" for curve in present if not curve.complete]
     if sampled:
         axes.text(0.98, 0.02, "\n".join(sampled), transform=axes.transAxes, ha="right", va="bottom", fontsize=7)
-    finite = np.concatenate([*shown, [0.0]])
-    finite = finite[np.isfinite(finite)]
-    low, high = max(float(finite.min()), -0.08), float(finite.max())
+    heights = np.concatenate([*shown, [0.0]])
+    low, high = max(float(np.nanmin(heights)), -0.08), float(np.nanmax(heights))
     axes.set_ylim(low - 0.15 * (high - low) - 0.002, high + 0.15 * (high - low) + 0.002)
-
-
-def _draw_curve(axes: Axes, curve: MethodCurve, x: str, y: str, order: int) -> None:
-    across, up = curve.means[x], curve.means[y]
-    how: dict[str, Any] = {"markersize": 12, "linestyle": "none", "zorder": 20}
-    if len(curve.trade_offs) > 1:  # from relevance only, which is the sweep's trade-off 0, without a point of its own
-        start = [curve.start[x], *across[:1]], [curve.start[y], *up[:1]]
-        axes.plot(*start, color=_STYLES[curve.arm][0], linewidth=1.4, zorder=3)
-        how = {"zorder": 4 + order}
-    _draw_points(axes, curve.arm, across, up, alpha=0.3, xerr=curve.errors[x], yerr=curve.errors[y], **how)
 
 
 def _draw_points(axes: Axes, arm: str, across: Floats, up: Floats, *, alpha: float, **how: Any) -> None:
@@ -258,7 +222,5 @@ def _legend(drawing: Drawing, panels: Any) -> None:
         found |= dict(zip(labels, handles, strict=True))
     order = [arm.label for arm in ARMS.values()]
     found = dict(sorted(found.items(), key=lambda each: order.index(each[0])))
-    columns = max(2, int(drawing.get_figwidth() / 2.4))
-    drawing.legend(
-        list(found.values()), list(found), loc="outside lower center", ncols=min(columns, len(found)), frameon=False
-    )
+    columns = min(max(2, int(drawing.get_figwidth() / 2.4)), len(found))
+    drawing.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns, frameon=False)

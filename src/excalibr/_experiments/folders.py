@@ -6,47 +6,30 @@ that both folders have; where they share none, or their data have other names, a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from excalibr._experiments.arms import ARMS
-from excalibr._experiments.comparison import Estimate, change
-from excalibr._experiments.curves import COMPARED, KL, Curves, MethodCurve, between, standard_errors
-from excalibr._experiments.plan import Setting
+from excalibr._experiments.curves import COMPARED, KL, Curves, Estimate, MethodCurve, between, change, standard_errors
 from excalibr._experiments.store import Store
 from excalibr._experiments.table import Table, number
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain, unknown_name
-
-__all__ = ["DEVIATIONS", "METRICS", "FolderComparison", "ResultFolder", "compare_folders"]
 
 DEVIATIONS, METRICS = COMPARED[:4], COMPARED[4:]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResultFolder:
-    """The results of an experiment that has ended.
-
-    Attributes
-    ----------
-    settings
-        What it was asked, with what it chose in its place.
-    curves
-        Means over users.
-    user_ids
-        (attribute, setting) → its users, in the order of the curves' rows.
-    """
+    """The results of an experiment that has ended."""
 
     path: Path
-    settings: dict[str, Any]
-    curves: Curves
-    user_ids: dict[tuple[str, Setting], NDArray[Any]]
+    settings: dict[str, Any]  # what it was asked, with what it chose in its place
+    curves: Curves  # means over users
 
     @classmethod
     def read(cls, path: Path) -> ResultFolder:
@@ -62,39 +45,21 @@ class ResultFolder:
             if not (path / "results.parquet").is_file():
                 hint = "start it again with the same arguments: it goes on where it stopped."
                 raise InputError(explain(str(path), "holds an experiment that has not ended", must, hint))
-            blocks = store.read_results()
-            curves = Curves.of(blocks)
-        except (json.JSONDecodeError, OSError, ValueError, KeyError, AssertionError) as error:
-            if isinstance(error, InputError):
-                raise
+            curves = Curves.of(store.read_results())
+        except InputError:
+            raise
+        except (OSError, ValueError, KeyError, AssertionError) as error:
             raise InputError(explain(str(path), f"holds files that cannot be read ({error})", must)) from error
-        ids = {
-            (each.part.attribute, each.part.setting): each.user_ids for each in blocks if each.part.arm == "relevance"
-        }
-        return cls(path, {**asked, **(chosen or {})}, curves, ids)
-
-    def users_of(self, curve: MethodCurve) -> NDArray[Any]:
-        """The ids of a curve's users, in the order of its rows."""
-        return self.user_ids[curve.attribute, curve.setting][curve.rows]
+        return cls(path, {**asked, **(chosen or {})}, curves)
 
 
 @dataclass(frozen=True, slots=True)
 class FolderComparison:
-    """What came of two folders.
+    """What came of two folders."""
 
-    Attributes
-    ----------
-    settings
-        What differs in how they were made, a line each.
-    only
-        What one of them has and the other has not, a line each.
-    table
-        The paired differences.
-    """
-
-    settings: tuple[str, ...]
-    only: tuple[str, ...]
-    table: Table
+    settings: tuple[str, ...]  # what differs in how they were made, a line each
+    only: tuple[str, ...]  # what one of them has and the other has not, a line each
+    table: Table  # the paired differences
 
 
 def compare_folders(old: Path, new: Path, *, metric: str = "ndcg", across: str = KL) -> FolderComparison:
@@ -103,7 +68,12 @@ def compare_folders(old: Path, new: Path, *, metric: str = "ndcg", across: str =
         if given not in known:
             raise unknown_name(name, given, known)
     first, second = ResultFolder.read(old), ResultFolder.read(new)
-    rows = [row for pair in _pairs(first, second) for row in _row(first, second, *pair, metric, across)]
+    same_data = any(first.settings.get(name) == second.settings.get(name) for name in ("data", "fingerprint"))
+    rows = []
+    for one in first.curves:
+        other = second.curves.get(one.attribute, one.weighting, one.setting, one.arm)
+        if other is not None:
+            rows.append(_row(one, other, metric, across, same_data=same_data))
     if not rows:
         found = f"has no attribute, weighting, setting and method in common with {old}"
         raise InputError(explain(str(new), found, "have some"))
@@ -118,47 +88,30 @@ def compare_folders(old: Path, new: Path, *, metric: str = "ndcg", across: str =
     return FolderComparison(tuple(_settings(first, second)), tuple(_only(first, second)), table)
 
 
-def _pairs(old: ResultFolder, new: ResultFolder) -> Iterator[tuple[MethodCurve, MethodCurve]]:
-    for one in old.curves:
-        other = new.curves.get(one.attribute, one.weighting, one.setting, one.arm)
-        if other is not None:
-            yield one, other
-
-
-def _row(
-    old: ResultFolder, new: ResultFolder, one: MethodCurve, other: MethodCurve, metric: str, across: str
-) -> Iterator[tuple[str, ...]]:
-    """A row for a method; one whose folder is so old that it lacks the measure has none."""
-    ids = (old.users_of(one).astype(np.str_), new.users_of(other).astype(np.str_))
+def _row(one: MethodCurve, other: MethodCurve, metric: str, across: str, *, same_data: bool) -> tuple[str, ...]:
+    """``same_data`` is whether a user's id means the same user: user 7 of other data is somebody else."""
+    ids = (one.user_ids.astype(np.str_), other.user_ids.astype(np.str_))
     _, places, others = np.intersect1d(*ids, return_indices=True)
-    paired = len(places) > 1 and _same_data(old, new)
+    paired = len(places) > 1 and same_data
     first, second = (one.own[places], other.own[others]) if paired else (one.own, other.own)
     users = f"{len(places)} paired" if paired else f"{len(first)} and {len(second)}"
     start = (one.attribute, one.weighting, str(one.setting), ARMS[one.arm].label, users)
-    if one.arm == "relevance":
-        mean = _difference(first, second, metric, paired=paired)
-        heights = [float(own[:, -1, COMPARED.index(metric)].mean()) for own in (first, second)]
-        told = (str(mean), str(mean), str(mean), _verdict(mean))
+    if one.arm == "relevance":  # one point
+        points = [own[:, -1, COMPARED.index(metric)] for own in (first, second)]
+        heights, estimates = [float(values.mean()) for values in points], (_difference(*points, paired=paired),) * 3
     else:
         found = change(first, second, metric, across, paired=paired)
         level = 0.5 * float(first[:, -1, COMPARED.index(across)].mean())
         heights = [_height(own, level, metric, across) for own in (first, second)]
-        told = (str(found.at(0.5)), str(found.at(0.25)), str(found.mean), _verdict(found.mean))
-    yield (*start, *(number(value, 4) for value in heights), *told)
+        estimates = (found.at(0.5), found.at(0.25), found.mean)
+    return (*start, *(number(value, 4) for value in heights), *map(str, estimates), _verdict(estimates[-1]))
 
 
-def _same_data(old: ResultFolder, new: ResultFolder) -> bool:
-    """Whether a user's id means the same user: user 7 of other data is somebody else."""
-    return any(old.settings.get(name) == new.settings.get(name) for name in ("data", "fingerprint"))
-
-
-def _difference(old: Floats, new: Floats, metric: str, *, paired: bool) -> Estimate:
-    """Of relevance only, which is one point."""
-    first, second = (own[:, -1, COMPARED.index(metric)] for own in (old, new))
+def _difference(old: Floats, new: Floats, *, paired: bool) -> Estimate:
     if paired:
-        return Estimate.of(second - first)
-    error = float(np.hypot(standard_errors(first), standard_errors(second)))
-    return Estimate(float(second.mean() - first.mean()), error, min(len(first), len(second)))
+        return Estimate.of(new - old)
+    error = float(np.hypot(standard_errors(old), standard_errors(new)))
+    return Estimate(float(new.mean() - old.mean()), error, min(len(old), len(new)))
 
 
 def _height(own: Floats, level: float, metric: str, across: str) -> float:

@@ -16,29 +16,14 @@ from excalibr._types import Floats, Integers
 from excalibr._visits import visit_sequence
 from excalibr.metrics import HeldOut, kl, l1, mrr_of_draws, ndcg_of_draws, recall_of_draws
 
-__all__ = ["CATALOGUE", "METRICS", "VISITS", "attention", "catalogue_measures", "measure"]
-
-VISITS = (1, 3, 7, 30)
-"""After so many visits it is measured how far what was seen is from the target."""
+VISITS = (1, 3, 7, 30)  # after so many it is measured how far what was seen is from the target
 
 METRICS = (
-    "ndcg",
-    "mrr",
-    "recall",
-    "popularity",
-    "kl_of_expectation",
-    "l1_of_expectation",
-    "kl_of_draw_mean",
-    "l1_of_draw_mean",
-    "kl_of_draw_worst",
-    "l1_of_draw_worst",
-    "ndcg_of_one_draw",
-    "mrr_of_one_draw",
-    "kl_of_one_draw",
-    "l1_of_one_draw",
+    *("ndcg", "mrr", "recall", "popularity", "kl_of_expectation", "l1_of_expectation"),
+    *("kl_of_draw_mean", "l1_of_draw_mean", "kl_of_draw_worst", "l1_of_draw_worst"),
+    *("ndcg_of_one_draw", "mrr_of_one_draw", "kl_of_one_draw", "l1_of_one_draw"),
     *(f"l1_of_{visits}_visit{'s' * (visits > 1)}" for visits in VISITS),
-    "rankings",
-    "gap",
+    *("rankings", "gap"),
 )
 """What is measured of each user. ``ndcg``, ``mrr`` and ``recall`` are expectations over the lottery; ``popularity`` is
 the expected share of training users that like an item that is seen. ``…_of_expectation`` is of the expected
@@ -46,7 +31,6 @@ distribution; ``…_of_draw_mean`` and ``…_of_draw_worst`` are over the lotter
 ``…_of_one_draw`` is of the ranking that the user is shown, drawn once; ``…_of_7_visits`` is of the mean of what the
 user's first seven visits show, as :meth:`excalibr.Policy.sample` has them with ``visit``; ``rankings`` is the lottery's
 size; ``gap`` is what was proven, nan where a method proves nothing."""
-
 
 CATALOGUE = ("coverage", "gini")
 """What is measured of all users together: the share of the catalogue that is shown at all, and the Gini coefficient of
@@ -58,16 +42,8 @@ _UNIT = 2.0**40  # attention is added up in whole parts of it, so that no order 
 def measure(policies: Sequence[Policy], held_out: HeldOut, popularity: Floats, *, seed: int, key: Hashable) -> Floats:
     """(policies, metrics) for policies of one user that differ in their trade-off only.
 
-    Parameters
-    ----------
-    policies
-        With the same candidates, target and position weights.
-    held_out
-        What the user went on to like.
-    popularity
-        (n,) of each candidate.
-    seed, key
-        What the ranking that is shown, and those of the visits, are drawn by: :meth:`excalibr.Policy.sample`.
+    ``popularity`` is (n,), of each candidate; the ranking that is shown, and those of the visits, are drawn by seed
+    and key as :meth:`excalibr.Policy.sample` does.
     """
     sizes = np.array([len(policy.weights) for policy in policies])
     starts = starts_of(sizes)[:-1]

@@ -13,8 +13,6 @@ from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr.errors import InputError, explain, unknown_name
 from excalibr.positions import NAMES
 
-__all__ = ["PAPER_SETTING", "SLATE_SETTING", "SPLITS", "Plan", "PlanPart", "Setting"]
-
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -65,67 +63,31 @@ class PlanPart:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that decides on the results but the data; the same plan and data give the same files.
+    """Everything that decides on the results but the data; the same plan and data give the same files."""
 
-    Attributes
-    ----------
-    users
-        Test users, at most; the paper has 5,000.
-    sample
-        Users for one good ranking in more than 50 slots, which is too slow for all of them.
-    mip_users
-        Users for MIP greedy, which is slower still.
-    timed_users
-        Users of the runtime tables, one at a time; 0 leaves the tables out.
-    trade_offs
-        The sweep, each between 0 and 1; empty chooses ``points`` of them from users' own curves.
-    points
-        How many trade-offs are chosen.
-    attributes
-        Names of the data's attributes; empty is all of them.
-    weightings, settings, arms
-        Position weights, candidates and slots, and names of :data:`excalibr._experiments.arms.ARMS`.
-    regularisations
-        Of EASE; the best by NDCG of the validation users is taken, and more are tried beyond an end that is best.
-    min_item_count
-        Items that fewer users like are left out, so that EASE fits in memory and time.
-    metrics
-        Further measures to tabulate; empty is all of them.
-    split
-        What is hidden of a user's positives: "random", a fifth at random, or "time", the latest fifth.
-    seed
-        Splits the users, draws the samples, and draws a ranking from every lottery.
-    """
-
-    users: int = 1000
-    sample: int = 100
-    mip_users: int = 60
-    timed_users: int = 4
-    trade_offs: tuple[float, ...] = ()
-    points: int = 12
-    attributes: tuple[str, ...] = ()
+    users: int = 1000  # test users, at most; the paper has 5,000
+    sample: int = 100  # users for one good ranking in more than 50 slots, which is too slow for all of them
+    mip_users: int = 60  # users for MIP greedy, which is slower still
+    timed_users: int = 4  # users of the runtime tables, one at a time; 0 leaves the tables out
+    trade_offs: tuple[float, ...] = ()  # the sweep, each between 0 and 1; empty chooses them from users' own curves
+    points: int = 12  # how many trade-offs are chosen
+    attributes: tuple[str, ...] = ()  # names of the data's attributes; empty is all of them
     weightings: tuple[str, ...] = ("log", "sqrt", "reciprocal")
     settings: tuple[Setting, ...] = (PAPER_SETTING, Setting(100, 100), Setting(200, 100), SLATE_SETTING)
     arms: tuple[str, ...] = tuple(ARMS)
+    # Of EASE; the best by NDCG of the validation users is taken, and more are tried beyond an end that is best.
     regularisations: tuple[float, ...] = (200.0, 500.0, 1000.0)
-    min_item_count: int = 1
-    metrics: tuple[str, ...] = ()
-    split: str = "random"
-    seed: int = 0
+    min_item_count: int = 1  # items that fewer users like are left out, so that EASE fits in memory and time
+    metrics: tuple[str, ...] = ()  # further measures to tabulate; empty is all of them
+    split: str = "random"  # what is hidden of a user's positives: a fifth at random, or by "time" the latest fifth
+    seed: int = 0  # splits the users, draws the samples, and draws a ranking from every lottery
 
     def __post_init__(self) -> None:
         _check_names("weightings", self.weightings, NAMES)
         _check_names("arms", self.arms, ARMS)
         _check_names("split", (self.split,), SPLITS)
         _check_names("metrics", self.metrics or METRICS, (*METRICS, *CATALOGUE))
-        for name, least in (
-            ("users", 1),
-            ("sample", 1),
-            ("mip_users", 1),
-            ("timed_users", 0),
-            ("points", 2),
-            ("min_item_count", 1),
-        ):
+        for name, least in _LEAST.items():
             if getattr(self, name) < least:
                 raise InputError(explain(name, f"is {getattr(self, name)}", f"be at least {least}"))
         for name in ("trade_offs", "settings", "regularisations"):
@@ -159,12 +121,11 @@ class Plan:
     def as_record(self) -> dict[str, Any]:
         """As JSON has it, for the manifest."""
         record = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {
-            name: [str(each) if isinstance(each, Setting) else each for each in value]
-            if isinstance(value, tuple)
-            else value
-            for name, value in record.items()
-        }
+        lists = {name: list(value) for name, value in record.items() if isinstance(value, tuple)}
+        return record | lists | {"settings": list(map(str, self.settings))}
+
+
+_LEAST = {"users": 1, "sample": 1, "mip_users": 1, "timed_users": 0, "points": 2, "min_item_count": 1}
 
 
 def _check_names(argument: str, names: Iterable[str], known: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -25,19 +25,12 @@ import numpy as np
 from excalibr._experiments.arms import ARMS, answer
 from excalibr._experiments.measures import METRICS, attention, catalogue_measures, measure
 from excalibr._experiments.plan import Plan, PlanPart
+from excalibr._experiments.scoring import Progress
 from excalibr._experiments.store import Block, Store
 from excalibr._experiments.study import Study
 from excalibr._parallel import one_blas_thread
 from excalibr._types import Floats, Integers
 from excalibr.errors import SolverError
-
-__all__ = ["Measured", "Progress", "Seconds", "measure_users", "run_parts", "trade_offs_of", "users_of"]
-
-Progress = Callable[[str, float, float], None]
-"""What is being done, how much of it is done, and how much there is; in seconds of work."""
-
-Seconds = Mapping[PlanPart, float]
-"""What a user takes in each part, as :mod:`excalibr._experiments.choices` measured it."""
 
 _CHUNK_SECONDS = 2.0
 
@@ -51,8 +44,10 @@ class _Chunk:
     seconds: float
 
 
-def run_parts(study: Study, plan: Plan, store: Store, seconds: Seconds, threads: int, progress: Progress) -> None:
-    """Do and store every part that is not stored yet."""
+def run_parts(
+    study: Study, plan: Plan, store: Store, seconds: Mapping[PlanPart, float], threads: int, progress: Progress
+) -> None:
+    """Do and store every part that is not stored yet; ``seconds`` are what a user takes in each."""
     left = [part for part in seconds if not store.path(part).is_file()]
     chunks = [chunk for part in left for chunk in _chunks(study, plan, part, seconds[part])]
     total, done = sum(chunk.seconds for chunk in chunks) / threads, 0.0
@@ -71,13 +66,10 @@ def run_parts(study: Study, plan: Plan, store: Store, seconds: Seconds, threads:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """Some users of a part.
+    """Some users of a part."""
 
-    ``values`` are (weightings, users, trade-offs, metrics), ``seen`` is (weightings, trade-offs, items).
-    """
-
-    values: Floats
-    seen: Integers
+    values: Floats  # (weightings, users, trade-offs, metrics)
+    seen: Integers  # (weightings, trade-offs, items)
 
 
 def measure_users(study: Study, plan: Plan, part: PlanPart, users: Iterable[int]) -> Measured:
@@ -99,10 +91,11 @@ def measure_users(study: Study, plan: Plan, part: PlanPart, users: Iterable[int]
 
 def users_of(study: Study, plan: Plan, part: PlanPart) -> Integers:
     """Rows of the users that a part is run on."""
-    arm, users = ARMS[part.arm], min(plan.users, len(study))
-    if arm.sampled(part.setting.slots, study.attributes[part.attribute].one_hot):
-        users = min(users, getattr(plan, arm.sample))
-    return study.sample(users)
+    users = min(plan.users, len(study))
+    mixed = not study.attributes[part.attribute].one_hot  # one category an item: no branch and bound for the best set
+    slow = {"sample": part.setting.slots > 50, "mip_users": mixed}
+    sample = ARMS[part.arm].sample
+    return study.sample(min(users, getattr(plan, sample)) if slow.get(sample) else users)
 
 
 def trade_offs_of(plan: Plan, part: PlanPart) -> tuple[float, ...]:

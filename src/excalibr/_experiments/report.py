@@ -1,20 +1,28 @@
-"""One HTML file with everything: claims, figures and tables, its pictures inside it and nothing fetched."""
+"""What is written of the results: a report, one HTML file that stands alone, and the page of the documentation.
+
+Both say the same sentences, with their numbers taken from the results. The page is written by the command only.
+"""
 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
+from itertools import product
 from pathlib import Path
 
-from excalibr._experiments.figures import figures_of, write_figures
+from excalibr._experiments.arms import ARMS, MIP_GAP, MIP_NODES
+from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, MethodCurve, margins
+from excalibr._experiments.figures import Figure, figures_of, write_figures
+from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Plan
 from excalibr._experiments.run import ExperimentResults
-from excalibr._experiments.sentences import READING, caption, introduction, verdicts
 from excalibr._experiments.store import Store
 from excalibr._experiments.table import Table
-from excalibr._experiments.tables import write_tables
-
-__all__ = ["write_files", "write_report"]
+from excalibr._experiments.tables import tables_of, write_tables
+from excalibr._text import markdown_text
+from excalibr._writing import beside
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 78rem; margin: 2rem auto; padding: 0 1rem; }
@@ -28,44 +36,239 @@ th { position: sticky; top: 0; background: #fff; }
 def write_files(results: ExperimentResults, out: Path, *, figures: bool = True) -> Path:
     """Write figures (PNG and SVG), tables (Markdown and CSV) and the report; returns the report."""
     if figures:
-        write_figures(results.curves, out / "figures")
-    store = Store(out)
-    return write_report(results, write_tables(results, store), store)
-
-
-def write_report(results: ExperimentResults, tables: Sequence[Table], store: Store) -> Path:
-    """Write ``report.html``; figures are those in the folder ``figures``, where they were drawn."""
-    title = f"Calibrated re-ranking on {results.study.name}"
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
-    body = "\n".join([f"<h1>{escape(title)}</h1>", *_body(results, tables, store.folder / "figures")])
-    return store.write_text(
-        "report.html", f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
-    )
+        write_figures(figures_of(results.curves), results.curves, out / "figures", ("png", "svg"))
+    store, title = Store(out), escape(f"Calibrated re-ranking on {results.study.name}")
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+    body = "\n".join([f"<h1>{title}</h1>", *_body(results, write_tables(results, store), out / "figures")])
+    page = f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+    return store.write_text("report.html", page)
 
 
 def _body(results: ExperimentResults, tables: Sequence[Table], figures: Path) -> Iterator[str]:
     yield from (f"<p>{escape(paragraph)}</p>" for paragraph in introduction(results))
-    yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in verdicts(results)) + "</ul>"
+    yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in _verdicts(results)) + "</ul>"
     by_name = {table.name: table for table in tables}
     yield _table(by_name.pop("claims"))
-    yield f"<h2>Figures</h2><p>{escape(READING)}</p>"
+    yield f"<h2>Figures</h2><p>{escape(_READING)}</p>"
     for figure in figures_of(results.curves):
         path = figures / f"{figure.name}.png"
         if path.is_file():
             coded = base64.b64encode(path.read_bytes()).decode()
-            words = escape(caption(figure, results))
+            words = escape(_caption(figure, results))
             picture = f'<img alt="{escape(figure.title)}" src="data:image/png;base64,{coded}">'
             yield f"<figure>{picture}<figcaption>{words}</figcaption></figure>"
     yield from map(_table, by_name.values())
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
-    rows = "\n".join(_row(row, [name == table.bold for name in table.head]) for row in table.rows)
+    head, rows = "".join(f"<th>{escape(name)}</th>" for name in table.head), []
+    for row in table.rows:
+        cells = zip(table.head, map(escape, row), strict=True)
+        shown = (f"<td><b>{cell}</b></td>" if name == table.bold else f"<td>{cell}</td>" for name, cell in cells)
+        rows.append("<tr>" + "".join(shown) + "</tr>")
     note = f"<p>{escape(table.note)}</p>" if table.note else ""
-    return f"<h2>{escape(table.title)}</h2>\n<table><tr>{head}</tr>\n{rows}</table>{note}"
+    return f"<h2>{escape(table.title)}</h2>\n<table><tr>{head}</tr>\n" + "\n".join(rows) + f"</table>{note}"
 
 
-def _row(cells: Sequence[str], bold: Sequence[bool]) -> str:
-    shown = (f"<b>{escape(cell)}</b>" if strong else escape(cell) for cell, strong in zip(cells, bold, strict=True))
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in shown) + "</tr>"
+_TAKES_LONG = "takes minutes, and data that are large enough; tests/experiments runs small ones"
+"""Why the tests of the documentation leave its commands out, in comments above them."""
+
+_OWN_DATA = f"""\
+## On data of your own
+
+The same command takes a table of ratings and a table of items, [CSV, Parquet or Arrow](tables.md#the-command); every
+category column becomes an attribute, and popularity comes with them:
+
+<!-- not run: {_TAKES_LONG} -->
+```console
+$ excalibr experiment --ratings plays.parquet --items catalogue.csv --category-column genre \\
+    --user-column listener --item-column track --rating-column stars --above 3.5 --out results
+```
+
+| option | what it says |
+|---|---|
+| `--ratings`, `--items` | the two tables |
+| `--category-column` | a column of the items table; again for each further one |
+| `--separator` | what stands between several labels; otherwise [as they show](tables.md#separators); or `none` |
+| `--user-column`, `--item-column` | how your columns are called, if not [as usual](tables.md#column-names) |
+| `--items-item-column` | the item's column in the items table, where it differs |
+| `--rating-column` | the same (`rating`); an empty one takes every row for a positive |
+| `--above` | a rating above 3.5 is a positive, and any count in a column such as `plays` |
+| `--minimum` | users with fewer than 5 positives are left out |
+| `--split time`, `--timestamp-column` | hold out the latest fifth of a user's positives instead of a random one |
+| `--min-item-count` | leave out items with fewer positives, where EASE would not fit in memory |
+| `--scores` | candidates with scores of a model of your own; the ratings are then what the model knew |
+| `--held-out` | with it, what the users are judged by |
+| `--settings` | candidates/slots, again for each: `--settings 50/10` for a small catalogue |
+| `--attributes`, `--weightings`, `--methods`, `--trade-offs` | less of everything, for a first look |
+| `--users`, `--sample`, `--mip-users`, `--timed-users` | how many users, in all and for the slow methods |
+| `--time 15m` | choose items, users and trade-offs to fit into a time; kept, and printed as options that repeat it |
+| `--metrics` | what the table of further measures has, such as `recall`, `coverage`, `gini` or `l1_of_7_visits` |
+
+Before anything is fitted, everything that can be checked is, and what EASE needs is said. Rows without a user, an item
+or a rating, rows of unknown items and all but the latest row of a user and an item are left out and counted; everything
+that is wrong with the tables is said at once. Without
+`--trade-offs` they are spread along the users' own curves, whatever the scale of the scores.
+
+Two such folders side by side, paired by user: `excalibr compare results-before results-after`.
+
+Interrupted, it goes on where it stopped when it is started again with the same arguments. In the folder are then
+`report.html`, which stands alone, `results.parquet` with a row for each user, method and trade-off,
+`summary.parquet` with means and standard errors, and the folders `figures` and `tables`.
+"""
+
+
+def write_page(results: ExperimentResults, folder: Path, command: str) -> Path:
+    """Write ``experiment.md`` and its figures, in ``experiment/`` beside it: those of the paper's settings."""
+    figures = [figure for figure in figures_of(results.curves) if figure.setting in Plan().settings]
+    write_figures(figures, results.curves, folder / "experiment", ("png",))
+    with beside(folder / "experiment.md") as path:
+        path.write_text("\n".join(_lines(results, figures, command)), encoding="utf-8")
+    return folder / "experiment.md"
+
+
+def _lines(results: ExperimentResults, figures: Sequence[Figure], command: str) -> Iterator[str]:
+    by_name = {table.name: table for table in tables_of(results)}
+    yield from (f"# The paper's experiment on {markdown_text(results.study.name)}", "")
+    yield from ("This page is written by the command itself:", "", f"<!-- not run: {_TAKES_LONG} -->")
+    yield from (*_fenced(f"$ {command}"), "")
+    for paragraph in introduction(results):
+        yield from (markdown_text(paragraph), "")
+    yield from ("## Where the exact lotteries win, and where they are level", "")
+    yield from (*(f"- {markdown_text(line)}" for line in _verdicts(results)), "", _WHY, "")
+    yield from ("## What the paper claims, and what is found here", "")
+    yield from _table_lines(by_name["claims"])
+    yield from ("## Figures", "", _READING, "")
+    for figure in figures:
+        words = markdown_text(_caption(figure, results))
+        yield from (f"![{markdown_text(figure.title)}](experiment/{figure.name}.png)", "", words, "")
+    yield from ("## NDCG at equal KL", "")
+    yield from _table_lines(_only(by_name["equal-kl"], "log", (str(PAPER_SETTING), str(SLATE_SETTING))))
+    for name in ("differences", "aims", "lists", "list-bound", "measures"):
+        if by_name[name].rows:
+            yield from (f"## {by_name[name].title}", "")
+            yield from _table_lines(by_name[name])
+    yield from ("## How far expectation and draw are from each other", "")
+    yield from (*(f"- {markdown_text(line)}" for line in _expectation_and_draw(results)), "")
+    yield from _table_lines(_only(by_name["draws"], "log", (str(PAPER_SETTING), str(SLATE_SETTING)), "ExCalibR"))
+    if "runtimes" in by_name:
+        yield from ("## Runtimes", "")
+        for name in ("runtimes", "runtimes-split", "runtimes-drop"):
+            yield from (f"**{by_name[name].title}**", "")
+            yield from _table_lines(by_name[name], note=name == "runtimes")
+    yield from ("## The data", "")
+    yield from (*_table_lines(by_name["data"]), *_table_lines(by_name["tuning"]))
+    yield _OWN_DATA
+
+
+def _table_lines(table: Table, *, note: bool = True) -> Iterator[str]:
+    yield table.markdown()
+    if table.note and note:
+        yield from (markdown_text(table.note), "")
+
+
+def _fenced(command: str) -> tuple[str, str, str]:
+    """A block of console text, between more backticks than stand together in it."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", command)), default=0))
+    return f"{fence}console", " ".join(command.split()), fence
+
+
+def _only(table: Table, weighting: str, settings: Sequence[str], method: str = "") -> Table:
+    """Some of a table's rows: those of a weighting, of settings, and of methods whose name starts so."""
+    rows = [row for row in table.rows if row[1] == weighting and row[2] in settings and row[3].startswith(method)]
+    return replace(table, rows=rows)
+
+
+def introduction(results: ExperimentResults) -> Iterator[str]:
+    """What was run and how to read it, a paragraph at a time."""
+    study, plan = results.study, results.plan
+    yield (
+        f"{plan.users} test users of {study.name}, {len(plan.trade_offs)} trade-offs λ from {min(plan.trade_offs):g} "
+        f"to {max(plan.trade_offs):g}, seed {plan.seed}. {_scorer(results)} The target is the history's own "
+        "distribution; NDCG and MRR are of the held-out positives, in expectation over the lottery."
+    )
+    yield (
+        "KL is KL(q ‖ p) in nats with Steck's smoothing, α = 0.01. Of the expectation is the divergence of the "
+        "expected distribution, what is seen over many visits; of a draw is that of a single ranking, what is seen on "
+        "one. Error bars are standard errors over users."
+    )
+    sampled = sorted({(curve.arm, curve.attribute, curve.users) for curve in results.curves if not curve.complete})
+    if sampled:
+        listed = ", ".join(f"{ARMS[arm].label} on {attribute} ({users})" for arm, attribute, users in sampled)
+        yield (
+            f"On a random sample of the users, for their time: {listed}; one ranking is sampled in more than 50 slots "
+            "only. Such methods are compared on their own users, paired, and have no curve beside those of all users."
+        )
+    yield (
+        "The projected greedy is not the paper's: it takes the slots that are still open to match the target, where "
+        "the paper's greedy judges a first pick as if it were the whole list, and is the strongest of the greedies."
+    )
+    if "mip-greedy" in plan.arms:
+        yield (
+            f"MIP greedy's branch and bound stops at a gap of {MIP_GAP:.1%}, or after {MIP_NODES} nodes, with its best "
+            "set; where items have one category each its set is the exact optimum."
+        )
+
+
+def _scorer(results: ExperimentResults) -> str:
+    if not results.study.tuning:
+        return "Candidates and scores were given."
+    return (
+        f"Candidates are the best by EASE (regularisation {results.study.regularisation:g}, chosen on validation "
+        "users) outside the user's history."
+    )
+
+
+_WHY = (
+    "Why one would want a lottery where it is level: its optimum is proven, user by user, and a greedy's is not known; "
+    "what a user sees over several visits comes near to the target, where a list shows the same on every visit (the "
+    "table of further measures); floors, caps, pins and budgets are kept exactly; and it takes milliseconds (the table "
+    "of runtimes)."
+)
+
+
+def _verdicts(results: ExperimentResults) -> Iterator[str]:
+    """Where the exact methods are above the strongest greedy, level with it and below, on the same users."""
+    for arm, setting in product(("excalibr", "excalibr-kl", "single-kl"), results.curves.settings):
+        across, words = (DRAW_KL, "KL of the list") if arm == "single-kl" else (KL, "KL of the expectation")
+        found: dict[str, list[str]] = {}
+        for pair in results.curves.pairs("log", (setting, arm), (setting, "greedy-projected")):
+            estimate = margins(*pair, across=across).mean
+            place = {"holds": "above", "does not hold": "below"}.get(estimate.verdict, "level")
+            found.setdefault(place, []).append(f"{pair[0].attribute} ({estimate})")
+        if found:
+            places = [place for place in ("above", "level", "below") if place in found]
+            listed = "; ".join(f"{place}: {', '.join(found[place])}" for place in places)
+            yield f"{ARMS[arm].label} against the projected greedy, {setting}, NDCG at equal {words}: {listed}."
+
+
+_READING = (
+    "Up and to the left is better: every line starts at relevance only, the star, and goes to the left as the weight "
+    "on calibration grows."
+)
+
+
+def _caption(figure: Figure, results: ExperimentResults) -> str:
+    """What a figure shows."""
+    if figure.less:
+        marks = "hollow marks lie between points that are far apart; lines far below the others are cut off"
+        return f"{figure.title}. Bars are two standard errors; {marks}."
+    present = [curve for curve in results.curves if curve.setting == figure.setting and curve.arm in figure.arms]
+    sampled = sorted({ARMS[curve.arm].label for curve in present if not curve.complete})
+    note = f" On a sample, and so in the figures of differences only: {', '.join(sampled)}." if sampled else ""
+    return f"{figure.title}.{note}"
+
+
+def _expectation_and_draw(results: ExperimentResults) -> Iterator[str]:
+    """How far expectation and draw are from each other, an item of a list for each setting and method."""
+    for setting, arm in product((PAPER_SETTING, SLATE_SETTING), ("excalibr", "excalibr-kl")):
+        curves = (results.curves.get(attribute, "log", setting, arm) for attribute in results.curves.attributes)
+        texts = [_apart(curve) for curve in curves if curve is not None]
+        if texts:
+            yield f"{ARMS[arm].label}, n/k = {setting}, log weights, λ = 0.1: " + "; ".join(texts) + "."
+
+
+def _apart(curve: MethodCurve) -> str:
+    place = curve.nearest(0.1)
+    kl, draw_kl, l1, draw_l1 = (f"{curve.means[name][place]:.4f}" for name in (KL, DRAW_KL, L1, DRAW_L1))
+    return f"{curve.attribute} KL {kl} of the expectation and {draw_kl} of a draw, L1 {l1} and {draw_l1}"

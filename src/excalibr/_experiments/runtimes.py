@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
+from itertools import product
 from time import perf_counter
 from typing import Any
 
@@ -16,15 +17,13 @@ import numpy as np
 
 from excalibr import baselines
 from excalibr._experiments.plan import Plan, Setting
-from excalibr._experiments.processes import Progress
+from excalibr._experiments.scoring import Progress
 from excalibr._experiments.study import Study
 from excalibr._parallel import one_blas_thread
 from excalibr._problem import Problem
 from excalibr._solver import solve
 from excalibr.errors import ExcalibrWarning
 from excalibr.paper import lottery, solve_full, solve_reduced
-
-__all__ = ["Call", "Runtimes", "time_methods"]
 
 _NODES = 1000  # of MIP greedy's branch and bound: a few users would take minutes without a limit
 
@@ -70,29 +69,18 @@ class Runtimes:
 
     def disagreement(self) -> float:
         """The largest difference between the objectives of the paper's stack and of our solver."""
-        by_call: dict[tuple[str, int, float], dict[str, float]] = {}
-        for call in self.calls:
-            by_call.setdefault((call.attribute, call.user, call.trade_off), {})[call.method] = call.objective
-        return max(
-            (
-                abs(each["reduced"] - each["excalibr"])
-                for each in by_call.values()
-                if {"reduced", "excalibr"} <= each.keys()
-            ),
-            default=float("nan"),
-        )
+        found = {(each.method, each.attribute, each.user, each.trade_off): each.objective for each in self.calls}
+        pairs = [(value, found.get(("excalibr", *key[1:]))) for key, value in found.items() if key[0] == "reduced"]
+        return max((abs(paper - ours) for paper, ours in pairs if ours is not None), default=float("nan"))
 
     def columns(self) -> dict[str, list[Any]]:
-        """As a table."""
-        size = len(self.calls)
-        constant = {"candidates": self.setting.candidates, "slots": self.setting.slots}
-        solvers = {"linear_solver": self.linear, "integer_solver": self.integer}
+        same: dict[str, Any] = {"candidates": self.setting.candidates, "slots": self.setting.slots}
+        same |= {"linear_solver": self.linear, "integer_solver": self.integer}
         listed = {each.name: [getattr(call, each.name) for call in self.calls] for each in fields(Call)}
-        return listed | {name: [value] * size for name, value in (constant | solvers).items()}
+        return listed | {name: [value] * len(self.calls) for name, value in same.items()}
 
     @classmethod
     def from_columns(cls, columns: dict[str, list[Any]]) -> Runtimes:
-        """From the table that :meth:`columns` made."""
         names = [each.name for each in fields(Call)]
         calls = [Call(*row) for row in zip(*(columns[name] for name in names), strict=True)]
         setting = Setting(columns["candidates"][0], columns["slots"][0])
@@ -104,23 +92,20 @@ def time_methods(study: Study, plan: Plan, progress: Progress) -> Runtimes:
     setting = next((each for each in plan.settings if each.candidates > each.slots), plan.settings[0])
     linear, integer = _solvers()
     users = study.sample(plan.timed_users).tolist()
-    total, calls = float(len(study.attributes) * len(users) * len(plan.trade_offs)), list[Call]()
+    total, done, calls = float(len(study.attributes) * len(users) * len(plan.trade_offs)), 0.0, list[Call]()
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ExcalibrWarning)
-        progress("runtimes", 0.0, total)
-        _warm_up(study, setting, linear, integer)
-        done = 0
-        for attribute in study.attributes:
-            for user in users:
-                problem = study.question(user, attribute, setting).problem(plan.weightings[0])
-                for trade_off in plan.trade_offs:
-                    asked = problem.with_trade_off(trade_off)
-                    calls += [
-                        Call(attribute, method, user, trade_off, *found)
-                        for method, found in _timed(asked, linear, integer)
-                    ]
-                    done += 1
-                    progress(f"runtimes, {attribute}", float(done), total)
+        progress("runtimes", done, total)
+        for attribute in study.attributes:  # so that no timed call loads a package
+            small = Setting(min(12, setting.candidates), min(6, setting.slots))
+            list(_timed(study.question(0, attribute, small).problem("log"), linear, integer))
+        for attribute, user in product(study.attributes, users):
+            problem = study.question(user, attribute, setting).problem(plan.weightings[0])
+            for trade_off in plan.trade_offs:
+                timed = _timed(problem.with_trade_off(trade_off), linear, integer)
+                calls += [Call(attribute, method, user, trade_off, *found) for method, found in timed]
+                done += 1.0
+                progress(f"runtimes, {attribute}", done, total)
     return Runtimes(calls, setting, linear, integer)
 
 
@@ -129,14 +114,6 @@ def _solvers() -> tuple[str, str]:
     linear = all(find_spec(package) for package in ("cvxpy", "ortools"))
     integer = all(find_spec(package) for package in ("cvxpy", "pyscipopt"))
     return "glop" if linear else "highs", "scip" if integer else "highs"
-
-
-def _warm_up(study: Study, setting: Setting, linear: str, integer: str) -> None:
-    """So that no timed call loads a package."""
-    for attribute in study.attributes:
-        question = study.question(0, attribute, Setting(min(12, setting.candidates), min(6, setting.slots)))
-        for _ in _timed(question.problem("log"), linear, integer):
-            pass
 
 
 def _timed(problem: Problem, linear: str, integer: str) -> Iterator[tuple[str, tuple[float, float, float, float]]]:

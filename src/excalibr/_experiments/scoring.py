@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -13,35 +14,14 @@ from excalibr._sparse import SparseRows
 from excalibr._types import Booleans, Integers
 from excalibr.datasets import HeldOutUsers, Interactions, Split
 from excalibr.errors import InputError, explain
-from excalibr.models import EASE, gram_matrix
-from excalibr.models._ranking import TopItems
-
-__all__ = [
-    "FURTHER",
-    "Fit",
-    "FitCost",
-    "among",
-    "best_of",
-    "check_memory",
-    "cost_of_fit",
-    "count_that_keeps",
-    "fit_candidates",
-]
+from excalibr.models import EASE, TopItems, gram_matrix
 
 _JUDGED = 100  # the regularisation is chosen by NDCG at so many slots, as in the paper
-FURTHER = 5
-"""Regularisations that are tried beyond an end of the grid, at most."""
+FURTHER = 5  # regularisations that are tried beyond an end of the grid, at most
 _PROBE = 1200  # items of the fit that the speed is measured with
 
-Tell = Callable[[str, float, float], None]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fit:
-    """The candidates of the best model, and each regularisation's NDCG on the validation users."""
-
-    top: TopItems
-    tuning: dict[float, float]
+Progress = Callable[[str, float, float], None]
+"""What is being done, how much of it is done, and how much there is; in seconds of work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +29,16 @@ class FitCost:
     """What fitting to so many items takes: memory at its peak, and seconds for each regularisation."""
 
     items: int
-    gigabytes: float
     seconds: float
 
+    @property
+    def gigabytes(self) -> float:
+        """Two arrays of items × items are held."""
+        return 2 * 4e-9 * self.items**2 + 0.3
+
     def of_items(self, items: int) -> FitCost:
-        """The same machine on another number of items."""
-        return FitCost(items, _gigabytes(items), self.seconds * (items / self.items) ** 3)
+        """The same machine on another number of items: the time grows with their cube."""
+        return FitCost(items, self.seconds * (items / self.items) ** 3)
 
     def items_within(self, seconds: float) -> int:
         """How many items are fitted in a time."""
@@ -65,7 +49,7 @@ class FitCost:
 
 
 def cost_of_fit(items: int) -> FitCost:
-    """From a small fit on this machine: the time grows with the cube of the items, two arrays of them are held."""
+    """From a small fit on this machine."""
     probe = min(_PROBE, items)
     gram = np.eye(probe, dtype=np.float32)
     taken = []
@@ -73,11 +57,7 @@ def cost_of_fit(items: int) -> FitCost:
         started = perf_counter()
         EASE.from_gram(gram, 1.0, threads=None)
         taken.append(perf_counter() - started)
-    return FitCost(probe, _gigabytes(probe), min(taken)).of_items(items)
-
-
-def _gigabytes(items: int) -> float:
-    return 2 * 4e-9 * items**2 + 0.3
+    return FitCost(probe, min(taken)).of_items(items)
 
 
 def count_that_keeps(counts: Integers, most: int) -> int:
@@ -101,9 +81,9 @@ def check_memory(cost: FitCost, counts: Integers) -> None:
 
 
 def fit_candidates(
-    split: Split, test: Interactions, n: int, regularisations: tuple[float, ...], tell: Tell, further: int = FURTHER
-) -> Fit:
-    """Fit a model for each regularisation, further ones while an end of the grid is best, and keep the best's top n.
+    split: Split, test: Interactions, n: int, regularisations: tuple[float, ...], tell: Progress, further: int = FURTHER
+) -> tuple[TopItems, dict[float, float]]:
+    """The best model's top n, and each regularisation's NDCG; further ones are tried while an end of the grid is best.
 
     Only candidates are kept of a model, so that no more than two items × items arrays are ever held. All processors
     are used: the fit, and with it every result, is the same for any number of processes of the experiment.
@@ -122,23 +102,15 @@ def fit_candidates(
             best = model.top(test.matrix, n)
         del model
         if not waiting and len(regularisations) > 1 and len(tuning) < len(regularisations) + further:
-            waiting.extend(_beyond(tuning))
+            beyond = {min(tuning): 0.5, max(tuning): 2.0}
+            waiting += [edge * factor for edge, factor in beyond.items() if edge == best_of(tuning)]
     assert best is not None
-    return Fit(best, tuning)
+    return best, tuning
 
 
 def best_of(tuning: Mapping[float, float]) -> float:
     """The regularisation with the best NDCG, of equals the smallest; nan where none was tried."""
     return max(sorted(tuning), key=lambda value: tuning[value], default=float("nan"))
-
-
-def _beyond(tuning: dict[float, float]) -> Iterator[float]:
-    """The next regularisation, where the best so far is the smallest or the largest one."""
-    best = best_of(tuning)
-    if best == min(tuning):
-        yield best / 2
-    elif best == max(tuning):
-        yield best * 2
 
 
 def _validation_ndcg(model: EASE, users: HeldOutUsers) -> float:
@@ -152,11 +124,8 @@ def _validation_ndcg(model: EASE, users: HeldOutUsers) -> float:
 
 def among(hidden: SparseRows, items: Integers) -> Booleans:
     """(users, n): which of each user's candidates are in the user's row."""
-    rows = [
-        np.isin(items[user], hidden.indices[hidden.indptr[user] : hidden.indptr[user + 1]])
-        for user in range(hidden.shape[0])
-    ]
-    return np.array(rows, dtype=np.bool_).reshape(items.shape)
+    found: Any = hidden[np.arange(len(items))[:, None], items]
+    return np.asarray(found.toarray() > 0)
 
 
 def _available_gigabytes() -> float:

@@ -10,8 +10,6 @@ from math import isnan
 
 from excalibr._text import csv_cell, markdown_text
 
-__all__ = ["Table", "number", "short"]
-
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -51,7 +49,7 @@ def number(value: float, digits: int) -> str:
 
 def short(value: float) -> str:
     """Seconds, with more decimals where they are few."""
-    return "–" if isnan(value) else f"{value:.3f}" if value >= 0.01 else f"{value:.5f}"
+    return number(value, 3 if value >= 0.01 else 5)
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -7,9 +7,8 @@ Ratings become positives (:func:`positives`), users are split (:func:`split_user
 from excalibr.datasets._attributes import NO_GENRES, Attribute, decade, from_column, genre, popularity
 from excalibr.datasets._catalogue import Candidates, Catalogue, Film, User, make_catalogue
 from excalibr.datasets._download import download_movielens
-from excalibr.datasets._interactions import Interactions, positives
+from excalibr.datasets._interactions import HeldOutUsers, Interactions, Split, hold_out, positives, split_users
 from excalibr.datasets._movielens import OFFICIAL, Counts, Items, MovieLens, Ratings, load_movielens
-from excalibr.datasets._splits import HeldOutUsers, Split, hold_out, split_users
 
 __all__ = [
     "NO_GENRES",

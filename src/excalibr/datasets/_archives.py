@@ -14,7 +14,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
 
@@ -22,8 +21,6 @@ from excalibr._messages import Message, Option
 from excalibr.errors import InputError, explain
 from excalibr.tables._arrow import arrow_csv, pa, parquet
 from excalibr.tables._files import SNIFFED, explained, open_bytes, plain_name, sniff
-
-__all__ = ["MAX_BYTES", "MAX_RATIO", "ArchiveTables", "Unpacked", "read_tables"]
 
 MAX_BYTES = 4_000_000_000
 """What an archive's two tables may unpack to, together: four times the largest official set."""
@@ -37,35 +34,27 @@ FREE_BYTES = 10_000_000
 RATING_COLUMNS = {"user_id": "int32", "item_id": "int32", "rating": "float32", "timestamp": "int64"}
 ITEM_COLUMNS = {"item_id": "int32", "title": "string", "genres": "string"}
 _CSV_NAMES = {"userId": "user_id", "movieId": "item_id"}
+_BUFFER = 1 << 20  # bytes; the first of them tell how a CSV file is written
 
-Opener: TypeAlias = Callable[[], IO[bytes]]
-Files: TypeAlias = dict[str, Opener]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ArchiveTables:
-    """Two Arrow tables with our column names and types, and the folder name that they came in."""
-
-    folder: str
-    ratings: Any
-    items: Any
+Opener: TypeAlias = Callable[[], io.RawIOBase]
+File: TypeAlias = "io.BufferedReader[Any]"
 
 
 class Unpacked:
     """How much was unpacked from an archive so far, and the limit."""
 
-    def __init__(self, path: Path, max_bytes: int = MAX_BYTES, max_ratio: float = MAX_RATIO) -> None:
+    def __init__(self, path: Path, max_bytes: int, max_ratio: float) -> None:
         self.path, self.max_bytes, self.max_ratio = path, max_bytes, max_ratio
         self.most = max_bytes
         if path.is_file():
             self.most = min(max_bytes, max(FREE_BYTES, int(max_ratio * path.stat().st_size)))
-        self.announced: dict[str, int] = {}
+        self.announced = 0
         self.reached: dict[str, int] = {}
 
-    def announce(self, name: str, size: int) -> None:
-        """Take note of what a file says it unpacks to, before it is read; once, however often it is opened."""
-        self.announced[name] = size
-        self._check(sum(self.announced.values()))
+    def announce(self, size: int) -> None:
+        """Take note of what a file says it unpacks to, before it is read."""
+        self.announced += size
+        self._check(self.announced)
 
     def reach(self, name: str, place: int) -> None:
         """Take note of how far a file was unpacked; what a reader goes back to does not count twice."""
@@ -79,38 +68,43 @@ class Unpacked:
             raise InputError(explain(str(self.path), f"unpacks to more than {self.most:,} bytes", must, hint))
 
 
-def read_tables(path: Path, *, max_bytes: int = MAX_BYTES, max_ratio: float = MAX_RATIO) -> ArchiveTables:
-    """Read a zip or a folder, whichever of the layouts it has, up to a limit on what it unpacks to."""
+def read_tables(path: Path, max_bytes: int, max_ratio: float) -> tuple[str, Any, Any]:
+    """The folder's name, and its ratings and items as Arrow tables with our column names and types.
+
+    Of a zip or a folder, whichever of the layouts it has, up to a limit on what it unpacks to.
+    """
+    unpacked = Unpacked(path, max_bytes, max_ratio)
     try:
-        return _read(path, Unpacked(path, max_bytes, max_ratio))
+        with _opened(path, unpacked) as (folder, files):
+            layout = next((each for each in _LAYOUTS if each.keys() <= files.keys()), None)
+            if layout is None:
+                found = f"has {', '.join(sorted(files)[:8]) or 'no files'}"
+                must = "have " + ", or ".join(" and ".join(each) for each in _LAYOUTS)
+                hint = "pass the official zip, or the folder it unpacks to."
+                raise InputError(explain(str(path), found, must, hint))
+            tables = []
+            for (name, read), columns in zip(layout.items(), (RATING_COLUMNS, ITEM_COLUMNS), strict=True):
+                with explained(path / name), io.BufferedReader(files[name](), _BUFFER) as file:
+                    tables.append(read(file, path / name, columns, unpacked))
+            return folder, tables[0], tables[1]
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         hint = "get it again: `excalibr data get NAME`."
         raise InputError(explain(str(path), f"is damaged ({error})", "be a whole zip file", hint)) from error
 
 
-def _read(path: Path, unpacked: Unpacked) -> ArchiveTables:
-    with _opened(path, unpacked) as (folder, files):
-        for names, read in _LAYOUTS.items():
-            if set(names) <= set(files):
-                parts = zip(names, (RATING_COLUMNS, ITEM_COLUMNS), strict=True)
-                tables = [read(files[name], path / name, columns, unpacked) for name, columns in parts]
-                return ArchiveTables(folder, *tables)
-        found = ", ".join(sorted(files)[:8]) or "no files"
-        must = "have " + ", or ".join(" and ".join(names) for names in _LAYOUTS)
-        raise InputError(
-            explain(str(path), f"has {found}", must, "pass the official zip, or the folder it unpacks to.")
-        )
-
-
 @contextmanager
-def _opened(path: Path, unpacked: Unpacked) -> Iterator[tuple[str, Files]]:
+def _opened(path: Path, unpacked: Unpacked) -> Iterator[tuple[str, dict[str, Opener]]]:
     """The folder's name and how to open each file in it."""
     if path.is_dir():
         there = sorted((file for file in path.iterdir() if file.is_file()), reverse=True)  # what is plain comes last
         yield path.resolve().name, {plain_name(file): _opener(file, unpacked) for file in there}
     elif path.is_file() and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            yield _zip_folder(archive, path), _zip_files(archive, unpacked)
+            parts = {name: PurePosixPath(name).parts for name in archive.namelist()}
+            folders = {each[0] for each in parts.values() if len(each) == 2}
+            near = [name for name, each in parts.items() if len(each) in (1, 2)]
+            files = {parts[name][-1]: _zip_opener(archive, name, unpacked) for name in near}
+            yield folders.pop() if len(folders) == 1 else path.stem, files
     else:
         found = "is not a zip file" if path.is_file() else "does not exist"
         hint = "it may be only partly downloaded; `excalibr data get NAME` gets it again." if path.is_file() else ""
@@ -119,12 +113,16 @@ def _opened(path: Path, unpacked: Unpacked) -> Iterator[tuple[str, Files]]:
 
 def _opener(file: Path, unpacked: Unpacked) -> Opener:
     if plain_name(file) == file.name:
-        return lambda: file.open("rb")
-    return lambda: _counted(open_bytes(file), file.name, unpacked)
+        return lambda: io.FileIO(file)
+    return lambda: _Counted(open_bytes(file), file.name, unpacked)
 
 
-def _counted(file: IO[bytes], name: str, unpacked: Unpacked) -> IO[bytes]:
-    return io.BufferedReader(_Counted(file, name, unpacked), 1 << 20)
+def _zip_opener(archive: zipfile.ZipFile, name: str, unpacked: Unpacked) -> Opener:
+    def opened() -> io.RawIOBase:
+        unpacked.announce(archive.getinfo(name).file_size)
+        return _Counted(archive.open(name), name, unpacked)
+
+    return opened
 
 
 class _Counted(io.RawIOBase):
@@ -159,57 +157,31 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
-def _zip_files(archive: zipfile.ZipFile, unpacked: Unpacked) -> Files:
-    def opener(name: str) -> Opener:
-        def opened() -> IO[bytes]:
-            unpacked.announce(name, archive.getinfo(name).file_size)
-            return _counted(archive.open(name), name, unpacked)
-
-        return opened
-
-    return {
-        PurePosixPath(name).name: opener(name) for name in archive.namelist() if len(PurePosixPath(name).parts) <= 2
-    }
-
-
-def _zip_folder(archive: zipfile.ZipFile, path: Path) -> str:
-    parents = {PurePosixPath(name).parts[0] for name in archive.namelist() if len(PurePosixPath(name).parts) == 2}
-    return parents.pop() if len(parents) == 1 else path.stem
-
-
-def _csv(opener: Opener, where: Path, columns: dict[str, str], _: Unpacked) -> Any:
+def _csv(file: File, where: Path, columns: dict[str, str], _: Unpacked) -> Any:
     """A file with a header, MovieLens' names or ours."""
     ours = {theirs: columns[name] for theirs, name in _CSV_NAMES.items() if name in columns}
-    with explained(where), opener() as file:
-        dialect = sniff(file.read(SNIFFED).decode("utf-8", errors="replace"))
+    dialect = sniff(file.peek()[:SNIFFED].decode("utf-8", errors="replace"))
     parsing = arrow_csv.ParseOptions(delimiter=dialect.delimiter)
     options = arrow_csv.ConvertOptions(
         column_types={**columns, **ours}, strings_can_be_null=False, decimal_point=dialect.decimal
     )
-    with explained(where), opener() as file:
-        table = arrow_csv.read_csv(file, parse_options=parsing, convert_options=options)
+    table = arrow_csv.read_csv(file, parse_options=parsing, convert_options=options)
     return _columns(table.rename_columns([_CSV_NAMES.get(name, name) for name in table.column_names]), where, columns)
 
 
-def _dat(opener: Opener, where: Path, columns: dict[str, str], _: Unpacked) -> Any:
-    return _dat_ratings(opener, where) if columns is RATING_COLUMNS else _dat_items(opener, where)
-
-
-def _dat_ratings(opener: Opener, where: Path) -> Any:
+def _dat_ratings(file: File, where: Path, columns: dict[str, str], _: Unpacked) -> Any:
     """``user::item::rating::timestamp``: split at each colon, every second field is empty and left out."""
-    names = [name for column in RATING_COLUMNS for name in (column, f"after {column}")][:-1]
+    names = [name for column in columns for name in (column, f"after {column}")][:-1]
     reading = arrow_csv.ReadOptions(column_names=names)
     parsing = arrow_csv.ParseOptions(delimiter=":", quote_char=False)
-    convert = arrow_csv.ConvertOptions(column_types=RATING_COLUMNS, include_columns=list(RATING_COLUMNS))
-    with explained(where), opener() as file:
-        table = arrow_csv.read_csv(file, read_options=reading, parse_options=parsing, convert_options=convert)
-    return _columns(table, where, RATING_COLUMNS)
+    convert = arrow_csv.ConvertOptions(column_types=columns, include_columns=list(columns))
+    table = arrow_csv.read_csv(file, read_options=reading, parse_options=parsing, convert_options=convert)
+    return _columns(table, where, columns)
 
 
-def _dat_items(opener: Opener, where: Path) -> Any:
+def _dat_items(file: File, where: Path, columns: dict[str, str], _: Unpacked) -> Any:
     """``item::title::genres``; a title may hold colons."""
-    with explained(where), opener() as file:
-        content = file.read()
+    content = file.read()
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:  # MovieLens 1M
@@ -219,30 +191,21 @@ def _dat_items(opener: Opener, where: Path) -> Any:
         if not line.strip():
             continue
         item, *middle, genres = line.rstrip("\r").split("::")
-        if not middle or not item.isdigit():
+        if not middle or not item.isdecimal():
             raise InputError(explain(str(where), f"line {number} is {line!r}", "be item::title::genres"))
-        rows.append((int(item), "::".join(middle), genres))
-    parts = zip(*rows, strict=True) if rows else ((), (), ())
-    return pa.table(
-        {name: pa.array(part, kind) for (name, kind), part in zip(ITEM_COLUMNS.items(), parts, strict=True)}
-    )
+        rows.append({"item_id": int(item), "title": "::".join(middle), "genres": genres})
+    return pa.Table.from_pylist(rows, pa.schema(list(columns.items())))
 
 
-def _parquet(opener: Opener, where: Path, columns: dict[str, str], unpacked: Unpacked) -> Any:
+def _parquet(file: File, where: Path, columns: dict[str, str], unpacked: Unpacked) -> Any:
     """A file with our names; items may have a year, or lack it in some rows."""
-    with explained(where), opener() as file:
-        unpacked.announce(where.name, _decoded_size(file))
-        table = parquet.read_table(file)
+    held = parquet.read_metadata(file)
+    pages = sum(int(held.row_group(number).total_byte_size) for number in range(held.num_row_groups))
+    unpacked.announce(max(pages, 8 * int(held.num_rows) * int(held.num_columns)))  # a page can hold a value in a bit
+    file.seek(0)
+    table = parquet.read_table(file)
     extra = {"year": "int32"} if columns is ITEM_COLUMNS and "year" in table.column_names else {}
     return _columns(table, where, {**columns, **extra}, may_be_missing=tuple(extra))
-
-
-def _decoded_size(file: IO[bytes]) -> int:
-    """What a Parquet file unpacks to, at least: its pages, and eight bytes a value, which pages can hold in a bit."""
-    found = parquet.read_metadata(file)
-    file.seek(0)
-    pages = sum(int(found.row_group(number).total_byte_size) for number in range(found.num_row_groups))
-    return max(pages, 8 * int(found.num_rows) * int(found.num_columns))
 
 
 def _columns(table: Any, where: Path, columns: dict[str, str], may_be_missing: tuple[str, ...] = ()) -> Any:
@@ -251,9 +214,7 @@ def _columns(table: Any, where: Path, columns: dict[str, str], may_be_missing: t
     if missing:
         hint = f"columns are {table.column_names}."
         raise InputError(explain(str(where), f"has no column {missing[0]!r}", f"have {list(columns)}", hint))
-    schema = pa.schema(list(columns.items()))
-    with explained(where):
-        made = table.select(list(columns)).cast(schema)
+    made = table.select(list(columns)).cast(pa.schema(list(columns.items())))
     for name in columns:
         empty = made.column(name).null_count
         if empty and name not in may_be_missing:
@@ -261,9 +222,9 @@ def _columns(table: Any, where: Path, columns: dict[str, str], may_be_missing: t
     return made
 
 
-_LAYOUTS: dict[tuple[str, str], Callable[[Opener, Path, dict[str, str], Unpacked], Any]] = {
-    ("ratings.csv", "movies.csv"): _csv,
-    ("ratings.dat", "movies.dat"): _dat,
-    ("ratings.parquet", "items.parquet"): _parquet,
-}
-"""The files of ratings and of items, and how each of them is read."""
+_LAYOUTS: tuple[dict[str, Callable[[File, Path, dict[str, str], Unpacked], Any]], ...] = (
+    {"ratings.csv": _csv, "movies.csv": _csv},
+    {"ratings.dat": _dat_ratings, "movies.dat": _dat_items},
+    {"ratings.parquet": _parquet, "items.parquet": _parquet},
+)
+"""The file of ratings and that of items, and how each of them is read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +12,6 @@ from excalibr._arrays import numbers, starts_of
 from excalibr._sparse import SparseRows, build_rows, freeze_rows, read_rows
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain
-
-__all__ = ["NO_GENRES", "Attribute", "decade", "from_column", "genre", "popularity"]
 
 NO_GENRES = "(no genres listed)"  # MovieLens' own words, and a value like any other
 
@@ -102,13 +100,15 @@ def from_column(
     >>> from_column("origin", ["FR;BE", None, ["BE"]], separator=";").matrix.toarray().tolist()
     [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
-    labels = [_labels(value, separator) or (missing,) for value in _rows(values)]
+    if isinstance(values, (str, bytes)):
+        raise InputError(explain("values", f"are the text {values!r}", "have an entry for each item"))
+    labels = [_labels(value, separator) or (missing,) for value in values]
     if not labels:
         raise InputError(explain("values", "are empty", "have an entry for each item"))
     categories = tuple(sorted({label for row in labels for label in row}))
     column = {label: number for number, label in enumerate(categories)}
     counts = np.array([len(row) for row in labels], dtype=np.int64)
-    columns = np.array([column[label] for row in labels for label in sorted(row)], dtype=np.int64)
+    columns = np.array([column[label] for row in labels for label in row], dtype=np.int64)
     rows = build_rows(np.repeat(1.0 / counts, counts), columns, starts_of(counts), len(categories))
     return Attribute(name, categories, rows)
 
@@ -139,15 +139,14 @@ def decade(years: ArrayLike, *, first: int = 1920, missing: str | None = None) -
     """
     given = _years(years)
     known = given > 0
+    labels = [f"{int(max(year, first)) // 10 * 10}s" if year > 0 else missing for year in given]
     if missing is not None or known.all():
-        labels = [f"{int(max(year, first)) // 10 * 10}s" if year > 0 else missing for year in given]
         return from_column("decade", labels, separator=None)
-    starts = np.maximum(given[known], first).astype(np.int64) // 10 * 10
-    decades, columns, frequencies = np.unique(starts, return_inverse=True, return_counts=True)
-    dense = np.zeros((len(given), len(decades)))
-    dense[np.flatnonzero(known), columns] = 1.0
-    dense[~known] = frequencies / frequencies.sum()
-    return Attribute("decade", tuple(f"{start}s" for start in decades.tolist()), read_rows("matrix", dense))
+    dated = from_column("decade", [label for label in labels if label is not None], separator=None)
+    shares = np.zeros((len(given), len(dated.categories)))
+    shares[known] = dated.matrix.toarray()
+    shares[~known] = shares[known].mean(axis=0)
+    return Attribute("decade", dated.categories, read_rows("matrix", shares))
 
 
 def popularity(positives: ArrayLike, *, share: float = 0.05) -> Attribute:
@@ -175,12 +174,6 @@ def popularity(positives: ArrayLike, *, share: float = 0.05) -> Attribute:
     columns[top] = 0
     rows = build_rows(np.ones(len(counts)), columns, np.arange(len(counts) + 1), 2)
     return Attribute("popularity", ("popular", "other"), rows)
-
-
-def _rows(values: Iterable[object]) -> Sequence[object]:
-    if isinstance(values, (str, bytes)):
-        raise InputError(explain("values", f"are the text {values!r}", "have an entry for each item"))
-    return list(values)
 
 
 def _labels(value: object, separator: str | None) -> tuple[str, ...]:

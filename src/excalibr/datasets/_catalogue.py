@@ -20,8 +20,7 @@ from excalibr.datasets._titles import GENRES, PEOPLE, Genre, titles_of
 from excalibr.errors import InputError, explain, unknown_name
 from excalibr.tables._arrow import pa
 
-__all__ = ["Candidates", "Catalogue", "Film", "User", "make_catalogue"]
-
+_FREQUENCIES = np.array([genre.frequency for genre in GENRES])
 _GENRE_COUNTS = np.array([0.45, 0.40, 0.15])  # shares of films with one, two and three genres
 _TASTE = np.array([0.38, 0.22, 0.14, 0.09, 0.06])  # shares of a user's first genres; the others divide what is left
 _FIRST_YEAR, _LAST_YEAR = 1950, 2024
@@ -129,30 +128,20 @@ class Catalogue:
         >>> {name: table.num_rows for name, table in make_catalogue(seed=7).tables(n=100).items()}
         {'candidates': 2400, 'items': 600, 'history': 1264}
         """
-        offered = {user.name: self.candidates(user.name, n) for user in self.users}
-        watched = {user.name: self.history(user.name) for user in self.users}
-        return {
-            "candidates": pa.table(
-                {
-                    "user_id": [name for name in offered for _ in range(n)],
-                    "item_id": np.concatenate([each.films for each in offered.values()]),
-                    "score": np.concatenate([each.scores for each in offered.values()]),
-                }
-            ),
-            "items": pa.table(
-                {
-                    "item_id": np.arange(len(self.films)),
-                    "title": [film.title for film in self.films],
-                    "category": [list(film.genres) for film in self.films],
-                }
-            ),
-            "history": pa.table(
-                {
-                    "user_id": [name for name, films in watched.items() for _ in films],
-                    "item_id": np.concatenate(list(watched.values())),
-                }
-            ),
+        names = [user.name for user in self.users]
+        offered, watched = [self.candidates(name, n) for name in names], [self.history(name) for name in names]
+        candidates = {
+            "user_id": np.repeat(names, n),
+            "item_id": np.concatenate([each.films for each in offered]),
+            "score": np.concatenate([each.scores for each in offered]),
         }
+        items = {
+            "item_id": np.arange(len(self.films)),
+            "title": [film.title for film in self.films],
+            "category": [list(film.genres) for film in self.films],
+        }
+        history = {"user_id": np.repeat(names, list(map(len, watched))), "item_id": np.concatenate(watched)}
+        return {"candidates": pa.table(candidates), "items": pa.table(items), "history": pa.table(history)}
 
     @property
     def _popularity(self) -> Floats:
@@ -182,36 +171,24 @@ def make_catalogue(seed: int = 7, films: int = 600) -> Catalogue:
 
 def _films(seed: int, count: int) -> tuple[Film, ...]:
     """Films in the order of their popularity, which falls as a power of the rank."""
-    primary = seeds.choose(
-        np.array([genre.frequency for genre in GENRES]), seeds.uniforms(seed, "primary genre", count)
-    )
+    primary = seeds.choose(_FREQUENCIES, seeds.uniforms(seed, "primary genre", count))
     sizes = 1 + seeds.choose(_GENRE_COUNTS, seeds.uniforms(seed, "number of genres", count))
     years = _LAST_YEAR - ((_LAST_YEAR - _FIRST_YEAR) * seeds.uniforms(seed, "year", count) ** 2.5).astype(np.int64)
     popularity = (10.0 + np.arange(count)) ** -0.8
-    titles = _Titles(seed)
-    return tuple(
-        Film(titles.next(GENRES[first]), int(year), _genres_of(seed, number, GENRES[first], int(size)), float(share))
-        for number, (first, size, year, share) in enumerate(
-            zip(primary, sizes, years, popularity / popularity.sum(), strict=True)
-        )
-    )
+    popularity /= popularity.sum()
+    waiting = [_shuffled_titles(seed, genre) for genre in GENRES]
+    films: dict[str, Film] = {}  # by title: words of two genres can make the same one
+    for number, first in enumerate(primary):
+        title = next(title for title in waiting[first] if title not in films)
+        genres = _genres_of(seed, number, GENRES[first], int(sizes[number]))
+        films[title] = Film(title, int(years[number]), genres, float(popularity[number]))
+    return tuple(films.values())
 
 
-class _Titles:
-    """Hands out each genre's titles in a shuffled order, none twice in the catalogue."""
-
-    def __init__(self, seed: int) -> None:
-        self._waiting: dict[str, Iterator[str]] = {}
-        for genre in GENRES:
-            titles = titles_of(genre)
-            order = np.argsort(seeds.uniforms(seed, ("titles", genre.name), len(titles)), kind="stable")
-            self._waiting[genre.name] = iter([titles[at] for at in order])
-        self._used: set[str] = set()
-
-    def next(self, genre: Genre) -> str:
-        title = next(title for title in self._waiting[genre.name] if title not in self._used)
-        self._used.add(title)
-        return title
+def _shuffled_titles(seed: int, genre: Genre) -> Iterator[str]:
+    titles = titles_of(genre)
+    order = np.argsort(seeds.uniforms(seed, ("titles", genre.name), len(titles)), kind="stable")
+    return (titles[at] for at in order)
 
 
 def _genres_of(seed: int, number: int, primary: Genre, size: int) -> tuple[str, ...]:
@@ -223,8 +200,7 @@ def _genres_of(seed: int, number: int, primary: Genre, size: int) -> tuple[str, 
 
 def _taste(seed: int, name: str) -> Floats:
     """A few dominant genres, the common ones more often, and a little of everything else."""
-    frequency = np.array([genre.frequency for genre in GENRES])
-    order = _weighted_order(np.sqrt(frequency), seeds.uniforms(seed, ("taste", name), len(GENRES)))
+    order = _weighted_order(np.sqrt(_FREQUENCIES), seeds.uniforms(seed, ("taste", name), len(GENRES)))
     taste = np.full(len(GENRES), (1.0 - _TASTE.sum()) / (len(GENRES) - len(_TASTE)))
     taste[order[: len(_TASTE)]] = _TASTE
     return frozen(taste)

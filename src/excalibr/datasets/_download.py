@@ -20,8 +20,6 @@ from excalibr._writing import open_without_links
 from excalibr.datasets._movielens import OFFICIAL
 from excalibr.errors import DownloadError, InputError, explain, unknown_name
 
-__all__ = ["CHECKSUMS", "GROUPLENS", "download_movielens"]
-
 GROUPLENS = "https://files.grouplens.org/datasets/movielens"
 
 CHECKSUMS = {
@@ -90,7 +88,12 @@ def download_movielens(
         _fetch(source, part, progress or (lambda done, total: None), secure=known is None)
         checksum = known or _published_checksum(f"{source}.md5")
     except (OSError, HTTPException, ValueError) as error:
-        raise _by_hand(source, target, error) from error
+        reason = str(getattr(error, "reason", None) or error or type(error).__name__)
+        raise DownloadError(
+            f"{source}: could not be downloaded ({reason}). Hint: try again, and it goes on where it stopped; or, by "
+            f"hand, get that file with a browser on a machine with a network, and copy it to {target}: "
+            "the zip is read as it is."
+        ) from error
     _check(part, checksum, source)
     return part.replace(target)
 
@@ -148,10 +151,9 @@ def _fetch(source: str, part: Path, progress: Progress, *, secure: bool) -> None
 
 def _open(source: str, start: int) -> HTTPResponse:
     headers = {"User-Agent": "excalibr", **({"Range": f"bytes={start}-"} if start else {})}
+    request = urllib.request.Request(source, headers=headers)
     try:
-        response: HTTPResponse = urllib.request.urlopen(
-            urllib.request.Request(source, headers=headers), timeout=_TIMEOUT
-        )
+        response: HTTPResponse = urllib.request.urlopen(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code != 416 or not start:
@@ -202,12 +204,3 @@ def _unpacks(part: Path) -> bool:
             return archive.testzip() is None
     except (zipfile.BadZipFile, zlib.error, EOFError):
         return False
-
-
-def _by_hand(source: str, target: Path, error: Exception) -> DownloadError:
-    reason = str(getattr(error, "reason", None) or error or type(error).__name__)
-    return DownloadError(
-        f"{source}: could not be downloaded ({reason}). Hint: try again, and it goes on where it stopped; or, by hand, "
-        f"get that file with a browser on a machine with a network, and copy it to {target}: "
-        "the zip is read as it is."
-    )

@@ -17,11 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from excalibr._arrays import frozen
 from excalibr._messages import Message, Option
 from excalibr._types import Integers
-from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO, ArchiveTables, read_tables
+from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO, read_tables
 from excalibr.datasets._interactions import Interactions, positives
 from excalibr.errors import InputError, explain
-
-__all__ = ["OFFICIAL", "Counts", "Items", "MovieLens", "Ratings", "load_movielens", "year_of"]
 
 _YEAR = re.compile(r"\((\d{4})(?:\s*[-–]\s*(?:\d{4})?\s*)?\)\s*$")  # "(1995)", and of series "(2009–2012)", "(2009– )"
 _FOLDERS = {"ml-10M100K": "ml-10m"}  # where the folder in the zip is not called as the zip is
@@ -100,8 +98,7 @@ class MovieLens:
     def positives(self, *, above: float = 3.5, minimum: int = 5) -> Interactions:
         """Ratings above a threshold of the users with enough of them; see :func:`excalibr.datasets.positives`."""
         given = self.ratings
-        parts = (given.user_ids, given.item_ids, given.values, given.timestamps)
-        return positives(*parts, above=above, minimum=minimum)
+        return positives(given.user_ids, given.item_ids, given.values, given.timestamps, above=above, minimum=minimum)
 
     def __repr__(self) -> str:
         return f"MovieLens({self.name!r}: {self.counts})"
@@ -135,11 +132,9 @@ def load_movielens(
     to 5; no item twice in the catalogue, no pair of user and item twice; every rated item in the catalogue; the counts.
     """
     where = Path(path)
-    tables = read_tables(where, max_bytes=max_bytes, max_ratio=max_ratio)
-    items = _items(tables, where)
-    ratings = _ratings(tables, where)
-    _check_ratings(ratings, items, where)
-    made = MovieLens(_FOLDERS.get(tables.folder, tables.folder), ratings, items)
+    folder, rating_table, item_table = read_tables(where, max_bytes, max_ratio)
+    items = _items(item_table, where)
+    made = MovieLens(_FOLDERS.get(folder, folder), _ratings(rating_table, items, where), items)
     if complete and made.name in OFFICIAL and made.counts != OFFICIAL[made.name]:
         hint = Message("get it again; or pass ", Option("complete", False), " if it is a sample on purpose.")
         raise InputError(
@@ -149,44 +144,30 @@ def load_movielens(
 
 
 def year_of(title: str) -> int:
-    """The year at the end of a MovieLens title, the first of a series; 0 where there is none.
-
-    >>> [year_of(title) for title in ("Heat (1995)", "Fawlty Towers (1975-1979)", "Babylon 5")]
-    [1995, 1975, 0]
-    """
+    """The year at the end of a MovieLens title, the first of a series; 0 where there is none."""
     found = _YEAR.search(title)
     return int(found[1]) if found else 0
 
 
-def _items(tables: ArchiveTables, where: Path) -> Items:
-    ids = tables.items.column("item_id").to_numpy()
+def _items(table: Any, where: Path) -> Items:
+    ids, titles, genres = (table.column(name).to_numpy() for name in ("item_id", "title", "genres"))
     order = np.argsort(ids, kind="stable")
-    twice = np.diff(ids[order]) == 0
+    ids, titles, genres = ids[order], titles[order], genres[order]
+    twice = np.diff(ids) == 0
     if twice.any():
-        found = f"has item {ids[order][int(np.argmax(twice))]} twice among its items"
+        found = f"has item {ids[int(np.argmax(twice))]} twice among its items"
         raise InputError(explain(str(where), found, "have it once"))
-    titles, genres = (_texts(tables.items.column(name))[order] for name in ("title", "genres"))
     years = np.array([year_of(title) for title in titles], dtype=np.int32)
-    if "year" in tables.items.column_names:  # where it has none, the title may still have one
-        given = tables.items.column("year").fill_null(0).to_numpy()[order]
-        years = np.where(given == 0, years, given).astype(np.int32)
-    return Items(frozen(ids[order].astype(np.int32)), frozen(titles), frozen(genres), frozen(years))
+    if "year" in table.column_names:  # where it has none, the title may still have one
+        given = table.column("year").fill_null(0).to_numpy()[order]
+        years = np.where(given == 0, years, given)
+    return Items(frozen(ids), frozen(titles), frozen(genres), frozen(years))
 
 
-def _texts(column: Any) -> NDArray[np.object_]:
-    return np.array([*column.to_pylist(), None], dtype=np.object_)[:-1]  # None keeps numpy from guessing
-
-
-def _ratings(tables: ArchiveTables, where: Path) -> Ratings:
-    if not tables.ratings.num_rows:
+def _ratings(table: Any, items: Items, where: Path) -> Ratings:
+    if not table.num_rows:
         raise InputError(explain(str(where), "has no ratings", "have at least one"))
-    columns = [
-        np.array(tables.ratings.column(name).to_numpy()) for name in ("user_id", "item_id", "rating", "timestamp")
-    ]
-    return Ratings(*(frozen(column) for column in columns))
-
-
-def _check_ratings(ratings: Ratings, items: Items, where: Path) -> None:
+    ratings = Ratings(*(frozen(np.array(column.to_numpy())) for column in table.columns))
     values = ratings.values
     fine = (values >= 0.5) & (values <= 5.0) & (values * 2 == np.floor(values * 2))
     _all_rows(fine, values, "rating", "be 0.5 to 5 in steps of a half", where)
@@ -199,6 +180,7 @@ def _check_ratings(ratings: Ratings, items: Items, where: Path) -> None:
         pair = int(pairs[int(np.argmax(twice))])
         found = f"has two ratings of item {pair & 0xFFFFFFFF} by user {pair >> 32}"
         raise InputError(explain(str(where), found, "have one of each pair"))
+    return ratings
 
 
 def _all_rows(fine: NDArray[np.bool_], values: NDArray[Any], what: str, must: str, where: Path) -> None:

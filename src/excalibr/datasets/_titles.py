@@ -6,10 +6,9 @@ order and never has one twice.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-
-__all__ = ["GENRES", "PEOPLE", "Genre", "titles_of"]
 
 LONGEST_TITLE = 22
 
@@ -29,96 +28,53 @@ def _words(line: str) -> tuple[str, ...]:
     return tuple(line.split())
 
 
-def _genre(name: str, frequency: float, companions: str, adjectives: str, nouns: str) -> Genre:
-    return Genre(name, frequency, _words(companions), _words(adjectives), _words(nouns))
+_GENRES = """\
+Drama 0.20: Romance Crime Mystery
+  Quiet Unfinished Borrowed Distant Patient Fragile Ordinary Northern
+  Harbour Letter Orchard Inheritance Winter Kitchen Promise Photograph Season Garden
+Comedy 0.16: Romance Animation Adventure Drama
+  Accidental Reluctant Unlikely Hopeless Perfect Disastrous Awkward Generous
+  Wedding Landlord Holiday Understudy Caterer Lodger Reunion Chauffeur Mayor Honeymoon
+Thriller 0.11: Crime Mystery Sci-fi Horror
+  Silent Hidden Blind Burning Double Second Narrow Final
+  Witness Signal Frequency Exchange Border Alibi Passenger Deadline Courier Corridor
+Romance 0.10: Drama Comedy
+  Tender Unsent Moonlit Improbable Stolen Faithful Slow Early
+  Summer Waltz Bouquet Promenade Serenade Dance Ferry Postcard Violin Balcony
+Crime 0.08: Drama Thriller Mystery Comedy
+  Crooked Cold Broken Unmarked Honest Careful Forged Midnight
+  Ledger Heist Detective Verdict Docks Syndicate Confession Getaway Informer Jeweller
+Sci-fi 0.08: Adventure Thriller Horror
+  Orbital Quantum Last Artificial Infinite Parallel Frozen Electric
+  Colony Horizon Engine Satellite Paradox Machine Eclipse Archive Beacon Navigator
+Adventure 0.07: Fantasy Sci-fi Comedy
+  Lost Golden Forgotten Uncharted Emerald Great Southern Wild
+  Expedition Compass Island River Caravan Summit Treasure Voyage Canyon Lighthouse
+Documentary 0.05: Drama Adventure
+  Unseen Vanishing Living Working Changing Open Everyday Common
+  Glacier Market Reef Orchestra Railway Weavers Bakery Bridge Vineyard Archipelago
+Animation 0.05: Comedy Adventure Fantasy
+  Little Flying Runaway Clockwork Brave Curious Paper Upside-Down
+  Fox Lantern Balloon Kite Toymaker Hedgehog Whale Acorn Penguin Snowman
+Horror 0.05: Thriller Mystery Fantasy
+  Hollow Crimson Sleepless Whispering Drowned Pale Waiting Empty
+  Attic Cellar Mirror Chapel Lullaby House Scarecrow Lake Orphanage Masquerade
+Fantasy 0.04: Adventure Romance Animation
+  Enchanted Silver Thirteenth Sleeping Amber Winged Ancient Winter
+  Kingdom Dragon Oracle Crown Forest Sorcerer Gate Raven Tower Apprentice
+Mystery 0.04: Crime Thriller Drama
+  Missing Locked Seventh Vanished Unsigned Velvet Wrong Twelfth
+  Room Portrait Manuscript Key Guest Clockmaker Envelope Staircase Archivist Tenant
+"""  # a name, how common it is: companions; then adjectives and nouns
 
 
-GENRES = (
-    _genre(
-        "Drama",
-        0.20,
-        "Romance Crime Mystery",
-        "Quiet Unfinished Borrowed Distant Patient Fragile Ordinary Northern",
-        "Harbour Letter Orchard Inheritance Winter Kitchen Promise Photograph Season Garden",
-    ),
-    _genre(
-        "Comedy",
-        0.16,
-        "Romance Animation Adventure Drama",
-        "Accidental Reluctant Unlikely Hopeless Perfect Disastrous Awkward Generous",
-        "Wedding Landlord Holiday Understudy Caterer Lodger Reunion Chauffeur Mayor Honeymoon",
-    ),
-    _genre(
-        "Thriller",
-        0.11,
-        "Crime Mystery Sci-fi Horror",
-        "Silent Hidden Blind Burning Double Second Narrow Final",
-        "Witness Signal Frequency Exchange Border Alibi Passenger Deadline Courier Corridor",
-    ),
-    _genre(
-        "Romance",
-        0.10,
-        "Drama Comedy",
-        "Tender Unsent Moonlit Improbable Stolen Faithful Slow Early",
-        "Summer Waltz Bouquet Promenade Serenade Dance Ferry Postcard Violin Balcony",
-    ),
-    _genre(
-        "Crime",
-        0.08,
-        "Drama Thriller Mystery Comedy",
-        "Crooked Cold Broken Unmarked Honest Careful Forged Midnight",
-        "Ledger Heist Detective Verdict Docks Syndicate Confession Getaway Informer Jeweller",
-    ),
-    _genre(
-        "Sci-fi",
-        0.08,
-        "Adventure Thriller Horror",
-        "Orbital Quantum Last Artificial Infinite Parallel Frozen Electric",
-        "Colony Horizon Engine Satellite Paradox Machine Eclipse Archive Beacon Navigator",
-    ),
-    _genre(
-        "Adventure",
-        0.07,
-        "Fantasy Sci-fi Comedy",
-        "Lost Golden Forgotten Uncharted Emerald Great Southern Wild",
-        "Expedition Compass Island River Caravan Summit Treasure Voyage Canyon Lighthouse",
-    ),
-    _genre(
-        "Documentary",
-        0.05,
-        "Drama Adventure",
-        "Unseen Vanishing Living Working Changing Open Everyday Common",
-        "Glacier Market Reef Orchestra Railway Weavers Bakery Bridge Vineyard Archipelago",
-    ),
-    _genre(
-        "Animation",
-        0.05,
-        "Comedy Adventure Fantasy",
-        "Little Flying Runaway Clockwork Brave Curious Paper Upside-Down",
-        "Fox Lantern Balloon Kite Toymaker Hedgehog Whale Acorn Penguin Snowman",
-    ),
-    _genre(
-        "Horror",
-        0.05,
-        "Thriller Mystery Fantasy",
-        "Hollow Crimson Sleepless Whispering Drowned Pale Waiting Empty",
-        "Attic Cellar Mirror Chapel Lullaby House Scarecrow Lake Orphanage Masquerade",
-    ),
-    _genre(
-        "Fantasy",
-        0.04,
-        "Adventure Romance Animation",
-        "Enchanted Silver Thirteenth Sleeping Amber Winged Ancient Winter",
-        "Kingdom Dragon Oracle Crown Forest Sorcerer Gate Raven Tower Apprentice",
-    ),
-    _genre(
-        "Mystery",
-        0.04,
-        "Crime Thriller Drama",
-        "Missing Locked Seventh Vanished Unsigned Velvet Wrong Twelfth",
-        "Room Portrait Manuscript Key Guest Clockmaker Envelope Staircase Archivist Tenant",
-    ),
-)
+def _genres(lines: list[str]) -> Iterator[Genre]:
+    for head, adjectives, nouns in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
+        (name, frequency), companions = (_words(part) for part in head.split(":"))
+        yield Genre(name, float(frequency), companions, _words(adjectives), _words(nouns))
+
+
+GENRES = tuple(_genres(_GENRES.splitlines()))
 
 PEOPLE = _words(
     "Ada Bruno Chidi Dalia Emre Freya Goran Hana Ilya Jun Kemi Lucia "

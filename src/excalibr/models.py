@@ -1,4 +1,6 @@
-r"""EASE, a linear item-to-item model with a closed form (Steck, 2019), fitted in place.
+r"""Recommenders that make the scores to re-rank, and the best-scored items of each user.
+
+EASE is a linear item-to-item model with a closed form (Steck, 2019), fitted in place:
 
 .. math:: P = (X^\top X + \lambda I)^{-1}, \qquad B = I - P \operatorname{diag}(P)^{-1}
 
@@ -17,10 +19,10 @@ from numpy.typing import NDArray
 
 from excalibr._arrays import frozen
 from excalibr._sparse import SparseRows, read_rows
+from excalibr._types import Integers
 from excalibr.errors import InputError, SolverError, explain, needs_extra, unknown_name
-from excalibr.models._ranking import TopItems, top_items
 
-__all__ = ["EASE", "gram_matrix"]
+__all__ = ["EASE", "TopItems", "gram_matrix", "top_items"]
 
 Precision: TypeAlias = Literal["float32", "float64"]
 Dense: TypeAlias = NDArray[np.floating[Any]]
@@ -58,12 +60,7 @@ class EASE:
 
     @classmethod
     def fit(
-        cls,
-        interactions: Any,
-        *,
-        regularisation: float = 500.0,
-        dtype: Precision = "float32",
-        threads: int | None = 1,
+        cls, interactions: Any, *, regularisation: float = 500.0, dtype: Precision = "float32", threads: int | None = 1
     ) -> EASE:
         """Fit on a sparse (users, items) matrix, whose values are used as they are.
 
@@ -101,14 +98,20 @@ class EASE:
             Threads that the linear algebra may use. Each number of them rounds differently, which can swap items of
             nearly equal score: hence 1, so that a fit is the same again whatever the settings. None leaves it to BLAS.
         """
-        _check_gram(gram, regularisation)
+        if not 0 < regularisation < np.inf:
+            raise InputError(explain("regularisation", f"is {regularisation}", "be finite and above 0"))
+        if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.dtype.name not in ("float32", "float64"):
+            found = f"has shape {gram.shape} and type {gram.dtype}"
+            raise InputError(explain("gram", found, "have shape (items, items) and type float32 or float64"))
         array = gram if overwrite and gram.flags.c_contiguous else gram.copy(order="C")
         array.flat[:: len(array) + 1] += regularisation
         with needs_extra("scipy", "threadpoolctl"):
             import threadpoolctl
         with threadpoolctl.threadpool_limits(threads, "blas"):
             _invert(array, regularisation)
-        _divide_by_diagonal(array)
+        array *= -1.0 / array.diagonal()  # from P to B, all but its diagonal
+        array += 0.0  # no −0
+        np.fill_diagonal(array, 0.0)
         return cls(frozen(array), float(regularisation))
 
     @property
@@ -136,20 +139,20 @@ class EASE:
         """
         rows = self._rows(histories)
         hidden = rows if exclude is None else self._rows(exclude, "exclude")
-        if batch < 1 or hidden.shape != rows.shape:
-            found, must = (f"is {batch}", "be at least 1") if batch < 1 else (f"{hidden.shape}", f"be {rows.shape}")
-            raise InputError(explain("batch" if batch < 1 else "exclude's shape", found, must))
-        starts = range(0, max(rows.shape[0], 1), batch)
-        parts = [self._top_of(rows[start : start + batch], hidden[start : start + batch], n) for start in starts]
+        if batch < 1:
+            raise InputError(explain("batch", f"is {batch}", "be at least 1"))
+        if hidden.shape != rows.shape:
+            raise InputError(explain("exclude's shape", f"{hidden.shape}", f"be {rows.shape}"))
+        parts = []
+        for start in range(0, max(rows.shape[0], 1), batch):
+            scores = np.asarray(rows[start : start + batch] @ self.weights)
+            left_out = hidden[start : start + batch]
+            scores[np.repeat(np.arange(left_out.shape[0]), np.diff(left_out.indptr)), left_out.indices] = -np.inf
+            parts.append(top_items(scores, n))
         return TopItems(
             frozen(np.concatenate([part.items for part in parts])),
             frozen(np.concatenate([part.scores for part in parts])),
         )
-
-    def _top_of(self, rows: SparseRows, hidden: SparseRows, n: int) -> TopItems:
-        scores = np.asarray(rows @ self.weights)
-        scores[np.repeat(np.arange(hidden.shape[0]), np.diff(hidden.indptr)), hidden.indices] = -np.inf
-        return top_items(scores, n)
 
     def _rows(self, matrix: Any, argument: str = "histories") -> SparseRows:
         rows = read_rows(argument, matrix, self.weights.dtype)
@@ -181,12 +184,51 @@ def gram_matrix(interactions: Any, *, dtype: Precision = "float32") -> Dense:
     return gram
 
 
-def _check_gram(gram: Dense, regularisation: float) -> None:
-    if not 0 < regularisation < np.inf:
-        raise InputError(explain("regularisation", f"is {regularisation}", "be finite and above 0"))
-    if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.dtype.name not in ("float32", "float64"):
-        found = f"has shape {gram.shape} and type {gram.dtype}"
-        raise InputError(explain("gram", found, "have shape (items, items) and type float32 or float64"))
+@dataclass(frozen=True, slots=True, eq=False)
+class TopItems:
+    """The n best items of each user, best first.
+
+    Attributes
+    ----------
+    items
+        (users, n) item indices.
+    scores
+        (users, n) their scores, falling.
+    """
+
+    items: Integers
+    scores: Dense
+
+
+def top_items(scores: Dense, n: int) -> TopItems:
+    """The n largest scores of each row, and where they are; ties go to the lower index.
+
+    Parameters
+    ----------
+    scores
+        (users, items) without NaN; −inf marks an item that must not be shown.
+    n
+        How many, at most the number of items of each row that may be shown.
+
+    Examples
+    --------
+    >>> top_items(np.array([[0.5, 0.9, 0.5, 0.5]]), 3).items.tolist()
+    [[1, 0, 2]]
+    """
+    available = (scores > -np.inf).sum(axis=1)
+    fewest = int(available.min(initial=scores.shape[1]))
+    if not 1 <= n <= fewest:
+        where = f" (row {int(np.argmin(available))})" if len(available) else ""
+        must = f"be at least 1 and at most the {fewest} items that can be shown{where}"
+        raise InputError(explain("n", f"is {n}", must))
+    chosen = np.argpartition(-scores, n - 1, axis=1)[:, :n]
+    least = np.take_along_axis(scores, chosen, axis=1).min(axis=1, keepdims=True)
+    for row in np.flatnonzero((scores >= least).sum(axis=1) > n):  # a tie at the edge: argpartition took any of them
+        chosen[row] = np.argsort(-scores[row], kind="stable")[:n]
+    chosen.sort(axis=1)
+    values = np.take_along_axis(scores, chosen, axis=1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    return TopItems(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(values, order, axis=1))
 
 
 def _invert(array: Dense, regularisation: float) -> None:
@@ -202,22 +244,8 @@ def _invert(array: Dense, regularisation: float) -> None:
         found = f"is {regularisation:g}, too small to invert the Gram matrix (LAPACK status {status or second})"
         raise SolverError(explain("regularisation", found, "make it positive definite", hint))
     assert np.shares_memory(inverse, array)
-    _mirror(array)
-
-
-def _mirror(array: Dense) -> None:
-    """Copy the upper triangle onto the lower, block by block."""
-    for start in range(0, len(array), _BLOCK):
+    for start in range(0, len(array), _BLOCK):  # LAPACK leaves one triangle: copy the upper onto the lower
         stop = start + _BLOCK
         array[stop:, start:stop] = array[start:stop, stop:].T
         corner = array[start:stop, start:stop]
         corner[:] = np.triu(corner) + np.triu(corner, 1).T
-
-
-def _divide_by_diagonal(array: Dense) -> None:
-    """From P to B = I − P·diag(P)⁻¹, in place."""
-    scale = -1.0 / array.diagonal()
-    for start in range(0, len(array), _BLOCK):
-        array[start : start + _BLOCK] *= scale
-        array[start : start + _BLOCK] += 0.0  # no −0
-    np.fill_diagonal(array, 0.0)

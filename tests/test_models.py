@@ -5,11 +5,12 @@ import pytest
 import threadpoolctl
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from excalibr import models
 from excalibr.errors import InputError, SolverError
-from excalibr.models import EASE, gram_matrix
-from excalibr.models import _ease as ease
+from excalibr.models import EASE, gram_matrix, top_items
 
 Precision = Literal["float32", "float64"]
 
@@ -37,7 +38,7 @@ def test_the_model_is_the_closed_form(dtype: Precision, error: float, regularisa
 
 def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = EASE.fit(interactions(), regularisation=3.0, dtype="float64")
-    monkeypatch.setattr(ease, "_BLOCK", 7)
+    monkeypatch.setattr(models, "_BLOCK", 7)
     blocks = EASE.fit(interactions(), regularisation=3.0, dtype="float64")
     assert blocks.weights.tolist() == whole.weights.tolist()
 
@@ -155,3 +156,17 @@ def test_arguments_that_make_no_sense_are_refused() -> None:
         model.top(sparse.csr_array((1, 25)), 2, exclude=sparse.csr_array((2, 25)))
     with pytest.raises(InputError, match="batch: is 0, must be at least 1"):
         model.top(sparse.csr_array((1, 25)), 2, batch=0)
+
+
+@given(hnp.arrays(np.float64, (3, 12), elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0])), st.integers(1, 12))
+def test_ties_go_to_the_lower_index(scores: np.ndarray[tuple[int, int], np.dtype[np.float64]], n: int) -> None:
+    top = top_items(scores, n)
+    assert top.items.tolist() == np.argsort(-scores, axis=1, kind="stable")[:, :n].tolist()
+
+
+def test_more_items_than_may_be_shown_are_refused() -> None:
+    scores = np.array([[1.0, 2.0, 3.0], [1.0, -np.inf, 3.0]])
+    with pytest.raises(
+        InputError, match=r"n: is 3, must be at least 1 and at most the 2 items that can be shown \(row 1"
+    ):
+        top_items(scores, 3)
