@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from excalibr import Band, Policy, Shown, calibrate, calibrate_path, frontier
-from excalibr._solver import Curve
+from excalibr._native import kernel
+from excalibr._problem import Penalty
+from excalibr._solver.seam import question_of
 from excalibr.errors import GapWarning, InfeasibleError, InputError, InputTypeError
 from tests import combinations as c
 
@@ -44,12 +46,25 @@ def within(pair: Pair, policy: Policy, *, shares: Any, relevance: Any, cost: Any
     if "floors, caps" in pair:
         kept &= (shares[..., 1] >= c.FLOOR - 2e-7) & (shares[..., 0] <= c.CAP + 2e-7)
     if "relevance_loss" in pair:
-        kept &= relevance >= Curve(policy.problem).relevance_floor(c.LOSS) - slack
+        curve = kernel.Curve(question_of(policy.problem), policy.problem.user)
+        kept &= relevance >= curve.relevance_floor(c.LOSS) - slack
     if "max_deviation" in pair:
-        kept &= cost <= c.DEVIATION + slack * (
-            1.0 + np.abs(policy.problem.divergence.slopes(policy.shares, rising=True)).max()
-        )
+        kept &= cost <= c.DEVIATION + slack * (1.0 + np.abs(slopes(policy.problem.divergence, policy.shares)).max())
     return kept
+
+
+def slopes(penalty: Penalty, shares: np.ndarray) -> np.ndarray:
+    """(r,) how fast a cost changes when the shares rise."""
+    lacks, exceeds = shares < penalty.low, shares >= penalty.high
+    edge = np.where(lacks, penalty.low, penalty.high)
+    weight = np.where(lacks, -penalty.below, np.where(exceeds, penalty.above, 0.0))
+    if not penalty.smoothing:
+        return weight
+    base = 0.0 if penalty.base is None else penalty.base
+    wanted, seen = base + edge, base + (1.0 - penalty.smoothing) * shares + penalty.smoothing * edge
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missing = np.where(wanted > 0.0, 1.0 - wanted / seen, 1.0)
+    return np.asarray(np.abs(weight) * (1.0 - penalty.smoothing) * np.where(lacks | exceeds, missing, 0.0))
 
 
 def check(pair: Pair, policy: Policy, draws: str) -> None:

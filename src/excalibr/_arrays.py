@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["Array", "floats", "frozen", "is_real", "is_whole", "numbers", "run_starts", "spans", "starts_of", "sums_by"]
-
 Array = TypeVar("Array", bound="NDArray[np.generic]")
 
 _FLOAT64 = np.dtype(np.float64)

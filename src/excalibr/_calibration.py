@@ -6,19 +6,18 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import methods
 from excalibr._options import Options, options_of, read_options
 from excalibr._policy import Policy
 from excalibr._problem import Band, ByCategory, CategoriesLike, Problem, Shown, read_problem
-from excalibr._solver import solve, solve_path
+from excalibr._solver import Curve, solve, solve_path
 from excalibr.errors import GapWarning, InputError, InputTypeError, TruncationWarning, explain
 
 if TYPE_CHECKING:
     from excalibr._solver.frontier import Frontier
-
-__all__ = ["calibrate", "calibrate_path", "frontier"]
 
 Categories: TypeAlias = "CategoriesLike | Mapping[str, CategoriesLike]"
 Target: TypeAlias = "ArrayLike | Band | Mapping[str, ArrayLike | Band]"
@@ -159,12 +158,7 @@ def calibrate(
 
 
 def calibrate_path(
-    scores: ArrayLike,
-    categories: Categories,
-    target: Target,
-    *,
-    trade_offs: Iterable[float],
-    **asked: Any,
+    scores: ArrayLike, categories: Categories, target: Target, *, trade_offs: Iterable[float], **asked: Any
 ) -> list[Policy]:
     """The exact policies for several trade-offs, each solve started from the one before.
 
@@ -193,7 +187,10 @@ def calibrate_path(
     [1.0, 0.0]
     """
     problem = _asked(scores, categories, target, asked, _NOT_FOR_PATHS)
-    listed = [problem.with_trade_off(trade_off) for trade_off in _listed(trade_offs)]
+    if not np.iterable(trade_offs):
+        must, hint = "be a list of numbers from 0 to 1", "calibrate takes a single one."
+        raise InputTypeError(explain("trade_offs", f"is {trade_offs!r}", must, hint))
+    listed = [problem.with_trade_off(trade_off) for trade_off in trade_offs]
     if problem.options.draws == "lottery":
         policies = solve_path(problem, [each.trade_off for each in listed])
     else:
@@ -246,8 +243,7 @@ def frontier(
     if asked.get("draws") == "lottery":
         del asked["draws"]
     problem = _asked(scores, categories, target, asked, _NOT_FOR_FRONTIERS)
-    from excalibr._solver import Curve
-    from excalibr._solver.tracing import trace
+    from excalibr._solver.frontier import trace
 
     found = trace(Curve(problem), tolerance, max_vertices)
     _warn_of_distance(found, tolerance, max_vertices, stacklevel=3)
@@ -302,9 +298,23 @@ def _warn_of_gap(policy: Policy, stacklevel: int) -> None:
     if info is None or policy.gap <= info.allowed_gap:
         return
     spent = policy.problem.options.max_sorts is not None
-    reason = "max_sorts was reached" if spent else "the tolerance is finer than rounding allows here"
+    reason = "max_sorts was reached" if spent else "rounding, or the effort that is allowed, permits no less"
     said = f"proved a gap of {policy.gap:.2g}, not the {info.allowed_gap:.2g} that was asked: {reason}. "
-    warnings.warn(said + "The lottery is valid.", GapWarning, stacklevel=stacklevel)
+    missed = _missed_limits(policy)
+    kept = "The lottery is valid." if missed <= _LIMIT_KEPT else f"It misses a floor or cap by {missed:.2g}."
+    warnings.warn(said + kept, GapWarning, stacklevel=stacklevel)
+
+
+_LIMIT_KEPT = 1e-8
+"""What a floor or cap may be missed by and count as kept: rounding."""
+
+
+def _missed_limits(policy: Policy) -> float:
+    """The most by which expected shares miss a floor or cap."""
+    terms = policy.problem.batch.terms
+    if terms is None or terms.floors is None or terms.caps is None:
+        return 0.0
+    return float(np.maximum(terms.floors - policy.shares, policy.shares - terms.caps).max(initial=0.0))
 
 
 def _warn_of_distance(found: Frontier, tolerance: float, max_vertices: int | None, stacklevel: int) -> None:
@@ -324,13 +334,3 @@ def _warn_of_distance(found: Frontier, tolerance: float, max_vertices: int | Non
 
 _EXACT_FRONTIER = 3e-9
 """The distance that counts as none where every vertex is asked for: solves are exact to a part of it."""
-
-
-def _listed(trade_offs: Iterable[float]) -> list[float]:
-    try:
-        return list(trade_offs)
-    except TypeError:
-        found = f"is {trade_offs!r}"
-    raise InputTypeError(
-        explain("trade_offs", found, "be a list of numbers from 0 to 1", "calibrate takes a single one.")
-    )

@@ -21,8 +21,6 @@ from excalibr.tables import Tables
 from excalibr.tables._reranker import Reranker
 from excalibr.tables._search import crowd_of, join_rows, sampled_rows
 
-__all__ = ["PartOfCrowd", "SparkCrowd"]
-
 
 @dataclass(frozen=True, eq=False)
 class PartOfCrowd:

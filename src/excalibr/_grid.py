@@ -13,8 +13,6 @@ import numpy as np
 from excalibr._text import html_text
 from excalibr._types import Floats
 
-__all__ = ["MOST_ROWS", "Grid", "grid_of", "html_of", "number", "numbers", "percent", "short"]
-
 MOST_ROWS = 20
 """How many rows of a table are written out."""
 
@@ -74,14 +72,13 @@ class Grid(NamedTuple):
         """The number in as much room as the longest of its column takes, so that all bars begin in one place."""
         longest = max(len(cells[self.headings.index(heading)]) for cells in self.rows)
         room = f"display:inline-block;min-width:{longest}ch;text-align:right"
-        return f'<span style="{room}">{html_text(cell)}</span>{_bar(self.bars[heading][row])}'
+        width = BAR_WIDTH * float(np.clip(np.nan_to_num(self.bars[heading][row]), 0.0, 1.0))
+        return f'<span style="{room}">{html_text(cell)}</span><span style="{_BAR};width:{width:.2f}em"></span>'
 
     def _cell(self, tag: str, heading: str, content: str) -> str:
-        to_the_left = heading in self.words or heading in self.bars
-        side = "left" if to_the_left else "right"
-        return (
-            f'<{tag} style="{_HEAD if tag == "th" else _CELL};text-align:{side};white-space:nowrap">{content}</{tag}>'
-        )
+        side = "left" if heading in self.words or heading in self.bars else "right"
+        style = _HEAD if tag == "th" else _CELL
+        return f'<{tag} style="{style};text-align:{side};white-space:nowrap">{content}</{tag}>'
 
     def _line(self, cells: tuple[str, ...], widths: list[int]) -> str:
         aligned = (
@@ -125,7 +122,7 @@ def number(value: float, decimals: int = 3) -> str:
     >>> number(-0.0001), number(0.25)
     ('0.000', '0.250')
     """
-    return f"{value:.{decimals}f}" if round(float(value), decimals) else f"{0:.{decimals}f}"
+    return f"{float(value):z.{decimals}f}"
 
 
 def percent(part: float) -> str:
@@ -142,8 +139,3 @@ def percent(part: float) -> str:
 def short(label: str, longest: int = LONGEST_LABEL) -> str:
     """The label, cut where it is too long for a table."""
     return label if len(label) <= longest else label[: longest - 1] + "…"
-
-
-def _bar(part: float) -> str:
-    width = BAR_WIDTH * float(np.clip(np.nan_to_num(part), 0.0, 1.0))
-    return f'<span style="{_BAR};width:{width:.2f}em"></span>'

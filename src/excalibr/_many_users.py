@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,14 +21,11 @@ from excalibr._parallel import Advance, checked_threads, one_blas_thread, over_r
 from excalibr._policy import Effort, Lotteries, Policies, Policy, join, no_effort
 from excalibr._problem import Batch, Status
 from excalibr._solver import questions_of
-from excalibr._solver.failures import Failure, error_of
+from excalibr._solver.seam import error_of
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import BatchWarning, ExcalibrError, InputError, SolverError
 
-__all__ = ["Solver", "calibrate_batch", "measure", "solve_users", "sum_up"]
-
 Result = TypeVar("Result")
-Solve: TypeAlias = Callable[[int, int], Lotteries]
 
 
 def calibrate_batch(
@@ -99,9 +96,9 @@ def calibrate_batch(
     ).with_item_prices(item_prices)
     workers = checked_threads(threads)
     with progress_bar("Calibrating", batch.users) as advance:
-        parts = list(solve_users(batch, _keep, threads=workers, advance=advance))
+        parts = list(solve_users(batch, lambda solved: solved, threads=workers, advance=advance))
     policies = Policies(batch, join(parts, batch.r))
-    sum_up(policies.statuses)
+    _sum_up(policies.statuses)
     return policies
 
 
@@ -129,14 +126,18 @@ def solve_users(
 class Solver:
     """Solves ranges of a batch's users, by the compiled loop or one by one; :attr:`cancel` ends those under way."""
 
-    solve: Solve
+    solve: Callable[[int, int], Lotteries]
     cancel: Callable[[], None]
 
     @classmethod
     def of(cls, batch: Batch, *, fall_back: bool = False, wanted: Booleans | None = None) -> Solver:
         """For a batch; the exact method leaves out users who are not wanted."""
         if batch.options.method != "excalibr":
-            return cls(_one_by_one_solve(batch, fall_back), lambda: None)
+            plain = questions_of(batch, solve=False, fall_back=fall_back)
+            return cls(
+                lambda first, last: join([_solve_user(batch, user, plain) for user in range(first, last)], batch.r),
+                lambda: None,
+            )
         questions = questions_of(batch, fall_back=fall_back, wanted=wanted)
         orders = questions_of(batch, solve=False, fall_back=True) if fall_back else None
 
@@ -158,16 +159,12 @@ def measure(questions: kernel.Questions, lotteries: Lotteries) -> Floats:
     return kernel.measure_range(questions, *arrays, first, last)
 
 
-def sum_up(statuses: Integers, *, level: int = 3) -> None:
+def _sum_up(statuses: Integers) -> None:
     """One warning that says how many users could not be calibrated, or not to the end, and why."""
     codes, counts = np.unique(statuses[statuses != Status.OK], return_counts=True)
     if len(codes):
         listed = ", ".join(f"{count:,} {Status(code).text}" for code, count in zip(codes, counts, strict=True))
-        warnings.warn(f"{counts.sum():,} of {len(statuses):,} users: {listed}.", BatchWarning, stacklevel=level)
-
-
-def _keep(lotteries: Lotteries) -> Lotteries:
-    return lotteries
+        warnings.warn(f"{counts.sum():,} of {len(statuses):,} users: {listed}.", BatchWarning, stacklevel=3)
 
 
 def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lotteries:
@@ -180,7 +177,10 @@ def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lot
     errors: dict[int, ExcalibrError] = {}
     for place in np.flatnonzero(failures).tolist():
         outcome[place] = Status.FAILED
-        errors[first + place] = _error(batch, place, failures, details, limit_prices)
+        category, wanted, reached = details[place].tolist()
+        own_prices = None if limit_prices is None else limit_prices[place]
+        kind = int(failures[place])
+        errors[first + place] = error_of(batch, kind, int(category), wanted, reached, own_prices)
     errors |= {user: InputError(why) for user, why in batch.reasons.items() if first <= user < first + len(counts)}
     effort = Effort(engines, sorts, steps, statuses)
     return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, errors, {}, objectives)
@@ -202,24 +202,8 @@ def _with_orders(batch: Batch, lotteries: Lotteries, orders: kernel.Questions) -
     return replace(lotteries, places=places, weights=np.insert(lotteries.weights, before, 1.0), counts=counts)
 
 
-def _error(batch: Batch, place: int, failures: Integers, details: Floats, limit_prices: Floats | None) -> ExcalibrError:
-    category, wanted, reached = details[place].tolist()
-    prices = None if limit_prices is None else limit_prices[place]
-    return error_of(Failure(int(failures[place]), int(category), wanted, reached, prices), batch)
-
-
-def _one_by_one_solve(batch: Batch, fall_back: bool) -> Solve:
-    """Another method than the exact one, user after user, at the price of Python for each."""
-    orders = questions_of(batch, solve=False, fall_back=fall_back)
-
-    def solve(first: int, last: int) -> Lotteries:
-        return join([_solve_user(batch, user, orders) for user in range(first, last)], batch.r)
-
-    return solve
-
-
 def _solve_user(batch: Batch, user: int, orders: kernel.Questions) -> Lotteries:
-    """The method's lottery; of a user who has none, the order by scores or nothing, with the reason."""
+    """Another method's lottery, in Python; of a user who has none, the order by scores or nothing, with the reason."""
     errors: dict[int, ExcalibrError] = {}
     status = int(batch.statuses[user])
     if user in batch.reasons:

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-__all__ = ["CommandWords", "Message", "Option", "Wording", "message_of"]
-
 
 class _NoValue:
     """Stands for no value, in any process."""
@@ -45,11 +43,7 @@ Part: TypeAlias = str | Option | Wording
 
 @dataclass(frozen=True)
 class CommandWords:
-    """How a command writes options: the flag of each by its name in Python, ``--on/--off`` for those without a value.
-
-    >>> CommandWords({"user_id": "--user-id"}).say(Option("user_id", "user name"))
-    "--user-id 'user name'"
-    """
+    """How a command writes options: the flag of each by its Python name, ``--on/--off`` for those without a value."""
 
     flags: Mapping[str, str] = field(default_factory=dict)
 
@@ -72,14 +66,7 @@ class CommandWords:
 
 
 class Message(str):
-    """A message in Python's words that remembers its parts.
-
-    >>> message = Message("pass ", Option("user_id", "userId"), ".")
-    >>> message
-    "pass user_id='userId'."
-    >>> message.told(CommandWords({"user_id": "--user-id"}))
-    'pass --user-id userId.'
-    """
+    """A message in Python's words that remembers its parts."""
 
     parts: tuple[Part, ...]
 

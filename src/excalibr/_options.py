@@ -24,11 +24,6 @@ from excalibr.positions import NAMES as POSITION_WEIGHTS
 from excalibr.positions import position_weights as weigh_positions
 from excalibr.positions import weights_at
 
-__all__ = [
-    *("DIVERGENCES", "DRAWS", "KL_SMOOTHING", "METHOD_NAMES", "Check", "Declared", "Options", "check_option", "one_of"),
-    *("option", "options_of", "read_options", "real_number", "split_keywords", "truth_value", "whole_number"),
-]
-
 Kind = TypeVar("Kind")
 Check: TypeAlias = Callable[[str, Any], object]
 
@@ -49,21 +44,11 @@ METHOD_NAMES = (
 
 DEFAULT_TRADE_OFF = 0.5
 
-OR_NONE = Wording(", or None", "")
-"""Python's word for an option that is left out."""
-
 
 def whole_number(least: int, *, or_none: bool = True) -> Check:
     """The check of a whole number."""
-    must = Message(f"be a whole number of at least {least}", *((OR_NONE,) if or_none else ()))
-
-    def check(name: str, value: Any) -> None:
-        if not is_whole(value):
-            raise InputTypeError(explain(name, f"is {value!r}", must))
-        if value < least:
-            raise InputError(explain(name, f"is {value!r}", must))
-
-    return check
+    must = Message(f"be a whole number of at least {least}", Wording(", or None", "") if or_none else "")
+    return _number(is_whole, must, lambda value: value >= least)
 
 
 def one_of(names: Collection[str]) -> Check:
@@ -78,18 +63,20 @@ def one_of(names: Collection[str]) -> Check:
 
 def real_number(must: str, holds: Callable[[float], bool], hint: str = "") -> Check:
     """The check of a number for which something holds."""
+    return _number(is_real, must, lambda value: holds(float(value)), hint)
 
+
+def _number(is_one: Callable[[Any], bool], must: str, holds: Callable[[Any], bool], hint: str = "") -> Check:
     def check(name: str, value: Any) -> None:
-        if not is_real(value):
+        if not is_one(value):
             raise InputTypeError(explain(name, f"is {value!r}", must, hint))
-        if not holds(float(value)):
+        if not holds(value):
             raise InputError(explain(name, f"is {value!r}", must, hint))
 
     return check
 
 
 def truth_value(name: str, value: Any) -> None:
-    """The check of True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputTypeError(explain(name, f"is {value!r}", "be True or False"))
 
@@ -183,7 +170,11 @@ class Options(Declared):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_position_weights()
+        weights = self.position_weights
+        if isinstance(weights, str):
+            one_of(POSITION_WEIGHTS)("position_weights", weights)
+        else:
+            weigh_positions(weights, np.size(np.asarray(weights)) if self.k is None else self.k)
         self._check_together()
 
     def given(self) -> dict[str, Any]:
@@ -211,10 +202,9 @@ class Options(Declared):
     def asked(self) -> tuple[float, int, float, int, float, int]:
         """What the kernel is asked of every user alike: smoothing, aim, budget, draws, tolerance, cap on sorts."""
         aim = next((number for number in (1, 2) if getattr(self, AIMS[number]) is not None), 0)
-        return (
-            *(DIVERGENCES[self.divergence], aim, float(getattr(self, AIMS[aim]) or 0.0), DRAWS.index(self.draws)),
-            *(float(self.tolerance), -1 if self.max_sorts is None else int(self.max_sorts)),
-        )
+        smoothing, budget = DIVERGENCES[self.divergence], float(getattr(self, AIMS[aim]) or 0.0)
+        sorts = -1 if self.max_sorts is None else int(self.max_sorts)
+        return smoothing, aim, budget, DRAWS.index(self.draws), float(self.tolerance), sorts
 
     @property
     def budget(self) -> float:
@@ -232,23 +222,15 @@ class Options(Declared):
         given = np.asarray(self.position_weights, dtype=np.float64)
         return weigh_positions(given[:k] if given[:k].any() else np.ones(k), k)
 
-    def attention_of(self, k: int) -> Floats:
-        """The same weights as they are given, not brought to a sum of 1, so that pages compare; 0 beyond the last."""
-        return self.attention_at(np.arange(1, k + 1, dtype=np.float64))
-
     def attention_at(self, slots: Floats) -> Floats:
-        """Those of some slots, counted from 1, however far down they are."""
+        """The weights of slots, counted from 1, as they are given, not brought to a sum of 1, so that pages compare.
+
+        However far down they are; 0 beyond the last.
+        """
         if isinstance(self.position_weights, str):
             return weights_at(self.position_weights, slots)
         given = np.append(np.asarray(self.position_weights, dtype=np.float64), 0.0)
         return given[np.minimum(slots, len(given)).astype(np.int64) - 1]
-
-    def _check_position_weights(self) -> None:
-        weights = self.position_weights
-        if not isinstance(weights, str):
-            weigh_positions(weights, np.size(np.asarray(weights)) if self.k is None else self.k)
-        elif weights not in POSITION_WEIGHTS:
-            raise unknown_name("position_weights", weights, POSITION_WEIGHTS)
 
     def _check_together(self) -> None:
         """One aim, and the exact method for what only it can do."""
@@ -285,14 +267,7 @@ def check_option(name: str, value: Any) -> None:
 
 
 def read_options(kind: type[Kind], given: dict[str, Any], also: tuple[str, ...] = ()) -> Kind:
-    """Options from keywords; a name that is none is answered with the nearest, or of what could be given ``also``.
-
-    >>> read_options(Options, {"trade_of": 0.5})
-    Traceback (most recent call last):
-    excalibr.errors.InputError: option: is 'trade_of', must be one of 'k', 'trade_off', 'relevance_loss', \
-'max_deviation', 'position_weights', 'divergence', 'attribute_weights', 'category_weights', 'relative', 'floors', \
-'caps', 'max_per_category', 'normalise', 'method', 'draws', 'tolerance', 'max_sorts'. Hint: did you mean 'trade_off'?
-    """
+    """Options from keywords; a name that is none is answered with the nearest, or of what could be given ``also``."""
     known = [each.name for each in dataclasses.fields(kind)]  # type: ignore[arg-type]
     for name in given:
         if name not in known:
@@ -315,14 +290,14 @@ def split_keywords(given: Mapping[str, Any], *kinds: Any) -> tuple[dict[str, Any
 
 @cache
 def _checks(kind: Any) -> list[tuple[str, Any, Check]]:
-    found = [(each.name, each.default, each.metadata.get("check")) for each in dataclasses.fields(kind)]
-    return [(name, default, check) for name, default, check in found if check is not None]
+    declared = [each for each in dataclasses.fields(kind) if each.metadata.get("check") is not None]
+    return [(each.name, each.default, each.metadata["check"]) for each in declared]
 
 
 def _differs(value: Any, default: Any) -> bool:
-    return (
-        not (isinstance(value, type(default)) and bool(value == default)) if default is not None else value is not None
-    )
+    if default is None:
+        return value is not None
+    return not (isinstance(value, type(default)) and bool(value == default))
 
 
 _NAMES = tuple(each.name for each in dataclasses.fields(Options))

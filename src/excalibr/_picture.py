@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Picture", "Placed", "Shares", "draw", "empty_figure"]
-
 MOST_CATEGORIES = 20
 """How many categories have bars: those with the largest targets."""
 
@@ -118,18 +116,15 @@ def _draw_entry(axes: Axes, entry: Placed, side: int, kind: str) -> None:
 def _join(axes: Axes, old: int, new: int, colour: str) -> None:
     """A line that leaves and arrives level, so that crossing lines can be told apart."""
     along = np.linspace(0.0, 1.0, 60)
-    axes.plot(
-        along, old + (new - old) * along**2 * (3.0 - 2.0 * along), color=colour, linewidth=2.2, alpha=0.75, zorder=2
-    )
+    height = old + (new - old) * along**2 * (3.0 - 2.0 * along)
+    axes.plot(along, height, color=colour, linewidth=2.2, alpha=0.75, zorder=2)
 
 
 def _dress_slates(axes: Axes, k: int) -> None:
-    axes.set_xlim(-1.0, 2.0)
-    axes.set_ylim(k + 0.7, 0.4)
+    axes.set(xlim=(-1.0, 2.0), ylim=(k + 0.7, 0.4), yticks=[])
     axes.set_xticks([0, 1], ["Before: by score alone", "After: one draw"], fontsize=12, fontweight="bold", color=_INK)
     axes.xaxis.tick_top()
     axes.tick_params(axis="x", length=0, pad=8)
-    axes.set_yticks([])
     axes.set_ylabel("Slot, best first", fontsize=11, color=_INK)
     axes.spines[:].set_visible(False)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=len(_KINDS), frameon=False, fontsize=10.5)
@@ -150,17 +145,9 @@ def _draw_shares(axes: Axes, picture: Picture) -> None:
     if (high > low).any():  # what a band leaves open
         free: dict[str, Any] = {"color": _GREY, "alpha": 0.35, "label": "target, up to"}
         axes.barh(rows - _BAR_HEIGHT, 100 * (high - low), _BAR_HEIGHT, left=100 * low, **free)
-    axes.plot(
-        100 * shares.drawn[order],
-        rows + _BAR_HEIGHT,
-        "D",
-        color=_INK,
-        markeredgecolor="white",
-        markersize=7,
-        clip_on=False,  # many of them stand on the axis
-        zorder=5,
-        label="after, this draw",
-    )
+    diamond: dict[str, Any] = {"color": _INK, "markeredgecolor": "white", "markersize": 7, "zorder": 5}
+    diamond["clip_on"] = False  # many of them stand on the axis
+    axes.plot(100 * shares.drawn[order], rows + _BAR_HEIGHT, "D", **diamond, label="after, this draw")
     _dress_shares(axes, [shares.names[category] for category in order], picture.kind)
 
 
@@ -176,6 +163,5 @@ def _dress_shares(axes: Axes, names: list[str], kind: str) -> None:
     axes.set_title("Category shares", fontsize=12, fontweight="bold", color=_INK, pad=32)
     axes.axvline(0.0, color=_INK, linewidth=1.0)
     draw, *bars = axes.get_legend_handles_labels()[0]  # matplotlib lists lines before bars
-    axes.legend(
-        handles=[*bars, draw], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False, fontsize=10
-    )
+    placed: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
+    axes.legend(handles=[*bars, draw], **placed, frameon=False, fontsize=10)

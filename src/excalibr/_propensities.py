@@ -14,8 +14,6 @@ from excalibr._arrays import spans, starts_of
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 
-__all__ = ["Propensities", "probability_of", "propensities_of", "propensities_of_draws", "read_ranking"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Propensities:
@@ -45,21 +43,12 @@ def read_ranking(ranking: ArrayLike, n: int, k: int) -> Integers:
 
 
 def probability_of(rankings: Integers, weights: Floats, ranking: Integers) -> float:
-    """The weight of this ranking (k,) among the rankings (L, k), 0 where it is not among them.
-
-    >>> probability_of(np.array([[0, 1], [1, 0]]), np.array([0.75, 0.25]), np.array([1, 0]))
-    0.25
-    """
+    """The weight of this ranking (k,) among the rankings (L, k), 0 where it is not among them."""
     return min(float(weights[(rankings == ranking).all(axis=1)].sum()), 1.0)  # sums of weights may round to above 1
 
 
 def propensities_of(rankings: Integers, weights: Floats, ranking: Integers) -> Propensities:
-    """The propensities of the items of a ranking (k,) under the rankings (L, k).
-
-    >>> found = propensities_of(np.array([[0, 1], [1, 2]]), np.array([0.75, 0.25]), np.array([0, 1]))
-    >>> found.in_slot.tolist(), found.anywhere.tolist()
-    ([0.75, 0.75], [0.75, 1.0])
-    """
+    """The propensities of the items of a ranking (k,) under the rankings (L, k)."""
     counts, slots = np.array([len(weights)]), np.array([len(ranking)])
     return _propensities(rankings.ravel(), weights, counts, slots, ranking)
 
@@ -69,16 +58,8 @@ def propensities_of_draws(
 ) -> Floats:
     """(shown, 3) how probable what many users are shown was: the ranking, each item in its slot, and in any slot.
 
-    Parameters
-    ----------
-    places
-        The rankings of all users, slot by slot.
-    weights
-        The probability of each ranking.
-    counts, slots
-        (users,) how many rankings each user has, and how many items each of these; no slots where there is no ranking.
-    drawn, shown
-        Which of the rankings each user is shown, counted from the user's first, and its items, user by user.
+    ``places`` are the rankings of all users, slot by slot. A user has ``counts`` of them, with ``slots`` items each, no
+    slots where there is no ranking, and is shown the one that was ``drawn``, counted from the user's first: ``shown``.
     """
     found, some = _propensities(places, weights, counts, slots, shown), counts > 0
     chosen = (starts_of(counts)[:-1] + drawn)[some]
@@ -101,9 +82,10 @@ def _propensities(
 
 def _places_in(shown: Integers, viewers: Integers, places: Integers, owners: Integers) -> Integers:
     """Where each user's item stands among what the same user is shown; −1 where it is not."""
+    if not len(shown):
+        return np.full(len(places), -1)
     width = int(places.max(initial=0)) + 1
     keys, wanted = viewers * width + shown, owners * width + places
     order = np.argsort(keys)
-    at = np.searchsorted(keys, wanted, sorter=order)
-    found = order[np.minimum(at, len(order) - 1)] if len(order) else at
-    return np.where(keys[found] == wanted, found, -1) if len(order) else np.full(len(places), -1)
+    found = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(order) - 1)]
+    return np.where(keys[found] == wanted, found, -1)

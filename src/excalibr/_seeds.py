@@ -18,17 +18,11 @@ from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputTypeError, explain
 
-__all__ = ["checked_seed", "choose", "choose_one", "uniform", "uniforms"]
-
 _TO_UNIT = 2.0**-53
 
 
 def uniforms(seed: int | None, key: Hashable, size: int) -> Floats:
-    """``size`` numbers in [0, 1) that depend on nothing but ``(seed, key)``; without either they are new each time.
-
-    >>> bool((uniforms(7, "ada", 3) == uniforms(7, "ada", 3)).all())
-    True
-    """
+    """``size`` numbers in [0, 1) that depend on nothing but ``(seed, key)``; without either they are new each time."""
     raw = np.random.PCG64(int.from_bytes(_digest(seed, key), "little")).random_raw(size)
     return np.asarray((raw >> np.uint64(11)) * _TO_UNIT)
 
@@ -106,11 +100,6 @@ def encode(key: Hashable) -> bytes:
             return b"d" + encode(str(key))
     if hasattr(key, "isoformat"):  # dates and times: a user and a day
         return b"d" + encode(key.isoformat())
-    raise InputTypeError(
-        explain(
-            "key",
-            f"is a {type(key).__name__}",
-            "be a string, number, date, bytes, None or a tuple of these",
-            "pass str(key), if that names it for good.",
-        )
-    )
+    must = "be a string, number, date, bytes, None or a tuple of these"
+    hint = "pass str(key), if that names it for good."
+    raise InputTypeError(explain("key", f"is a {type(key).__name__}", must, hint))

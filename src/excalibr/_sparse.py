@@ -13,8 +13,6 @@ from excalibr.errors import InputError, InputTypeError, explain, needs_extra
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["SparseRows", "build_rows", "freeze_rows", "read_rows", "scipy_sparse"]
-
 SparseRows: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 
 
@@ -25,15 +23,11 @@ def scipy_sparse() -> Any:
     return sparse
 
 
-def read_rows(argument: str, matrix: Any, dtype: DTypeLike = np.float64, *, copy: bool = False) -> SparseRows:
-    """The matrix as sparse rows of one type; what is not two-dimensional or has no numbers is refused.
-
-    >>> read_rows("weights", [[0, 2], [1, 0]]).nnz
-    2
-    """
+def read_rows(argument: str, matrix: Any, dtype: DTypeLike = np.float64) -> SparseRows:
+    """The matrix as sparse rows of one type; what is not two-dimensional or has no numbers is refused."""
     make = scipy_sparse().csr_array
     try:
-        rows: SparseRows = make(matrix, dtype=dtype, copy=copy)
+        rows: SparseRows = make(matrix, dtype=dtype)
     except (TypeError, ValueError) as error:
         found = f"cannot be read as a sparse matrix ({error})"
         raise InputTypeError(explain(argument, found, "be a scipy.sparse matrix or an array of numbers")) from error

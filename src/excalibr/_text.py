@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import re
 
-__all__ = ["csv_cell", "figure_text", "html_text", "markdown_text"]
+html_text = html.escape
+"""Text for the inside of an HTML element or of an attribute in quotes."""
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]|$~])")
 _NUMBER = re.compile(r"[+-]?(\d[\d,_]*\.?\d*|\.\d+)([eE][+-]?\d+)?\s?%?|[+-]?(nan|inf)")
@@ -17,18 +18,8 @@ def markdown_text(text: str) -> str:
     >>> markdown_text("<b>A|B</b> & `c`")
     '&lt;b&gt;A\\|B&lt;/b&gt; &amp; \\`c\\`'
     """
-    plain = " ".join(text.split())  # a new line would end the cell
-    plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _MARKDOWN.sub(r"\\\1", plain)
-
-
-def html_text(text: str) -> str:
-    """Text for the inside of an HTML element or of an attribute in quotes.
-
-    >>> html_text("<b>A & 'B'</b>")
-    '&lt;b&gt;A &amp; &#x27;B&#x27;&lt;/b&gt;'
-    """
-    return html.escape(text)
+    line = " ".join(text.split())  # a new line would end the cell
+    return _MARKDOWN.sub(r"\\\1", html.escape(line, quote=False))
 
 
 def csv_cell(text: str) -> str:

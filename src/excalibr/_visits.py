@@ -17,8 +17,6 @@ from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 
-__all__ = ["DEAL", "LATEST_VISIT", "choose_rankings", "choose_visits", "read_visit", "visit_sequence"]
-
 DEAL = 64
 """So many visits belong to one deal; the next ones to another, whose random numbers are its own."""
 
@@ -27,11 +25,7 @@ LATEST_VISIT = 2**53 - 1
 
 
 def read_visit(visit: object) -> int:
-    """A visit as a number from 0.
-
-    >>> read_visit(7)
-    7
-    """
+    """A visit as a number from 0."""
     if not is_whole(visit) or not 0 <= visit <= LATEST_VISIT:
         raise InputError(explain("visit", f"is {visit!r}", "be a whole number of at least 0, or None"))
     return int(visit)
@@ -63,20 +57,9 @@ def choose_visits(
 ) -> Integers:
     """(users,) the ranking that each key's visit sees, counted from the user's first; −1 for users without any.
 
-    Parameters
-    ----------
-    places
-        The rankings of all users, one after another, slot by slot: any numbers from 0 that tell a user's items apart.
-    weights
-        The probability of each ranking.
-    counts, slots
-        (users,) how many rankings each user has, and how many items each of these.
-    visits
-        (users,) from 0; −1 is none, and draws as :func:`choose_rankings` does.
-
-    Examples
-    --------
-    Two rankings of one item each, half and half, take turns:
+    ``places`` are the rankings of all users, slot by slot: any numbers from 0 that tell a user's items apart. A user
+    has ``counts`` of them, with ``slots`` items each. Visits count from 0; −1 is none, and draws as
+    :func:`choose_rankings` does. Two rankings of one item each, half and half, take turns:
 
     >>> places, halves, one = np.array([0, 1]), np.array([0.5, 0.5]), np.array([1])
     >>> [int(choose_visits(places, halves, np.array([2]), one, ["ada"], 1, np.array([t]))[0]) for t in range(6)]

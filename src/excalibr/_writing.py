@@ -14,9 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["beside", "errors_named", "open_without_links", "put_in_place", "remove_all_leftovers", "remove_leftovers"]
-__all__ += ["sync_file", "temporary"]
-
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Flags with which a name that is a link is refused; Windows, which lets few people make links, has no such flag."""
 
@@ -77,16 +74,17 @@ def sync_file(path: Path) -> None:
 
 def remove_leftovers(path: Path) -> None:
     """Remove what :func:`temporary` made for this path in a process that was killed; nobody may be writing to it."""
-    ours = re.compile(re.escape(f".{path.stem}.") + "[0-9a-f]{12}" + re.escape(f".tmp{path.suffix}"))
-    for found in path.parent.glob(".*.tmp*"):
-        if ours.fullmatch(found.name) and (found.is_symlink() or found.is_file()):
-            found.unlink(missing_ok=True)
+    _remove(path.parent, re.escape(f".{path.stem}.") + "[0-9a-f]{12}" + re.escape(f".tmp{path.suffix}"))
 
 
 def remove_all_leftovers(folder: Path) -> None:
     """The same for all paths of a folder that is nobody else's."""
+    _remove(folder, r"\..+\.[0-9a-f]{12}\.tmp(\.\w+)?")
+
+
+def _remove(folder: Path, pattern: str) -> None:
     for found in folder.glob(".*.tmp*"):
-        if re.fullmatch(r"\..+\.[0-9a-f]{12}\.tmp(\.\w+)?", found.name) and (found.is_symlink() or found.is_file()):
+        if re.fullmatch(pattern, found.name) and (found.is_symlink() or found.is_file()):
             found.unlink(missing_ok=True)
 
 

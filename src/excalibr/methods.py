@@ -1,17 +1,17 @@
 """Methods by name: every method takes a :class:`Problem` and returns a :class:`Policy`.
 
-A method is one entry of :data:`METHODS`, and its name one of ``METHOD_NAMES`` in ``_options``; its module is imported
-when the method is first used.
+The names are those of ``METHOD_NAMES`` in ``_options``; the module of a method is imported when it is first used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from excalibr._messages import Message, Option
-from excalibr._options import check_option
+from excalibr._options import METHOD_NAMES, check_option
 from excalibr._policy import Policy
 from excalibr._problem import Problem
 from excalibr.errors import InputError, explain
@@ -32,37 +32,22 @@ class Method:
         return self.load()(problem)
 
 
-def _exact() -> Rank:
-    from excalibr._solver import solve
+def _load(name: str) -> Rank:
+    if name == "excalibr":
+        from excalibr._solver import solve
 
-    return solve
-
-
-def _of_the_paper(name: str) -> Method:
-    def load() -> Rank:
+        return solve
+    if name in ("lp", "lp-full"):
         from excalibr import paper
 
         return {"lp": paper.lp, "lp-full": paper.lp_full}[name]
+    from excalibr import baselines
 
-    return Method(load)
-
-
-def _baseline(name: str) -> Method:
-    def load() -> Rank:
-        from excalibr import baselines
-
-        rank: Rank = getattr(baselines, name.replace("-", "_"))
-        return rank
-
-    return Method(load)
+    rank: Rank = getattr(baselines, name.replace("-", "_"))
+    return rank
 
 
-METHODS = {
-    "excalibr": Method(_exact),
-    "lp": _of_the_paper("lp"),
-    "lp-full": _of_the_paper("lp-full"),
-    **{name: _baseline(name) for name in ("greedy", "greedy-simple", "greedy-projected", "mip-greedy", "top-k", "mmr")},
-}
+METHODS = {name: Method(partial(_load, name)) for name in METHOD_NAMES}
 
 
 def apply(name: str, problem: Problem) -> Policy:

@@ -6,6 +6,7 @@ first), so methods that fill slots by weight use :func:`slots_by_weight`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -17,7 +18,13 @@ from excalibr.errors import InputError, explain, unknown_name
 
 __all__ = ["NAMES", "position_weights", "raw_weights", "slots_by_weight"]
 
-NAMES = ("log", "sqrt", "reciprocal", "uniform")
+_WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
+    "log": lambda slots: 1.0 / np.log(slots + 1.0),
+    "sqrt": lambda slots: 1.0 / np.sqrt(slots),
+    "reciprocal": lambda slots: 1.0 / slots,
+    "uniform": lambda slots: np.ones(len(slots)),
+}
+NAMES = tuple(_WEIGHTS)
 
 
 def position_weights(weights: str | ArrayLike, k: int) -> Floats:
@@ -40,11 +47,7 @@ def position_weights(weights: str | ArrayLike, k: int) -> Floats:
     """
     if k < 1:
         raise InputError(explain("k", f"is {k}", "be at least 1"))
-    if isinstance(weights, str):
-        if weights not in NAMES:
-            raise unknown_name("position_weights", weights, NAMES)
-        return _named(weights, k)
-    return _normalised(_checked(weights, k))
+    return _named(weights, k) if isinstance(weights, str) else _normalised(_checked(weights, k))
 
 
 def slots_by_weight(weights: Floats) -> Integers:
@@ -74,24 +77,14 @@ def raw_weights(name: str, k: int, argument: str = "position_weights") -> Floats
 
 def weights_at(name: str, slots: Floats) -> Floats:
     """The same weights of some slots, counted from 1, however far down they are."""
-    match name:
-        case "log":
-            weights = 1.0 / np.log(slots + 1.0)
-        case "sqrt":
-            weights = 1.0 / np.sqrt(slots)
-        case "reciprocal":
-            weights = 1.0 / slots
-        case _:
-            weights = np.ones(len(slots))
-    return weights
+    return _WEIGHTS[name](slots)
 
 
 def _checked(weights: ArrayLike, k: int) -> Floats:
     array = numbers("position_weights", weights)
     if array.shape != (k,):
-        raise InputError(
-            explain("position_weights", f"have shape {array.shape}", f"have shape ({k},), one for each slot")
-        )
+        must = f"have shape ({k},), one for each slot"
+        raise InputError(explain("position_weights", f"have shape {array.shape}", must))
     bad = ~(np.isfinite(array) & (array >= 0))
     if bad.any():
         slot = int(np.argmax(bad))

@@ -7,9 +7,9 @@ rows were partitioned. The extra ``spark`` brings pyspark; Spark itself needs a 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain
 from typing import Any
 
@@ -56,17 +56,17 @@ def rerank(candidates: Any, items: Any, *, day: Hashable = None, **options: Any)
     DataFrame
         user, rank, item, score and the kept columns, in no particular order of users.
     """
-    return _SparkRun.of(candidates, items, day, options).run("slates")
+    return _SparkRun.of(candidates, items, day, options, "slates").run()
 
 
 def lotteries(candidates: Any, items: Any, **options: Any) -> Any:
     """Every ranking with its probability, as :meth:`excalibr.Reranker.lotteries`; parameters as for :func:`rerank`."""
-    return _SparkRun.of(candidates, items, None, options).run("lotteries")
+    return _SparkRun.of(candidates, items, None, options, "lotteries").run()
 
 
 def report(candidates: Any, items: Any, **options: Any) -> Any:
     """A row a user, as :meth:`excalibr.Reranker.report`; parameters as for :func:`rerank`."""
-    return _SparkRun.of(candidates, items, None, options).run("report")
+    return _SparkRun.of(candidates, items, None, options, "report").run()
 
 
 def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
@@ -80,36 +80,16 @@ def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
     SparkBalance
         With ``table``, for ``rerank(…, prices=…)`` here or anywhere, ``prices``, ``objective``, ``bound``, ``gap``.
     """
-    asked, others = split_keywords(options, Everyone)
-    everyone = read_options(Everyone, asked)
-    return _balanced(_SparkRun.of(candidates, items, None, others), _local(items, "items"), everyone)
-
-
-@dataclass(frozen=True, eq=False)
-class SparkBalance:
-    """What :func:`balance` found: Arrow tables ``table`` and ``prices``, and what was proven, as of ``Balance``."""
-
-    table: Any
-    prices: Any
-    objective: float
-    bound: float
-    relative_gap: float
-    passes: int
-
-    @property
-    def gap(self) -> float:
-        """bound − objective, at least 0."""
-        return max(self.bound - self.objective, 0.0)
-
-
-def _balanced(plan: _SparkRun, items: Any, asked: Everyone) -> SparkBalance:
     from excalibr._crowd_on_spark import PartOfCrowd, SparkCrowd
     from excalibr._population import sample_share
     from excalibr.tables._search import PriceSearch, check_asked
 
+    asked, others = split_keywords(options, Everyone)
+    everyone = read_options(Everyone, asked)
+    plan = _SparkRun.of(candidates, items, None, others, "slates")
     check_asked(plan.task.reranker, plan.names)
-    search = PriceSearch.of(asked, items, plan.names)
-    warn_all(search.notes, stacklevel=3)
+    search = PriceSearch.of(everyone, _local(items, "items"), plan.names)
+    warn_all(search.notes, stacklevel=2)
     frame = plan.prepared().persist()
     users = plan.frames["candidates"].select(plan.task.user_id).distinct().count()
     n_blocks = search.n_blocks(users)
@@ -129,6 +109,23 @@ def _balanced(plan: _SparkRun, items: Any, asked: Everyone) -> SparkBalance:
 
 
 @dataclass(frozen=True, eq=False)
+class SparkBalance:
+    """What :func:`balance` found: Arrow tables ``table`` and ``prices``, and what was proven, as of ``Balance``."""
+
+    table: Any
+    prices: Any
+    objective: float
+    bound: float
+    relative_gap: float
+    passes: int
+
+    @property
+    def gap(self) -> float:
+        """bound − objective, at least 0."""
+        return max(self.bound - self.objective, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
 class _SparkRun:
     """What is sent where: the frames that travel by user, and the task that every partition runs."""
 
@@ -137,7 +134,7 @@ class _SparkRun:
     names: Tables
 
     @classmethod
-    def of(cls, candidates: Any, items: Any, day: Hashable, options: dict[str, Any]) -> _SparkRun:
+    def of(cls, candidates: Any, items: Any, day: Hashable, options: dict[str, Any], what: str) -> _SparkRun:
         """The plan for these arguments of :func:`rerank`."""
         ranking, tables = split_keywords(options, Reranker)
         if "threads" in ranking:
@@ -153,49 +150,57 @@ class _SparkRun:
         user_id = checked.column("user_id", "candidates", candidates.columns)
         frames = {"candidates": candidates.filter(candidates[user_id].isNotNull()), **travelling}
         reranker = read_options(Reranker, ranking | {"threads": 1})
-        return cls(frames, _Task(reranker, context.broadcast((known, local)), day, user_id, tuple(frames)), checked)
+        shared = context.broadcast((known, local))
+        return cls(frames, _Task(reranker, shared, day, user_id, tuple(frames), what), checked)
 
-    def run(self, what: str) -> Any:
+    def run(self) -> Any:
         """The frame of the answers."""
-        task = dataclasses.replace(self.task, what=what)
-        return self.prepared().mapInArrow(lambda batches: task(batches), self._schema(what))
+        task = self.task
+        return self.prepared().mapInArrow(lambda batches: task(batches), self._schema())
 
     def prepared(self) -> Any:
-        """All rows, the users' together and in their order in each partition."""
-        return self._united().repartition(self.task.user_id).sortWithinPartitions(self.task.user_id, TABLE)
+        """All rows, the users' together and in their order in each partition.
 
-    def _united(self) -> Any:
-        """All frames under one another: the user, the number of the table, and a column of rows for each table."""
+        The frames stand under one another: the user, the number of the table, and a column of rows for each table.
+        """
         from pyspark.sql import functions
 
-        united = None
+        parts = []
         for number, (name, frame) in enumerate(self.frames.items()):
             row = functions.struct(*(frame[column] for column in frame.columns))
             nothing = functions.lit(None)  # a schema is the type of a struct
             cells = {other: nothing.cast(rows.schema) for other, rows in self.frames.items()} | {name: row}
             columns = [cell.alias(_column(other)) for other, cell in cells.items()]
             user = self.names.column("user_id", name, frame.columns)
-            part = frame.select(frame[user].alias(self.task.user_id), functions.lit(number).alias(TABLE), *columns)
-            united = part if united is None else united.union(part)
-        return united
+            keys = (frame[user].alias(self.task.user_id), functions.lit(number).alias(TABLE))
+            parts.append(frame.select(*keys, *columns))
+        united = reduce(lambda above, below: above.union(below), parts)
+        return united.repartition(self.task.user_id).sortWithinPartitions(self.task.user_id, TABLE)
 
-    def _schema(self, what: str) -> Any:
+    def _schema(self) -> Any:
         """The columns of the answers, found by answering for no candidates; the candidates' own keep their types."""
         from pyspark.sql import types
 
-        candidates = self.frames["candidates"]
-        given = {field.name: field for field in candidates.schema.fields}
+        candidates, names = self.frames["candidates"], self.names
+        written = {
+            "slates": (names.rank, *(names.propensity_columns if names.propensities else ())),
+            "lotteries": (names.rank, names.ranking, names.probability),
+            "report": REPORT_COLUMNS,
+        }[self.task.what]
+        kept = {field.name: field for field in candidates.schema.fields if field.name not in written}
         new = {"int64": types.LongType(), "double": types.DoubleType(), "string": types.StringType()}
-        answer = self.task.answer_nothing(candidates.limit(0).toArrow(), what)
-        written = self.task.columns_written(what)
+        found = {field.name: str(field.type) for field in self._answer_to_nothing().schema}
         return types.StructType(
-            [
-                given[field.name]
-                if field.name in given and field.name not in written
-                else types.StructField(field.name, new[str(field.type)])
-                for field in answer.schema
-            ]
+            [kept[name] if name in kept else types.StructField(name, new[kind]) for name, kind in found.items()]
         )
+
+    def _answer_to_nothing(self) -> Any:
+        """The answer for no candidates, with any target: only its columns matter."""
+        items, shared = self.task.shared.value
+        any_of = {each.name: {items.categories[each.start].as_py(): 1.0} for each in items.parts}
+        tables = {name: value for name, value in shared.items() if name not in (*BY_USER, "prior", "strength")}
+        tables["targets"] = any_of if items.attributes else any_of[""]
+        return self.task.answer(self.frames["candidates"].limit(0).toArrow(), tables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,12 +215,12 @@ class _Task:
     day: Hashable
     user_id: str
     tables: tuple[str, ...]
-    what: str = "slates"
+    what: str
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Answer for each user of the partition, a few thousand rows at a time."""
         for candidates, own in self.chunks(batches):
-            yield from self.answer(candidates, own, self.what).to_batches()
+            yield from self.answer(candidates, self.shared.value[1] | own).to_batches()
 
     def chunks(self, batches: Iterator[Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """The candidates of whole users, a few thousand rows at a time, with their rows of the other tables."""
@@ -229,38 +234,12 @@ class _Task:
             if len(candidates):
                 yield candidates, own
 
-    def answer(self, candidates: Any, own: dict[str, Any], what: str) -> Any:
+    def answer(self, candidates: Any, tables: dict[str, Any]) -> Any:
         """The table that was asked for, of some whole users."""
-        items, shared = self.shared.value
-        asked = {"keep": what == "lotteries", "measured": what == "report"}
-        results = self.reranker.solve(
-            candidates, items, day=self.day, advance=lambda _: None, **asked, **(shared | own)
-        )
-        return getattr(results, what)()
-
-    def answer_nothing(self, candidates: Any, what: str) -> Any:
-        """The same for no candidates, with any target: only its columns matter."""
-        items, shared = self.shared.value
-        names = {name: value for name, value in shared.items() if name not in (*BY_USER, "prior", "strength")}
-        plain = dataclasses.replace(self, shared=_Value((items, names)))
-        any_of = {each.name: {items.categories[each.start].as_py(): 1.0} for each in items.parts}
-        return plain.answer(candidates, {"targets": any_of if items.attributes else any_of[""]}, what)
-
-    def columns_written(self, what: str) -> set[str]:
-        """The columns that are ours, whatever the candidates have under their names."""
-        options = read_options(Tables, self.shared.value[1] | {"targets": {}, "history": None})
-        if what == "report":
-            return set(REPORT_COLUMNS)
-        if what == "slates":
-            return {options.rank, *(options.propensity_columns if options.propensities else ())}
-        return {options.rank, options.ranking, options.probability}
-
-
-@dataclass(frozen=True)
-class _Value:
-    """What a broadcast is to a task: something with a value."""
-
-    value: Any
+        items, _ = self.shared.value
+        asked = {"keep": self.what == "lotteries", "measured": self.what == "report"}
+        results = self.reranker.solve(candidates, items, day=self.day, advance=lambda _: None, **asked, **tables)
+        return getattr(results, self.what)()
 
 
 def _rows_of(chunk: Any, number: int, name: str) -> Any:

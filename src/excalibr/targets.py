@@ -69,12 +69,19 @@ def history(
     [0.5, 0.5]
     """
     shares = _rows("categories", categories, "(items, r)")
-    rows = _item_rows(items, shares.n_candidates)
+    given, n = np.asarray(items), shares.n_candidates
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        found = f"have shape {given.shape} and type {given.dtype}"
+        raise InputError(explain("items", found, "be indices of shape (h,)"))
+    outside = (given < 0) | (given >= n)
+    if outside.any():
+        raise InputError(explain("items", f"contain {given[outside][0]}", f"be rows of categories, 0 to {n - 1}"))
+    rows = given.astype(np.int64)
     counted = np.ones(len(rows)) if weights is None else numbers("weights", weights)
     if counted.shape != rows.shape:
         must = f"have shape ({len(rows)},), one for each item of the history"
         raise InputError(explain("weights", f"have shape {counted.shape}", must))
-    one = Memberships(np.array([0, len(rows)]), rows, counted, shares.n_candidates)
+    one = Memberships(np.array([0, len(rows)]), rows, counted, n)
     return np.asarray(_targets(shares, one, prior, strength)[0])
 
 
@@ -205,20 +212,16 @@ def fixed(shares: ArrayLike, users: int | None = None) -> Floats:
     return given / total if users is None else np.tile(given / total, (users, 1))
 
 
-def _item_rows(items: ArrayLike, n: int) -> Integers:
-    rows = np.asarray(items)
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        found = f"have shape {rows.shape} and type {rows.dtype}"
-        raise InputError(explain("items", found, "be indices of shape (h,)"))
-    outside = (rows < 0) | (rows >= n)
-    if outside.any():
-        raise InputError(explain("items", f"contain {rows[outside][0]}", f"be rows of categories, 0 to {n - 1}"))
-    return rows.astype(np.int64)
-
-
 def _targets(shares: Memberships, weights: Memberships, prior: ArrayLike | None, strength: float) -> Floats:
     """(users, r) from the items' shares, and from how much each item counts for each user, a row a user."""
-    _check_weights(weights, shares.n_candidates)
+    if weights.n_categories != shares.n_candidates:
+        found = f"have shape ({weights.n_candidates}, {weights.n_categories})"
+        raise InputError(explain("weights", found, f"have shape (users, {shares.n_candidates}), a column an item"))
+    fine = np.isfinite(weights.values) & (weights.values >= 0)
+    if not fine.all():
+        at = int(np.argmin(fine))
+        where = f"row {int(weights.owners[at])}, item {int(weights.indices[at])} is {weights.values[at]}"
+        raise InputError(explain("weights", where, "be finite and at least 0"))
     sums = shares.sums(weights.indices, weights.owners, weights.values, weights.n_candidates)
     sums = sums + _pseudo_counts(prior, strength, shares.n_categories)
     known = sums.sum(axis=1) > 0
@@ -242,18 +245,6 @@ def _rows(argument: str, matrix: Any, shape: str) -> Memberships:
         return Memberships(*kernel.pack_rows(table), table.shape[1])
     rows = matrix.tocsr()
     return Memberships(rows.indptr, rows.indices, numbers(argument, rows.data), rows.shape[1])
-
-
-def _check_weights(rows: Memberships, n: int) -> None:
-    """They must be finite and at least 0, with a column for each item."""
-    if rows.n_categories != n:
-        found = f"have shape ({rows.n_candidates}, {rows.n_categories})"
-        raise InputError(explain("weights", found, f"have shape (users, {n}), a column an item"))
-    fine = np.isfinite(rows.values) & (rows.values >= 0)
-    if not fine.all():
-        at = int(np.argmin(fine))
-        where = f"row {int(rows.owners[at])}, item {int(rows.indices[at])} is {rows.values[at]}"
-        raise InputError(explain("weights", where, "be finite and at least 0"))
 
 
 def _pseudo_counts(prior: ArrayLike | None, strength: float, r: int) -> Floats:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import excalibr
 from excalibr._cli.application import application
 from excalibr._cli.balance import job
-from excalibr._cli.balance.passes import KeptPasses
+from excalibr._cli.balance.job import KeptPasses
 from excalibr.errors import InfeasibleError, InputError
 from tests.population.tables import shop
 
@@ -134,3 +134,19 @@ def test_floors_that_conflict_are_named(files: dict[str, Path]) -> None:
 def test_bad_options_are_refused(files: dict[str, Path], more: tuple[str, ...], says: str) -> None:
     with pytest.raises(InputError, match=says):
         run(files, *more)
+
+
+def test_prices_of_before_are_no_part_of_a_balance(files: dict[str, Path]) -> None:
+    assert run(files).exit_code == 0
+    files["out"].rename(files["shares"])
+    with pytest.raises(InputError, match="--prices: are given, must be left out of a balance"):
+        run(files, "--prices", str(files["shares"]))
+
+
+@pytest.mark.parametrize("read", ["targets", "candidates", "out"])
+def test_slates_never_go_where_something_is_read(files: dict[str, Path], read: str) -> None:
+    before = files["targets"].read_bytes(), files["candidates"].read_bytes()
+    with pytest.raises(InputError, match=f"--slates: {files[read]} is the same file as "):
+        run(files, "--slates", str(files[read]))
+    assert (files["targets"].read_bytes(), files["candidates"].read_bytes()) == before
+    assert not files["out"].exists(), "nothing was searched for"

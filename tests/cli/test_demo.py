@@ -10,8 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from excalibr._cli.application import application
-from excalibr._cli.demo import figure, tables
-from excalibr._cli.demo.comparison import Comparison, compare
+from excalibr._cli.demo import Comparison, bar, compare, draw, show, write
 from excalibr.datasets import make_catalogue
 from excalibr.errors import InputError, MissingExtraError
 
@@ -23,7 +22,7 @@ def comparison() -> Comparison:
 
 def printed(comparison: Comparison, width: int) -> list[str]:
     stream = io.StringIO()
-    tables.show(comparison, Console(file=stream, width=width, highlight=False, color_system=None))
+    show(comparison, Console(file=stream, width=width, highlight=False, color_system=None))
     return stream.getvalue().splitlines()
 
 
@@ -114,15 +113,15 @@ def test_relevance_only_changes_nothing() -> None:
 
 
 def test_bars_grow_with_the_share_and_never_vanish() -> None:
-    lengths = [len(tables.bar(share, 1.0, 10).rstrip()) for share in np.linspace(0.0, 1.0, 11)]
+    lengths = [len(bar(share, 1.0, 10).rstrip()) for share in np.linspace(0.0, 1.0, 11)]
     assert lengths == sorted(lengths)
-    assert tables.bar(0.0, 1.0, 4) == "    "
-    assert tables.bar(1e-6, 1.0, 4).strip()
-    assert {len(tables.bar(share, 0.7, 8)) for share in (0.0, 0.1, 0.35, 0.7)} == {8}
+    assert bar(0.0, 1.0, 4) == "    "
+    assert bar(1e-6, 1.0, 4).strip()
+    assert {len(bar(share, 0.7, 8)) for share in (0.0, 0.1, 0.35, 0.7)} == {8}
 
 
 def test_the_picture_has_labelled_axes_and_legends(comparison: Comparison) -> None:
-    slates, shares = figure.draw(comparison).axes
+    slates, shares = draw(comparison).axes
     assert slates.get_ylabel() == "Slot, best first"
     assert shares.get_xlabel() == "Share of exposure, %"
     assert shares.get_ylabel() == "Genre"
@@ -132,7 +131,7 @@ def test_the_picture_has_labelled_axes_and_legends(comparison: Comparison) -> No
 
 @pytest.mark.parametrize(("user", "k"), [("Ada", 10), ("Hana", 25), ("Jun", 1)])
 def test_no_text_of_the_picture_covers_another(user: str, k: int) -> None:
-    made = figure.draw(compare(make_catalogue(seed=7), user, k=k, trade_off=0.5))
+    made = draw(compare(make_catalogue(seed=7), user, k=k, trade_off=0.5))
     made.canvas.draw()
     boxes = [text.get_window_extent() for axes in made.axes for text in axes.texts if len(text.get_text()) > 2]
     pairs = [(one, other) for number, one in enumerate(boxes) for other in boxes[:number]]
@@ -141,7 +140,7 @@ def test_no_text_of_the_picture_covers_another(user: str, k: int) -> None:
 
 
 def test_the_picture_shows_dollar_signs_as_they_are(comparison: Comparison) -> None:
-    made = figure.draw(replace(comparison, user="$_{b$"))
+    made = draw(replace(comparison, user="$_{b$"))
     made.canvas.draw()
     assert made.get_suptitle().startswith(r"\$_{b\$: ")
 
@@ -154,14 +153,14 @@ def test_a_picture_that_fails_leaves_nothing_behind(
 
     monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
-        figure.write(comparison, tmp_path / "ada.png")
+        write(comparison, tmp_path / "ada.png")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_matplotlib_the_extra_is_named(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"matplotlib is not installed. Hint: pip install 'excalibr\[plot\]'"):
-        figure.draw(comparison)
+        draw(comparison)
 
 
 def test_too_many_slots_are_refused() -> None:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("small_chunks")
 
 STEPS: dict[str, tuple[Any, str, int]] = {
     "looking at the inputs": (inputs, "_digest", 2),
-    "counting users": (jobs, "_scan", 1),
+    "counting users": (jobs.Job, "scan", 1),
     "solving": (jobs, "_solve", 3),
     "keeping a part": (Run, "keep", 2),
     "putting a part in place": (parts, "beside", 4),
@@ -76,7 +76,7 @@ def test_a_system_error_of_an_interrupt_is_an_interrupt(
 
 
 def test_a_second_signal_does_not_wait() -> None:
-    with signals.stoppable() as stop:
+    with signals.stoppable(lambda stop: None) as stop:
         signal.raise_signal(signal.SIGTERM)
         assert stop.code == 143
         with pytest.raises(KeyboardInterrupt):
@@ -87,7 +87,7 @@ def test_a_second_signal_does_not_wait() -> None:
 def test_signals_that_were_ignored_stay_ignored_and_handlers_come_back() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with signals.stoppable() as stop:
+        with signals.stoppable(lambda stop: None) as stop:
             signal.raise_signal(signal.SIGHUP)
             assert stop.signal is None
             assert signal.getsignal(signal.SIGINT) == stop.note

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import excalibr
 from excalibr import calibrate, frontier
 from excalibr._solver import Curve, Point
-from excalibr._solver.frontier import Frontier
-from excalibr._solver.tracing import _envelope, _frontier, _stop
+from excalibr._solver.frontier import Frontier, _envelope, _frontier, _stop
 from excalibr.errors import InfeasibleError, InputError
 from tests.literal import best_value
 from tests.problems import movie_like_problem
@@ -110,6 +109,7 @@ def test_its_ends_are_what_calibrate_returns_there(seed: int, divergence: str) -
         assert policy.cost == pytest.approx(curve.deviation[place], abs=1e-6)
 
 
+@example(seed=12545)  # 8e-10 of cost are worth 5e-5 of relevance
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=60)
 def test_the_ends_are_lexicographic(seed: int) -> None:
@@ -127,7 +127,9 @@ def test_the_ends_are_lexicographic(seed: int) -> None:
     nearest = _without_slack(lambda slack: best_value(question.literal, 1.0, relevance_at_least=most - slack))
     richest = _without_slack(lambda slack: best_value(question.literal, 0.0, cost_at_most=slack - least))
     assert first.cost == pytest.approx(-nearest, abs=1e-5)
-    assert last.relevance == pytest.approx(richest, abs=1e-5)
+    spent = best_value(question.literal, 0.0, cost_at_most=1e-9 - least)  # so much counts as no cost
+    assert spent is not None
+    assert richest - 1e-5 <= last.relevance <= max(richest, spent) + 1e-5
 
 
 def _without_slack(best: Callable[[float], float | None]) -> float:

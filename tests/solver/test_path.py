@@ -58,7 +58,7 @@ def test_the_gap_of_a_policy_at_another_trade_off_bounds_what_is_lost_there(prob
     curve = Curve(problem)
     policy, best = curve.at(problem.trade_off).policy, solve(problem.with_trade_off(trade_off))
     assert best.prices is not None
-    gap = curve.gap_at(trade_off, policy, best.prices)
+    gap = curve.gap_at(trade_off, policy.rankings, policy.weights, best.prices)
     reached = (1 - trade_off) * policy.relevance - trade_off * policy.deviation
     assert gap >= best.objective - reached - 1e-12 * (1 + abs(reached))
     assert gap == pytest.approx(proven_gap(best.problem, policy.rankings, policy.weights, best.prices), abs=1e-15)

@@ -1,4 +1,4 @@
-"""Ranges of users through the kernel's loop: what each gets is what they would get alone."""
+"""Ranges of users through the kernel's loop, each as if alone; and what cannot be reached, in words."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from excalibr import Policy, Problem
+from excalibr import Policy, Problem, calibrate
 from excalibr._native import kernel
 from excalibr._options import Options
 from excalibr._problem import Batch, Status
 from excalibr._solver import questions_of, solve
 from excalibr._solver.seam import answer_to, question_of
 from excalibr._types import Floats
+from excalibr.errors import InfeasibleError
 from tests.problems import movie_like_problem
 
 Arrays = tuple[Floats, Floats, Floats]
@@ -155,3 +156,16 @@ def test_rankings_that_do_not_fit_are_not_measured() -> None:
         kernel.measure_range(questions, shown, np.ones(1), np.array([1, 1]), 0, 1)
     with pytest.raises(ValueError, match="counted|out of range|has a count"):
         kernel.measure_range(questions, shown, np.ones(1), np.array([-1]), 0, 1)
+
+
+def test_a_floor_out_of_reach_says_how_far_one_can_get() -> None:
+    with pytest.raises(
+        InfeasibleError, match="category 1 cannot reach 0.9; the most that any policy shows of it is 0.613"
+    ):
+        calibrate([0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=2, floors={1: 0.9})
+
+
+def test_limits_that_conflict_are_named() -> None:
+    rows = np.eye(3)[[0, 0, 1, 1, 2, 2]]
+    with pytest.raises(InfeasibleError, match=r"these conflict: floor 0.55 of category 0, floor 0.55 of category 1"):
+        calibrate(np.arange(6.0), rows, [0.4, 0.3, 0.3], k=4, floors={0: 0.55, 1: 0.55})

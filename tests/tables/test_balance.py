@@ -156,6 +156,16 @@ def test_bands_and_a_table_of_several_attributes(tables: Any, reranker: Any) -> 
     assert balance.relative_gap <= 1e-3
 
 
+def test_of_two_weights_of_a_user_the_smaller_counts_in_any_order_of_rows(tables: Any, reranker: Any) -> None:
+    candidates, items, history = tables
+    twice, once = ["u0000", "u0000", "u0001"], ["u0000", "u0001"]
+    given = [(twice, [1.0, 500.0, 3.0]), (twice, [500.0, 1.0, 3.0]), (once, [1.0, 3.0])]
+    users = [pa.table({"user_id": ids, "weight": weights}) for ids, weights in given]
+    found = [reranker.balance(candidates, items, history=history, users=each, **ASKED).table for each in users]
+    assert found[0].equals(found[2])
+    assert found[1].equals(found[2])
+
+
 def test_users_count_by_their_weight(tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     users = pa.table({"user_id": ["u0000", "u0001"], "weight": [1000.0, 0.0]})

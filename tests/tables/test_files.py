@@ -56,6 +56,11 @@ def test_every_kind_of_file_gives_the_same_table(tmp_path: Path, name: str) -> N
     assert {batch.schema.names[0] for batch in read_batches(tmp_path / name, ["score"])} == {"score"}
 
 
+def test_an_arrow_file_of_no_rows_is_an_empty_table(tmp_path: Path) -> None:
+    pa.feather.write_feather(TABLE[:0], tmp_path / "t.feather", compression="uncompressed")
+    assert read_table(tmp_path / "t.feather").equals(TABLE[:0])
+
+
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.95])
 def test_a_file_that_was_cut_off_is_named_with_what_is_wrong(tmp_path: Path, name: str, part: float) -> None:

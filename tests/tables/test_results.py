@@ -23,6 +23,7 @@ from tests.tables.invented import (
     Invented,
     invented_tables,
     quietly,
+    rerank,
 )
 
 
@@ -156,3 +157,12 @@ def test_the_report_sums_the_deviations_of_attributes(tables: Invented) -> None:
     assert report["deviation"].tolist() == pytest.approx(deviations, abs=1e-12)
     assert (report["deviation"] <= report["deviation_before"] + 1e-9).all()
     assert (report["status"] == "ok").all()
+
+
+def test_stored_lotteries_are_drawn_from_later() -> None:
+    tables = invented_tables()
+    lotteries = RERANKER.lotteries(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
+    shuffled = lotteries.take(np.random.default_rng(0).permutation(len(lotteries)))
+    for day in (None, "2030-01-31", 7):
+        assert RERANKER.draw(shuffled, day=day).equals(rerank(tables, day=day))
+    assert not RERANKER.draw(lotteries, day=1).equals(RERANKER.draw(lotteries, day=2))

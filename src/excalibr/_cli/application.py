@@ -14,8 +14,6 @@ from excalibr import __version__
 from excalibr._cli.speech import say_error
 from excalibr._cli.wording import in_own_words
 
-__all__ = ["application", "run_application"]
-
 COMMANDS = {
     "demo": "excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png",
     "rerank": "excalibr rerank candidates.parquet --items items.parquet --history history.parquet "
@@ -31,8 +29,6 @@ COMMANDS = {
 }
 """The commands in the order of the help, each with an example."""
 
-HIDDEN = ("warmup",)
-
 UsageError: Any = typer.BadParameter.__mro__[1]
 """Of click, or of the click inside typer."""
 
@@ -42,7 +38,7 @@ class Commands(TyperGroup):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # names to suggest where one is misspelt
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # names to list, and to suggest
 
     def make_context(self, *given: Any, **options: Any) -> Any:
         """Read the options before the command, for which typer imports a good deal."""
@@ -54,10 +50,6 @@ class Commands(TyperGroup):
         with _told_of_interrupts():
             return super().invoke(ctx)
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The names, for the help."""
-        return list(COMMANDS)
-
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name, None where there is none."""
         if cmd_name not in COMMANDS:
@@ -66,19 +58,14 @@ class Commands(TyperGroup):
         if isinstance(found, typer.Typer):
             found.info.epilog = epilog
         else:
-            single = typer.Typer(add_completion=False)
-            how: dict[str, Any] = {"epilog": epilog, "help": _unwrapped(found), "hidden": cmd_name in HIDDEN}
-            single.command(cmd_name, **how)(in_own_words(found))
-            found = single
+            # A line for each paragraph of its help, for terminals of any width.
+            paragraphs = [" ".join(each.split()) for each in inspect.cleandoc(found.__doc__).split("\n\n")]
+            how: dict[str, Any] = {"epilog": epilog, "help": "\n\n".join(paragraphs), "hidden": cmd_name == "warmup"}
+            command, found = found, typer.Typer(add_completion=False)
+            found.command(cmd_name, **how)(in_own_words(command))
         made = typer.main.get_command(found)
         made.name = cmd_name
         return made
-
-
-def _unwrapped(command: Any) -> str:
-    """What the command says of itself, a line for each paragraph, for terminals of any width."""
-    paragraphs = inspect.cleandoc(command.__doc__).split("\n\n")
-    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
 
 
 def _import(name: str) -> Any:

@@ -14,8 +14,6 @@ from excalibr._text import markdown_text
 from excalibr._writing import beside
 from excalibr.errors import InputError, explain
 
-__all__ = ["compare"]
-
 _WORDS = ("attribute", "weights", "n/k", "method", "users", "new is")
 
 

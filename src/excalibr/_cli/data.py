@@ -11,14 +11,12 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from excalibr._cli.wording import in_own_words
 from excalibr.datasets import MovieLens, genre, load_movielens
 from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO
 from excalibr.datasets._download import GROUPLENS, download_movielens
-
-__all__ = ["data"]
 
 data = typer.Typer(add_completion=False, no_args_is_help=True, help="Get MovieLens, and show what a set holds.")
 
@@ -66,11 +64,10 @@ def show(
 ) -> None:
     """Read and check a set, and count what the experiment would use of it."""
     loaded = load_movielens(path, complete=complete, max_bytes=max_bytes, max_ratio=max_ratio)
-    table = Table(title=escape(loaded.name), title_justify="left", show_header=False, box=None)
-    table.add_column()
-    table.add_column(justify="right")
-    for what, value in _facts(loaded):
-        table.add_row(what, value)
+    columns = ("", Column(justify="right"))
+    table = Table(*columns, title=escape(loaded.name), title_justify="left", show_header=False, box=None)
+    for fact in _facts(loaded):
+        table.add_row(*fact)
     Console(highlight=False).print(table)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,6 @@ from excalibr._options import read_options
 from excalibr.errors import InputError, explain, needs_extra
 from excalibr.tables import Tables
 from excalibr.tables._reranker import Reranker
-
-__all__ = ["explore"]
 
 DEFAULT_SLOTS = 10
 PORTS = range(8000, 8100)
@@ -68,7 +67,7 @@ def explore(
         save_page(page, save)
         typer.echo(f"The page is in {save}.", err=True)
         return
-    ready = _say_ready if no_browser else _open_browser
+    ready = partial(_say_ready, browser=not no_browser)
     typer.echo("Reading the tables …", err=True)
     port = port or next((each for each in PORTS if is_free(Server.host, each)), PORTS[0])
     run(Server(port=port, log="off", limits=Limits(threads=2), preempt=True, page=source, words=WORDS, ready=ready))
@@ -88,12 +87,9 @@ def _read(
     return read_options(Reranker, ranking), columns, tables
 
 
-def _say_ready(address: str) -> None:
+def _say_ready(address: str, *, browser: bool) -> None:
     typer.echo(f"The page is at {address} until you press Ctrl-C.", err=True)
+    if browser:
+        import webbrowser
 
-
-def _open_browser(address: str) -> None:
-    import webbrowser
-
-    _say_ready(address)
-    webbrowser.open(address)
+        webbrowser.open(address)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from excalibr._messages import CommandWords
+from excalibr._cli.wording import words_of
 from excalibr._options import split_keywords
 from excalibr.errors import InputError, explain
 from excalibr.tables import Tables
@@ -25,8 +25,6 @@ from excalibr.tables._columns import OWN_COLUMNS, ColumnNames
 from excalibr.tables._options import Everyone
 from excalibr.tables._reranker import Reranker
 
-__all__ = ["PATHS", "WORDS", "CandidatesFile", "Resume", "read_by_group", "read_words", "with_options"]
-
 PATHS = ("history", "targets", "users", "prior", "pinned", "shown", "prices")
 """Options whose value is a table in a file, or a folder of files."""
 
@@ -34,16 +32,6 @@ CandidatesFile: TypeAlias = Annotated[
     Path, typer.Argument(help="Scored candidates (user_id, item_id, score, others are kept).")
 ]
 Resume: TypeAlias = Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")]
-
-_SHORT = {"k": ("-k",)}
-
-WORDS = CommandWords(
-    {
-        each.name: next(iter(_SHORT.get(each.name, ())), f"--{each.name.replace('_', '-')}")
-        for each in (*dataclasses.fields(Reranker), *dataclasses.fields(Tables), *dataclasses.fields(Everyone))
-    }
-)
-"""How the commands write the options of :class:`Reranker`, :class:`Tables` and :class:`Everyone`."""
 
 _KINDS = {**dict.fromkeys((*PATHS, "start"), Path | None), "everyone": list[str] | None}
 """What the command line reads where a caller in Python may give anything."""
@@ -78,21 +66,18 @@ def with_options(*owners: Any, without: Collection[str] = ()) -> Callable[[Calla
 
 @cache
 def _parameters(owner: Any) -> list[inspect.Parameter]:
-    hints = typing.get_type_hints(owner, include_extras=True)
+    hints = typing.get_type_hints(owner)
     return [_parameter(each, hints[each.name]) for each in dataclasses.fields(owner)]
 
 
 def _parameter(field: dataclasses.Field[Any], hint: Any) -> inspect.Parameter:
-    annotation = hint if typing.get_origin(hint) is Annotated else _annotation(field, hint)
+    name, info = field.name, field.metadata.get("option")
+    if info is None:  # it says nothing of commands
+        flags = (f"--{name.replace('_', '-')}", *(["-k"] if name == "k" else []))
+        info = typer.Option(*flags, help=field.metadata["help"], rich_help_panel=_PANELS.get(name))
+        hint = _KINDS.get(name) or _kind(hint)
     default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
-    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
-    """What typer takes for a field that says nothing of commands."""
-    names = (f"--{field.name.replace('_', '-')}", *_SHORT.get(field.name, ()))
-    info = typer.Option(*names, help=field.metadata["help"], rich_help_panel=_PANELS.get(field.name))
-    return Annotated[_KINDS.get(field.name) or _kind(hint), info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, info])
 
 
 def _kind(hint: Any) -> Any:
@@ -102,6 +87,10 @@ def _kind(hint: Any) -> Any:
     members = typing.get_args(hint) if isinstance(hint, types.UnionType) or typing.get_origin(hint) else (hint,)
     simple = next(member for member in members if member in (bool, int, float, str))
     return simple | None if type(None) in members else simple
+
+
+WORDS = words_of(with_options(Reranker, Tables, Everyone)(lambda **_: None))
+"""How the commands write the options of :class:`Reranker`, :class:`Tables` and :class:`Everyone`."""
 
 
 def read_words(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Path]]:

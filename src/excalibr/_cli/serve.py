@@ -10,9 +10,6 @@ import typer
 
 from excalibr.errors import InputError, explain, needs_extra, unknown_name
 
-__all__ = ["serve"]
-
-DEFAULT_THREADS = 1
 LOGS = ("off", "text", "json")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -69,15 +66,13 @@ def serve(
     if page and (host not in LOOPBACK or token_file is not None):
         found = f"is asked for with {'a token' if host in LOOPBACK else f'--host {host}'}"
         raise InputError(explain("page", found, "be for this machine alone, and without a token"))
-    working = threads or os.cpu_count() or DEFAULT_THREADS
-    limits = Limits(max_items, max_batch, max_body, backpressure, working, body_seconds)
+    limits = Limits(max_items, max_batch, max_body, backpressure, threads or os.cpu_count() or 1, body_seconds)
     asked: dict[str, Any] = {"host": host, "port": port, "workers": workers, "log": log, "cors": cors, "admin": admin}
-    asked["preempt"] = preempt
     if page:
         from excalibr.service._page.profile import source_of
 
         asked["page"] = source_of(profiles)
-    run(Server(profiles=profiles, limits=limits, token=_token(token_file), **asked))
+    run(Server(profiles=profiles, limits=limits, token=_token(token_file), preempt=preempt, **asked))
 
 
 def _token(path: Path | None) -> str | None:

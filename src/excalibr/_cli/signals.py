@@ -7,15 +7,22 @@ wait.
 
 from __future__ import annotations
 
+import errno
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import ParamSpec
 
-from excalibr._parallel import Advance
+import typer
 
-__all__ = ["Stop", "stoppable"]
+from excalibr._cli.speech import say_error
+from excalibr.errors import ExcalibrError
+
+Given = ParamSpec("Given")
+
+UNREADABLE = 3
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -31,17 +38,21 @@ class Stop:
         """The exit code that a shell knows a signal by: 130 for Ctrl-C, 143 for SIGTERM."""
         return 128 + (self.signal or signal.SIGINT)
 
+    def __str__(self) -> str:
+        by_hand = self.signal in (None, signal.SIGINT)
+        return "interrupted" if by_hand else f"stopped by {signal.Signals(self.signal or 0).name}"
+
     def check(self) -> None:
         """Raise ``KeyboardInterrupt`` if a signal came; to be called where the work can stop."""
         if self.signal is not None:
             raise KeyboardInterrupt
 
-    def checking(self, advance: Advance) -> Advance:
+    def checking(self, function: Callable[Given, None]) -> Callable[Given, None]:
         """The same function with a check before every call."""
 
-        def checked(users: int) -> None:
+        def checked(*given: Given.args, **named: Given.kwargs) -> None:
             self.check()
-            advance(users)
+            function(*given, **named)
 
         return checked
 
@@ -54,21 +65,47 @@ class Stop:
 
 
 @contextmanager
-def stoppable() -> Iterator[Stop]:
-    """Note signals while this is open; those that are ignored, as under ``nohup``, stay ignored.
+def stoppable(tell: Callable[[Stop], None]) -> Iterator[Stop]:
+    """Note signals while this is open, and after one tell of it and exit with its code.
 
-    Python lets only its main thread handle signals; elsewhere nothing is noted.
+    Those that are ignored, as under ``nohup``, stay ignored. Python lets only its main thread handle signals; elsewhere
+    nothing is noted.
     """
     stop = Stop()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    before = {number: signal.getsignal(number) for number in SIGNALS}
+    in_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in SIGNALS if in_main}
     taken = [number for number, handler in before.items() if handler not in (signal.SIG_IGN, None)]
     try:
         for number in taken:
             signal.signal(number, stop.note)
         yield stop
+    except (Exception, KeyboardInterrupt) as error:
+        if stop.signal is None and not isinstance(error, KeyboardInterrupt):
+            raise
+        # Whatever was going on when the signal came may have failed because of it.
+        tell(stop)
+        raise typer.Exit(stop.code) from None
     finally:
         for number in taken:
             signal.signal(number, before[number])
+
+
+@contextmanager
+def resumable() -> Iterator[Stop]:
+    """Exit codes for what ends a run early that can go on: a signal, or a file that cannot be read or written."""
+    with stoppable(lambda stop: say_error(f"{stop}. Go on with --resume.")) as stop:
+        try:
+            yield stop
+        except OSError as error:
+            if stop.signal is not None or isinstance(error, ExcalibrError):
+                raise
+            say_error(_told(error))
+            raise typer.Exit(UNREADABLE) from None
+
+
+def _told(error: OSError) -> str:
+    """The error in a line, with the file; what is finished is not lost."""
+    text = " ".join(str(error).split())
+    text = text if error.filename is None or str(error.filename) in text else f"{error.filename}: {text}"
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return text + (". Finished parts are kept: make room, and go on with --resume." if full else "")

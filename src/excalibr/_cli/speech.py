@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["say", "say_error", "say_warning"]
+from excalibr._messages import CommandWords, message_of
 
 RED, YELLOW = "31", "33"
 
@@ -23,9 +23,9 @@ def say_error(text: str) -> None:
     say(_coloured(f"excalibr: {text}", RED))
 
 
-def say_warning(text: str) -> None:
-    """What looks wrong, or was not used as it came."""
-    say(_coloured(f"excalibr: warning: {text}", YELLOW))
+def say_warning(said: object, words: CommandWords) -> None:
+    """What looks wrong, or was not used as it came, in the words of the command."""
+    say(_coloured(f"excalibr: warning: {message_of(said, words)}", YELLOW))
 
 
 def _coloured(text: str, colour: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["warmup"]
-
 
 def warmup() -> None:
     """Do nothing: the kernel is compiled when the package is built."""

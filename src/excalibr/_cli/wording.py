@@ -13,8 +13,6 @@ from typer.models import OptionInfo
 from excalibr._messages import CommandWords, message_of
 from excalibr.errors import ExcalibrError
 
-__all__ = ["in_own_words", "words_of"]
-
 _SAME = {
     **{name: f"{name}_column" for name in ("user", "item", "items_item", "rating", "category")},
     "categories": "category_column",

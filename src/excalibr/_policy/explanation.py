@@ -6,7 +6,7 @@ Items are sorted by score less what their categories cost at the policy's prices
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,15 +22,13 @@ if TYPE_CHECKING:
 
     from excalibr._policy.policy import Policy
 
-__all__ = ["CategoryShares", "Explanation", "SlateItems", "explain_policy"]
-
 
 class _ByColumn:
     """Arrays of one length with names."""
 
     def columns(self) -> dict[str, Any]:
         """The arrays by name, as a data frame takes them."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return dict(vars(self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,21 +176,13 @@ class Explanation:
 
 def explain_policy(policy: Policy, items: Sequence[object] | None = None, categories: Any = None) -> Explanation:
     """What :meth:`excalibr.Policy.explain` returns."""
-    problem, prices = policy.problem, _charged_prices(policy)
-    before = policy.before
+    problem = policy.problem
+    prices = np.full(problem.r, np.nan)
+    if policy.category_prices is not None:  # as the sort charges them: from 0 on, not as KL's are reported
+        prices = np.asarray(policy.category_prices + problem.penalty.price_offset)
     named = range(problem.n) if items is None else items
-    item_labels = _labels("items", named, problem.n, "a label for each candidate")
-    category_labels = _category_labels(categories, problem)
-    return Explanation(
-        policy, before, _slate(policy, prices, item_labels), _balance(policy, before, prices, category_labels)
-    )
-
-
-def _charged_prices(policy: Policy) -> Floats:
-    """(r,) the prices as the sort charges them: from 0 on, not as KL's are reported."""
-    if policy.category_prices is None:
-        return np.full(policy.problem.r, np.nan)
-    return np.asarray(policy.category_prices + policy.problem.penalty.price_offset)
+    slate = _slate(policy, prices, _labels("items", named, problem.n, "a label for each candidate"))
+    return Explanation(policy, policy.before, slate, _balance(policy, prices, _category_labels(categories, problem)))
 
 
 def _slate(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> SlateItems:
@@ -209,8 +199,6 @@ def _slate(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> Slate
     by_relevance = relevance_order(problem)
     old_rank[by_relevance] = np.arange(1, len(by_relevance) + 1)
     adjusted = problem.gains - problem.memberships.costs(prices)
-    if policy.category_prices is None:
-        adjusted = np.full(problem.n, np.nan)
     return SlateItems(
         candidate=frozen(shown),
         label=frozen(labels[shown]),
@@ -222,7 +210,7 @@ def _slate(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> Slate
     )
 
 
-def _balance(policy: Policy, before: Policy, prices: Floats, labels: NDArray[np.object_]) -> CategoryShares:
+def _balance(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> CategoryShares:
     problem = policy.problem
     names = np.full(problem.r, "", dtype=object)
     for attribute in problem.attributes:
@@ -232,7 +220,7 @@ def _balance(policy: Policy, before: Policy, prices: Floats, labels: NDArray[np.
         label=frozen(labels),
         target_low=problem.target,
         target_high=problem.high,
-        before=before.shares,
+        before=policy.before.shares,
         after=policy.shares,
         price=frozen(prices),
     )
@@ -260,16 +248,13 @@ def _labels(argument: str, given: Any, count: int, what: str) -> NDArray[np.obje
     labels = [str(label) for label in given]
     if len(labels) != count:
         raise InputError(explain(argument, f"have {len(labels)} labels", f"have {count}, {what}"))
-    array = np.empty(count, dtype=object)
-    array[:] = labels
-    return array
+    return np.array(labels, dtype=object)
 
 
 def _items_grid(items: SlateItems) -> Grid:
     count = min(len(items.label), MOST_ROWS)
-    shown = [number(rank, 1) if rank % 1 else str(int(rank)) for rank in items.new_rank[:count].round(3)]
     columns = {
-        "rank": shown,
+        "rank": [number(rank, 1) if rank % 1 else str(int(rank)) for rank in items.new_rank[:count].round(3)],
         "was": [str(rank) for rank in items.old_rank[:count]],
         "shown": [percent(chance) for chance in items.probability[:count]],
         "score": numbers(items.score[:count]),
@@ -288,7 +273,10 @@ def categories_grid(categories: CategoryShares) -> Grid:
     columns = {
         "attribute": [short(name) for name in categories.attribute[kept]],
         "category": [short(label) for label in categories.label[kept]],
-        "target": [_band(low[at], high[at]) for at in kept],
+        "target": [
+            number(least) if least == most else f"{number(least)} to {number(most)}"
+            for least, most in zip(low[kept], high[kept], strict=True)
+        ],
         "before": [number(share) for share in categories.before[kept]],
         "after": [number(share) for share in categories.after[kept]],
         "price": numbers(categories.price[kept]),
@@ -311,14 +299,6 @@ def balance_grid(why: Explanation) -> Grid:
     changes = [f"{percent(why.relevance_kept)} kept"]
     changes += [f"{percent(1.0 - now / was)} removed" if was > 0.0 else "" for was, now in deviations.values()]
     pairs = [numbers(np.array(pair)) for pair in ((before.relevance, after.relevance), *deviations.values())]
-    columns = {
-        "": ["relevance", *deviations],
-        "before": [pair[0] for pair in pairs],
-        "after": [pair[1] for pair in pairs],
-        "change": changes,
-    }
-    return grid_of(columns, ("", "change"), 0)
-
-
-def _band(low: float, high: float) -> str:
-    return number(low) if low == high else f"{number(low)} to {number(high)}"
+    old, new = map(list, zip(*pairs, strict=True))
+    columns = {"": ["relevance", *deviations], "before": old, "after": new, "change": changes}
+    return grid_of(columns, ("", "change"))

@@ -17,8 +17,6 @@ from excalibr.errors import needs_extra
 if TYPE_CHECKING:
     from excalibr._policy.policy import Policy
 
-__all__ = ["policy_html", "policy_plot"]
-
 LONGEST_TITLE = 30
 LONGEST_RANKING = 12
 """Slots of a ranking that are written out."""
@@ -42,19 +40,17 @@ def policy_plot(policy: Policy, items: Any, categories: Any, ranking: ArrayLike 
 def picture_of(policy: Policy, items: Any, categories: Any, ranking: ArrayLike | None) -> picture.Picture:
     """The relevance order beside one ranking of the policy, by default its most probable one."""
     problem, why = policy.problem, policy.explain(items, categories)
-    given = policy.rankings[0] if ranking is None else ranking
-    shown = read_ranking(given, problem.n, problem.k)
+    shown = read_ranking(policy.rankings[0] if ranking is None else ranking, problem.n, problem.k)
     titles = [short(str(title), LONGEST_TITLE) for title in (range(problem.n) if items is None else items)]
-    names = _category_names(why)
-    old = policy.before.rankings[0]
+    labels = zip(why.categories.attribute, why.categories.label, strict=True)
+    names = [short(f"{attribute}: {label}" if attribute else label, LONGEST_TITLE) for attribute, label in labels]
+    old, seen = why.before.rankings[0], (why.before.shares, policy.shares, policy._shares_of(shown))
     return picture.Picture(
         headline=_gains(why),
         caption=_headline(policy),
         old=_entries(policy, titles, names, old, shown),
         new=_entries(policy, titles, names, shown, old),
-        shares=picture.Shares(
-            names, problem.target, problem.high, why.before.shares, policy.shares, policy._shares_of(shown)
-        ),
+        shares=picture.Shares(names, problem.target, problem.high, *seen),
     )
 
 
@@ -83,11 +79,6 @@ def _lottery_grid(policy: Policy) -> Grid:
 
 def _ranking_text(ranking: Integers) -> str:
     return ", ".join(map(str, ranking[:LONGEST_RANKING])) + (", …" if len(ranking) > LONGEST_RANKING else "")
-
-
-def _category_names(why: Explanation) -> list[str]:
-    labels = zip(why.categories.attribute, why.categories.label, strict=True)
-    return [short(f"{attribute}: {label}" if attribute else str(label), LONGEST_TITLE) for attribute, label in labels]
 
 
 def _entries(

@@ -16,7 +16,35 @@ from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
 from excalibr.errors import ExcalibrError, InputError, explain
 
-__all__ = ["Effort", "Lotteries", "Policies", "join", "no_effort"]
+
+class SolveInfo(NamedTuple):
+    """What a solve by the exact method took.
+
+    Attributes
+    ----------
+    engine
+        Which engine found the answer: "simplex" (column generation), "proximal" (Newton steps in exposure space),
+        "interior" (column generation with an interior-point master), or "none" where nothing was left to decide.
+    sorts
+        How often the candidates were sorted, in all engines together.
+    steps
+        Pivots, Newton steps and interior-point steps, in all engines together.
+    status
+        "converged": the tolerance is proven; "sorts spent": ``max_sorts`` was reached first; "stalled": rounding left
+        no room for more. The gap is proven in every case.
+    seconds
+        Time in the kernel.
+    allowed_gap
+        The gap that was asked: ``tolerance`` · (1 − λ)·(max s − min s), or, if larger, 1e-13 of the largest price;
+        infinite for single and even draws, which have a gap to the best lottery by their nature.
+    """
+
+    engine: str
+    sorts: int
+    steps: int
+    status: str
+    seconds: float
+    allowed_gap: float
 
 
 class Effort(NamedTuple):
@@ -36,46 +64,20 @@ def no_effort(users: int) -> Effort:
 
 @dataclass(frozen=True, eq=False)
 class Lotteries:
-    """The lotteries of a range of users of a batch.
+    """The lotteries of a range of users of a batch."""
 
-    Attributes
-    ----------
-    first
-        The range's first user; the arrays of one entry a user begin with it.
-    places
-        The rankings of all users, one after another: candidates, counted from the user's first, slot by slot.
-    weights
-        The probability of each ranking, heaviest first for each user.
-    counts
-        (users,) how many rankings each user has; none where the user could not be ranked.
-    prices, gaps
-        (users, r) and (users,) what proves the optimum; nan where a method proves nothing.
-    statuses
-        (users,) codes of :class:`Status`.
-    trade_offs
-        (users,) the trade-off that each was solved at, which a budget finds by itself.
-    effort
-        What the solves took.
-    errors
-        What went wrong for the users (numbers in the batch) whose status is ``FAILED``.
-    policies
-        The policies themselves, by user, where they were made one by one.
-    objectives
-        (users,) each user's own program's value, nan where there is none; None where a method was asked one by one.
-    """
-
-    first: int
-    places: Integers
-    weights: Floats
-    counts: Integers
-    prices: Floats
-    gaps: Floats
-    statuses: Integers
-    trade_offs: Floats
+    first: int  # the range's first user; the arrays of one entry a user begin with it
+    places: Integers  # the rankings of all users: candidates, counted from the user's first, slot by slot
+    weights: Floats  # the probability of each ranking, heaviest first for each user
+    counts: Integers  # (users,) how many rankings each user has; none where the user could not be ranked
+    prices: Floats  # (users, r) what proves the optimum; nan, as in ``gaps``, where a method proves nothing
+    gaps: Floats  # (users,)
+    statuses: Integers  # (users,) codes of :class:`Status`
+    trade_offs: Floats  # (users,) what each was solved at, which a budget finds by itself
     effort: Effort
-    errors: dict[int, ExcalibrError] = field(default_factory=dict)
-    policies: dict[int, Policy] = field(default_factory=dict)
-    objectives: Floats | None = None
+    errors: dict[int, ExcalibrError] = field(default_factory=dict)  # of users (in the batch) whose status is FAILED
+    policies: dict[int, Policy] = field(default_factory=dict)  # by user, where they were made one by one
+    objectives: Floats | None = None  # (users,) each one's own program's value, nan without; None if made one by one
 
     @property
     def reasons(self) -> dict[int, str]:
@@ -153,7 +155,15 @@ class Policies(Sequence[Policy]):
         if user in self.lotteries.errors:
             error = self.lotteries.errors[user]
             raise type(error)(*error.args)
-        return self._policy(user)
+        problem = self.batch.problem(user)
+        if not self.lotteries.counts[user]:
+            raise self.batch.error(user)
+        trade_off = float(self.lotteries.trade_offs[user])
+        if trade_off == trade_off and trade_off != problem.trade_off:  # a budget finds its own
+            problem = Problem(problem.batch, user, trade_off)
+        weights = self.lotteries.weights[self._starts[user] : self._starts[user + 1]]
+        gap, prices = float(self.lotteries.gaps[user]), self.lotteries.prices[user]
+        return Policy(problem, self._rankings(user), weights, gap, prices)
 
     def __iter__(self) -> Iterator[Policy]:
         return (self[user] for user in range(len(self)))
@@ -168,18 +178,6 @@ class Policies(Sequence[Policy]):
     @cached_property
     def _place_starts(self) -> Integers:
         return starts_of(self.lotteries.counts * self.batch.slots)
-
-    def _policy(self, user: int) -> Policy:
-        """The policy from the compiled loop's arrays; for a bad user the error of its numbers."""
-        lotteries = self.lotteries
-        problem = self.batch.problem(user)
-        if not lotteries.counts[user]:
-            raise self.batch.error(user)
-        trade_off = float(lotteries.trade_offs[user])
-        if trade_off == trade_off and trade_off != problem.trade_off:  # a budget finds its own
-            problem = Problem(problem.batch, user, trade_off)
-        weights = lotteries.weights[self._starts[user] : self._starts[user + 1]]
-        return Policy(problem, self._rankings(user), weights, float(lotteries.gaps[user]), lotteries.prices[user])
 
     def _rankings(self, user: int) -> Integers:
         own = slice(self._place_starts[user], self._place_starts[user + 1])

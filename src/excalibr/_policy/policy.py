@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from excalibr import _seeds as seeds
 from excalibr._arrays import Array, frozen, is_whole
 from excalibr._native import kernel
-from excalibr._policy.info import SolveInfo
 from excalibr._problem import Problem, relevance_order
 from excalibr._propensities import Propensities, probability_of, propensities_of, read_ranking
 from excalibr._types import Floats, Integers
@@ -27,8 +26,7 @@ from excalibr.errors import InputError, explain
 
 if TYPE_CHECKING:
     from excalibr._policy.explanation import Explanation
-
-__all__ = ["Policy", "SolveInfo"]
+    from excalibr._policy.policies import SolveInfo
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -227,18 +225,19 @@ class Policy:
         >>> policy.sample(seed=1, key="ada", visit=0, size=4).ravel().tolist()
         [0, 1, 0, 1]
         """
-        count = 1 if size is None else _checked_size(size)
+        if size is not None and not (is_whole(size) and size >= 0):
+            must = "be a whole number of at least 0, or None for one ranking"
+            raise InputError(explain("size", f"is {size!r}", must))
+        count = 1 if size is None else int(size)
         if visit is None:
-            chosen = self.rankings[seeds.choose(self.weights, seeds.uniforms(seed, key, count))]
+            drawn = seeds.choose(self.weights, seeds.uniforms(seed, key, count))
         else:
-            chosen = self.rankings[self._visited(seed, key, read_visit(visit), count)]
+            first = read_visit(visit)
+            if seed is None and key is None:
+                raise InputError(explain("visit", f"is {first} without a seed and a key", "be a visit of a key"))
+            drawn = visit_sequence(self.rankings, self.weights, key, seed, first=first, size=count)
+        chosen = self.rankings[drawn]
         return chosen[0] if size is None else chosen
-
-    def _visited(self, seed: int | None, key: Hashable, visit: int, count: int) -> Integers:
-        """(count,) the numbers of the rankings that visits see, from this one on."""
-        if seed is None and key is None:
-            raise InputError(explain("visit", f"is {visit} without a seed and a key", "be a visit of a key"))
-        return visit_sequence(self.rankings, self.weights, key, seed, first=visit, size=count)
 
     def probability(self, ranking: ArrayLike) -> float:
         """The probability that this ranking (k candidates, slot by slot) is drawn; 0 where the lottery has it not.
@@ -339,16 +338,12 @@ class Policy:
         problem, count = self.problem, len(self.weights)
         rankings = "1 ranking" if count == 1 else f"{count} rankings"
         proven = "nothing proven" if np.isnan(self.gap) else f"gap {self.gap:.1e}"
+        parts = self.deviation.items() if problem.attributes else [("", self.deviation)]
+        deviation = ", ".join(f"{name} {value:.6g}".strip() for name, value in parts)
         return (
             f"Policy({self.method}: {rankings} of {problem.k} from {problem.n} candidates, "
-            f"trade_off {problem.trade_off:g}, relevance {self.relevance:.6g}, deviation {self._deviation_text()}, "
-            f"{proven})"
+            f"trade_off {problem.trade_off:g}, relevance {self.relevance:.6g}, deviation {deviation}, {proven})"
         )
-
-    def _deviation_text(self) -> str:
-        if not self.problem.attributes:
-            return f"{self.deviation:.6g}"
-        return ", ".join(f"{name} {value:.6g}" for name, value in self.deviation.items())
 
     def _by_attribute(self, values: Floats, summary: Callable[[Floats], Any] = lambda values: values) -> Any:
         """The values themselves, or a mapping from attribute to its part of the last axis; each summed up."""
@@ -366,9 +361,3 @@ class Policy:
 def _read_only(array: Array) -> Array:
     """A read-only view: what is derived from the array is kept, and the caller's own stays as it was."""
     return frozen(array.view()) if array.flags.writeable else array
-
-
-def _checked_size(size: object) -> int:
-    if not is_whole(size) or size < 0:
-        raise InputError(explain("size", f"is {size!r}", "be a whole number of at least 0, or None for one ranking"))
-    return int(size)

@@ -23,8 +23,6 @@ from excalibr._population.terms import Terms
 from excalibr._types import Floats
 from excalibr.errors import InputError, explain
 
-__all__ = ["Balanced", "Progress", "balance_crowd", "limit_slack", "sample_share"]
-
 SAMPLED = 0.15
 """The share of the users that the first prices come from, unless they are few or very many."""
 FEWEST, MOST = 600, 20_000

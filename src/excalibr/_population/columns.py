@@ -10,8 +10,6 @@ from scipy import sparse
 from excalibr._population.sums import Pass
 from excalibr._types import Floats
 
-__all__ = ["PassColumns", "Smoothed"]
-
 
 class Smoothed(NamedTuple):
     """What some blocks add to the smoothed model, and the groups' shares in its lotteries."""

@@ -26,8 +26,6 @@ from excalibr._problem import Batch
 from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Booleans, Floats, Integers
 
-__all__ = ["BatchCrowd", "Crowd", "exposure_of"]
-
 
 class Crowd(Protocol):
     """What balancing asks for: passes over all users and over a sample, and the scale of the scores."""

@@ -14,8 +14,6 @@ import numpy as np
 
 from excalibr._types import Booleans, Floats
 
-__all__ = ["descend"]
-
 MEMORY = 12
 """Steps that are remembered."""
 SUFFICIENT = 1e-4

@@ -12,8 +12,6 @@ from excalibr._population.terms import Terms
 from excalibr._types import Floats
 from excalibr.errors import InfeasibleError, SolverError
 
-__all__ = ["Conflict", "conflict_of"]
-
 TOLERANCE = 1e-4
 MOST_NAMED = 5
 

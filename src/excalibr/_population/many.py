@@ -10,8 +10,6 @@ from excalibr._population.scale import Scale, Scaled, Step
 from excalibr._population.sums import Pass, Sums, add_up, no_sums
 from excalibr._types import Floats
 
-__all__ = ["JoinedCrowd"]
-
 NOTHING = Scale(0.0, 0.0, 0.0, 0.0)
 
 

@@ -25,8 +25,6 @@ from excalibr._population.sums import Pass
 from excalibr._population.terms import Terms
 from excalibr._types import Floats
 
-__all__ = ["Master", "Mixed"]
-
 optimize: Any = scipy_optimize
 
 SMALL = 6_000

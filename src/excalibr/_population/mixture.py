@@ -21,8 +21,6 @@ from excalibr._policy import Lotteries
 from excalibr._problem import Batch
 from excalibr._types import Floats, Integers
 
-__all__ = ["EVERY_BLOCK", "Mixture", "block_of", "solve_mixed"]
-
 Result = TypeVar("Result")
 
 EVERY_BLOCK = 1 << 62

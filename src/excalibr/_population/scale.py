@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["NO_STEP", "Scale", "Scaled", "Step"]
-
 
 class Step(NamedTuple):
     """To what users' shares and values are rounded; 0 is not at all."""

@@ -8,8 +8,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TypeVar
 
-__all__ = ["SideBySide", "cut"]
-
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 

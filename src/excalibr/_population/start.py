@@ -24,8 +24,6 @@ from excalibr._problem import Batch
 from excalibr._sparse import SparseRows
 from excalibr._types import Floats, Integers
 
-__all__ = ["Responses", "foreseen_prices"]
-
 STEPS = 60
 PART = 1_000
 """Users that are worked on together, whatever the threads."""

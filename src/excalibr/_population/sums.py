@@ -18,8 +18,6 @@ from excalibr._population.scale import Step
 from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Floats, Integers
 
-__all__ = ["Pass", "Sums", "add_up", "no_sums", "sum_by_block"]
-
 WAITING = 1_000_000
 """Shares of parts that wait before they are added to the rest, where the rest has no more."""
 

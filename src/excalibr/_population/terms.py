@@ -17,8 +17,6 @@ import numpy as np
 from excalibr._arrays import sums_by
 from excalibr._types import Booleans, Floats, Integers
 
-__all__ = ["Terms", "join_terms", "limit_terms", "target_terms"]
-
 
 @dataclass(frozen=True, eq=False)
 class Terms:

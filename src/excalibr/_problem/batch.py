@@ -19,16 +19,13 @@ from excalibr._native import kernel
 from excalibr._options import Options
 from excalibr._problem.faults import Status, error_of_fault, status_of_faults
 from excalibr._problem.memberships import Memberships, read_rows
-from excalibr._problem.pages import SeenShares
-from excalibr._problem.reading import read_terms
+from excalibr._problem.reading import Pinned, read_terms
 from excalibr._problem.terms import AttributeSpan, BatchTerms
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, explain
 
 if TYPE_CHECKING:
     from excalibr._problem.problem import Problem
-
-__all__ = ["Batch"]
 
 _MUSTS = {
     Status.NO_CANDIDATES: "have at least one",
@@ -42,46 +39,22 @@ WIDEST_PRICE = 1e150
 
 @dataclass(frozen=True, eq=False, init=False)
 class Batch:
-    """The questions of many users, user by user in flat arrays.
+    """The questions of many users, user by user in flat arrays."""
 
-    Attributes
-    ----------
-    checked
-        Scores, category rows and targets, checked and packed by the kernel.
-    options
-        How to rank.
-    attributes
-        Which columns of the categories and targets are which attribute; empty for a single one.
-    terms
-        What is asked beyond that; None for nothing.
-    starts, items
-        (users + 1,) where each user's candidates begin, and (N,) which row of the categories each is; None: its own.
-    slots, trade_offs
-        (users,) each user's own; a user with fewer candidates than slots has as many slots as candidates.
-    weight_starts, position_weights
-        The weights of user u's slots begin at ``weight_starts[u]``.
-    statuses, reasons
-        (users,) codes of :class:`Status`, as far as the inputs tell; and why users failed, in words.
-    banded
-        Whether a target is a band.
-    item_prices
-        (rows,) what a unit of exposure of each row of the categories costs, subtracted from the gains; None: nothing.
-    """
-
-    checked: kernel.Checked
+    checked: kernel.Checked  # scores, category rows and targets, checked and packed by the kernel
     options: Options
-    starts: Integers
-    slots: Integers
-    trade_offs: Floats
-    weight_starts: Integers
+    starts: Integers  # (users + 1,) where each user's candidates begin
+    slots: Integers  # (users,) no more than the user has candidates
+    trade_offs: Floats  # (users,)
+    weight_starts: Integers  # (users,) where the weights of each user's slots begin
     position_weights: Floats
-    statuses: Integers
-    reasons: Mapping[int, str]
-    attributes: tuple[AttributeSpan, ...] = ()
-    terms: BatchTerms | None = None
-    items: Integers | None = None
-    banded: bool = False
-    item_prices: Floats | None = None
+    statuses: Integers  # (users,) codes of :class:`Status`, as far as the inputs tell
+    reasons: Mapping[int, str]  # why users failed, in words
+    attributes: tuple[AttributeSpan, ...] = ()  # which columns are which; empty for a single attribute
+    terms: BatchTerms | None = None  # what is asked beyond that
+    items: Integers | None = None  # (N,) which row of the categories each candidate is; None: its own
+    banded: bool = False  # whether a target is a band
+    item_prices: Floats | None = None  # (rows,) what a unit of exposure of each row costs, subtracted from the gains
 
     def __init__(self, **fields: Any) -> None:
         # One update in place of a guarded assignment a field, which would take as long as all checks of a single call.
@@ -111,7 +84,7 @@ class Batch:
         slots: ArrayLike | None = None,
         attributes: tuple[AttributeSpan, ...] = (),
         highs: Floats | None = None,
-        pinned: Mapping[int, Mapping[int, int]] | None = None,
+        pinned: Pinned | None = None,
         shown: Mapping[int, tuple[Integers, Floats]] | None = None,
     ) -> Batch:
         """Check the arguments of :func:`excalibr.calibrate_batch` and build the batch.
@@ -120,7 +93,9 @@ class Batch:
         are bands, ``pinned`` has slots and candidates by user, ``shown`` rows of the categories and their attention.
         """
         options = options or Options()
-        values = _flat("scores", scores)
+        values = floats("scores", scores)
+        if values.ndim != 1:
+            raise InputError(explain("scores", f"have shape {values.shape}", "have one dimension"))
         starts = _starts(indptr, len(values))
         users, sizes = len(starts) - 1, np.diff(starts)
         rows, height, r = read_rows("categories", categories)
@@ -131,28 +106,25 @@ class Batch:
         checked = kernel.Checked(values, starts, chosen, rows, lows, upper, ends, None, options.normalise is not None)
         balance, bad_trade_offs = _trade_offs(trade_offs, users, options)
         places, bad_slots = _slots(slots, sizes, options)
-        statuses = _statuses(checked, bad_slots, bad_trade_offs, sizes)
         weight_starts, position_weights = _position_weights(places, options)
         batch = cls(
             checked=checked,
             options=options,
             attributes=attributes,
-            terms=None,
             starts=starts,
             items=chosen,
             slots=places,
             trade_offs=balance,
             weight_starts=weight_starts,
             position_weights=position_weights,
-            statuses=frozen(statuses),
+            statuses=frozen(_statuses(checked, bad_slots, bad_trade_offs, sizes)),
             reasons={},
             banded=highs is not None,
         )
-        return batch.with_terms(pinned or {}, shown or {}) if options.asks_terms or pinned or shown else batch
+        return batch._with_terms(pinned or {}, shown or {}) if options.asks_terms or pinned or shown else batch
 
     @property
     def users(self) -> int:
-        """Number of users."""
         return len(self.starts) - 1
 
     @property
@@ -216,15 +188,13 @@ class Batch:
 
     def with_item_prices(self, prices: ArrayLike | None) -> Batch:
         """The same users with a price for each row of the categories."""
-        checked = None if prices is None else _item_prices(prices, len(self.memberships.indptr) - 1)
+        checked = None if prices is None else _item_prices(prices, self.memberships.n_candidates)
         if checked is not None and self.options.asked[1]:
             name = "max_deviation" if self.options.relevance_loss is None else "relevance_loss"
             raise InputError(explain(name, "is given with prices of items", "be left out", "give a trade_off instead."))
         return self.renewed(item_prices=checked)
 
-    def with_terms(
-        self, pinned: Mapping[int, Mapping[int, int]], shown: Mapping[int, tuple[Integers, Floats]]
-    ) -> Batch:
+    def _with_terms(self, pinned: Pinned, shown: Mapping[int, tuple[Integers, Floats]]) -> Batch:
         """The same batch with what its options ask beyond the paper, and with pins and earlier pages by user."""
         statuses, reasons = self.statuses.copy(), dict(self.reasons)
 
@@ -232,10 +202,8 @@ class Batch:
             if statuses[user] < Status.NO_CANDIDATES:
                 statuses[user], reasons[user] = Status.FAILED, error.args[0]
 
-        seen = {
-            user: SeenShares(self.memberships.of(rows).shares(weights), float(weights.sum()))
-            for user, (rows, weights) in shown.items()
-        }
+        rows = self.memberships
+        seen = {user: (rows.of(own).shares(weights), float(weights.sum())) for user, (own, weights) in shown.items()}
         terms = read_terms(self, pinned, seen, None, refuse)
         return self.renewed(terms=terms, statuses=frozen(statuses), reasons=reasons)
 
@@ -258,13 +226,6 @@ def _item_prices(prices: ArrayLike, rows: int) -> Floats:
         at = int(np.argmin(np.abs(array) <= WIDEST_PRICE))
         raise InputError(explain("item_prices", f"have {array[at]} at {at}", "be finite"))
     return frozen(array)
-
-
-def _flat(argument: str, values: ArrayLike) -> Floats:
-    array = floats(argument, values)
-    if array.ndim != 1:
-        raise InputError(explain(argument, f"have shape {array.shape}", "have one dimension"))
-    return array
 
 
 def _starts(indptr: ArrayLike, size: int) -> Integers:

@@ -15,8 +15,6 @@ from excalibr._problem.terms import AttributeSpan
 from excalibr._types import Integers
 from excalibr.errors import InputError, explain
 
-__all__ = ["NEVER_RANKED", "Status", "error_of_fault", "status_of_faults", "too_few_candidates"]
-
 TARGET_SHARE, TARGET_SUM, BAND, SHARE, ROW_SUM, SCORE, SCORE_RANGE = range(1, 8)
 """The kernel's numbers."""
 
@@ -39,11 +37,7 @@ class Status(IntEnum):
 
     @property
     def text(self) -> str:
-        """The status as reports show it.
-
-        >>> Status.BAD_TARGET.text
-        'bad target'
-        """
+        """The status as reports show it: "bad target"."""
         return self.name.lower().replace("_", " ")
 
 

@@ -17,8 +17,6 @@ from excalibr.errors import InputError, explain
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["CategoriesLike", "GivenRows", "Memberships", "read_rows"]
-
 CategoriesLike: TypeAlias = "ArrayLike | sp.sparray | sp.spmatrix"
 
 GivenRows: TypeAlias = "Floats | tuple[Integers, Integers, Floats, int]"
@@ -57,7 +55,6 @@ class Memberships:
         return sums_by(self.owners, self.values * prices[self.indices], self.n_candidates)
 
     def of(self, candidates: Integers) -> Memberships:
-        """The rows of some candidates."""
         starts, columns = np.asarray(self.indptr, dtype=np.int64), np.asarray(self.indices, dtype=np.int64)  # scipy: 32
         rows = kernel.gather_rows(starts, columns, self.values, np.asarray(candidates, dtype=np.int64))
         return Memberships(*rows, self.n_categories)
@@ -79,13 +76,11 @@ class Memberships:
         return Memberships(indptr, indices, np.concatenate([part.values for part in parts])[order], int(before[-1]))
 
     def dense(self) -> Floats:
-        """The same as an (n, r) array."""
         table = np.zeros((self.n_candidates, self.n_categories))
         table[self.owners, self.indices] = self.values
         return table
 
     def sparse(self) -> sp.csr_array:
-        """The same as a scipy CSR array."""
         from excalibr._sparse import build_rows  # only methods that need scipy anyway ask for it
 
         return build_rows(self.values, self.indices, self.indptr, self.n_categories)
@@ -99,7 +94,12 @@ def read_rows(name: str, categories: Any, n: int | None = None) -> tuple[GivenRo
     if type(categories) is Memberships:  # from tables
         arrays = (categories.indptr, categories.indices, categories.values, categories.n_categories)
         return arrays, categories.n_candidates, categories.n_categories
-    given, shape = _sparse_arrays(name, categories) if hasattr(categories, "tocsr") else _table(name, categories)
+    given: Any
+    if hasattr(categories, "tocsr"):
+        given, shape = _sparse_arrays(name, categories)
+    else:
+        given = floats(name, categories)
+        shape = given.shape
     if len(shape) != 2:
         raise InputError(explain(name, f"have shape {shape}", "have shape (n, r)"))
     if n is not None and shape[0] != n:
@@ -107,11 +107,6 @@ def read_rows(name: str, categories: Any, n: int | None = None) -> tuple[GivenRo
     if not shape[1]:
         raise InputError(explain(name, f"have shape {shape}", "have at least one category"))
     return given, shape[0], shape[1]
-
-
-def _table(name: str, categories: Any) -> tuple[Floats, tuple[int, ...]]:
-    array = floats(name, categories)
-    return array, array.shape
 
 
 def _sparse_arrays(name: str, categories: Any) -> tuple[Any, tuple[int, ...]]:

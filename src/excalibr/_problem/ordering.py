@@ -12,8 +12,6 @@ from excalibr.positions import slots_by_weight
 if TYPE_CHECKING:
     from excalibr._problem.problem import Problem
 
-__all__ = ["relevance_order"]
-
 
 def relevance_order(problem: Problem, scores: Floats | None = None) -> Integers:
     """Every candidate that may be shown: first the most relevant ranking, slot by slot, then the rest by score.
@@ -21,8 +19,6 @@ def relevance_order(problem: Problem, scores: Floats | None = None) -> Integers:
     The best scores get the heaviest slots, equal ones the lower index first. Pinned items keep their slots, a category
     that is full is passed over, and what was shown before is left out. Other ``scores`` can take the problem's place.
 
-    Examples
-    --------
     >>> from excalibr import Problem
     >>> problem = Problem.of([0.5, 0.9, 0.9, 0.7], [[1], [1], [1], [1]], [1.0], k=2, pinned={0: 0})
     >>> relevance_order(problem).tolist()
@@ -45,11 +41,10 @@ def _first_allowed(order: Integers, count: int, problem: Problem) -> Integers:
     if problem.groups is None:
         return order[:count]
     group_of, limits = problem.groups
-    left, chosen = limits - np.bincount(group_of[problem.pins[1]] + 1, minlength=len(limits) + 1)[1:], []
+    left, chosen = np.append(limits, problem.n), []  # the last, at -1, is of those without a group: room for all
+    np.subtract.at(left, group_of[problem.pins[1]], 1)
     for candidate in order:
-        group = group_of[candidate]
-        if group < 0 or left[group] > 0:
+        if left[group_of[candidate]] > 0:
+            left[group_of[candidate]] -= 1
             chosen.append(candidate)
-            if group >= 0:
-                left[group] -= 1
     return np.array(chosen[:count], dtype=np.int64)

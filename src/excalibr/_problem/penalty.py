@@ -8,8 +8,6 @@ import numpy as np
 
 from excalibr._types import Floats
 
-__all__ = ["Penalty"]
-
 
 @dataclass(frozen=True, slots=True)
 class Penalty:
@@ -33,34 +31,12 @@ class Penalty:
     smoothing: float = 0.0
     base: Floats | None = None
 
-    def table(self) -> Floats:
-        """(6, r): the same as one array."""
-        table = np.zeros((6, len(self.low)))
-        table[0], table[1], table[2], table[3], table[4] = self.low, self.high, self.below, self.above, self.smoothing
-        if self.base is not None:
-            table[5] = self.base
-        return table
-
     def costs(self, shares: Floats) -> Floats:
         """What each category's share costs, for shares of shape (r,) or (…, r)."""
         lacking, surplus = np.maximum(self.low - shares, 0.0), np.maximum(shares - self.high, 0.0)
         if not self.smoothing:
             return np.asarray(self.below * lacking + self.above * surplus)
         return np.asarray(self.below * self._bent(self.low, -lacking) + self.above * self._bent(self.high, surplus))
-
-    def slopes(self, shares: Floats, *, rising: bool) -> Floats:
-        """(r,) how fast the cost changes when the shares rise, or (with the sign of rising) when they fall."""
-        lacks = shares < self.low if rising else shares <= self.low
-        exceeds = shares >= self.high if rising else shares > self.high
-        edge = np.where(lacks, self.low, self.high)
-        weight = np.where(lacks, -self.below, np.where(exceeds, self.above, 0.0))
-        if not self.smoothing:
-            return weight
-        base = 0.0 if self.base is None else self.base
-        wanted, seen = base + edge, base + (1.0 - self.smoothing) * shares + self.smoothing * edge
-        with np.errstate(divide="ignore", invalid="ignore"):
-            missing = np.where(wanted > 0.0, 1.0 - wanted / seen, 1.0)
-        return np.asarray(np.abs(weight) * (1.0 - self.smoothing) * np.where(lacks | exceeds, missing, 0.0))
 
     @property
     def price_offset(self) -> Floats | float:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from excalibr._arrays import floats, frozen
 from excalibr._native import kernel
@@ -20,15 +20,14 @@ from excalibr._options import Options, check_option, read_options
 from excalibr._problem.batch import Batch
 from excalibr._problem.faults import error_of_fault
 from excalibr._problem.memberships import CategoriesLike, Memberships, read_rows
-from excalibr._problem.pages import read_shown, require_same_names
 from excalibr._problem.penalty import Penalty
-from excalibr._problem.reading import read_terms, require_room
+from excalibr._problem.reading import read_shown, read_terms, require_room, require_same_names
 from excalibr._problem.terms import AttributeSpan, Band
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain
 from excalibr.positions import position_weights as weigh_positions
 
-__all__ = ["Problem", "read_problem"]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -110,8 +109,7 @@ class Problem:
     @property
     def scores(self) -> Floats:
         """s, (n,) finite."""
-        own: Floats = self._own(self.batch.scores)
-        return own
+        return self._own(self.batch.scores)
 
     @cached_property
     def memberships(self) -> Memberships:
@@ -155,7 +153,7 @@ class Problem:
         terms = self.batch.terms
         if terms is None or terms.unavailable is None:
             return np.zeros(self.n, dtype=np.bool_)
-        return np.asarray(self._own(terms.unavailable))
+        return self._own(terms.unavailable)
 
     @property
     def pins(self) -> tuple[Integers, Integers]:
@@ -186,10 +184,7 @@ class Problem:
     def item_prices(self) -> Floats | None:
         """(n,) what a unit of exposure of each candidate costs besides; None where nothing does."""
         prices, items = self.batch.item_prices, self.batch.items
-        if prices is None:
-            return None
-        own: Floats = self._own(prices if items is None else prices[items])
-        return own
+        return None if prices is None else self._own(prices if items is None else prices[items])
 
     @property
     def penalty(self) -> Penalty:
@@ -225,7 +220,7 @@ class Problem:
         """The same problem with other options that are of the solve: a budget, draws, tolerance, a cap on sorts."""
         return Problem(self.batch.renewed(options=replace(self.options, **changes)), self.user, self.trade_off)
 
-    def _own(self, values: Any) -> Any:
+    def _own(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
         """The part of values of all candidates that is the user's."""
         if self.batch.users == 1:
             return values
@@ -279,44 +274,37 @@ def _read_arrays(
         raise InputError(explain("scores", f"have shape {values.shape}", "have shape (n,)"))
     if not len(values):
         raise InputError(explain("scores", "are empty", "have at least one candidate"))
-    if isinstance(target, Mapping) and not isinstance(categories, Mapping):
-        raise InputTypeError(explain("target", "is a mapping", "be an array where categories are an array"))
-    attributes, rows, low, high, ends, bands = _read_attributes(categories, target, len(values))
-    unit_range = options.normalise is not None
-    return kernel.Checked(values, None, None, rows, low, high, ends, bands, unit_range), attributes, high is not None
-
-
-def _read_attributes(
-    categories: Any, target: Any, n: int
-) -> tuple[tuple[AttributeSpan, ...], Any, Floats, Any, Any, Any]:
-    """The attributes (none for a single array), their rows, edges and ends, and which targets are bands."""
-    named = isinstance(categories, Mapping)
+    named, parts = isinstance(categories, Mapping), {"": (categories, target)}
     if named:
         require_same_names(categories, target, "target")
-    parts = {f"[{name!r}]": (rows, target[name]) for name, rows in categories.items()} if named else {}
-    rows, lows, highs, ends = [], [], [], [0]
-    for label, (given, wanted) in (parts or {"": (categories, target)}).items():
-        part, _, r = read_rows(f"categories{label}", given, n)
-        is_band = isinstance(wanted, Band)
-        if is_band and wanted.low.shape != (r,):
-            found = f"is a band of shape {wanted.low.shape}"
-            raise InputError(explain(f"target{label}", found, f"have shape ({r},)"))
-        low = wanted.low if is_band else _target(wanted, r, f"target{label}")
+        parts = {f"[{name!r}]": (rows, target[name]) for name, rows in categories.items()}
+    elif isinstance(target, Mapping):
+        raise InputTypeError(explain("target", "is a mapping", "be an array where categories are an array"))
+    rows, edges, ends = [], [], [0]
+    for label, (given, wanted) in parts.items():
+        part, _, r = read_rows(f"categories{label}", given, len(values))
         rows.append(part)
-        lows.append(low)
-        highs.append(wanted.high if is_band else low)
+        edges.append(_edges(wanted, r, f"target{label}"))
         ends.append(ends[-1] + r)
-    bands = np.array([isinstance(wanted, Band) for _, wanted in (parts or {"": (None, target)}).values()])
+    lows, highs = zip(*edges, strict=True)
+    bands = np.array([high is not low for low, high in edges])
     upper = np.concatenate(highs) if bands.any() else None
+    targets = (np.concatenate(lows), upper, np.array(ends[1:]), bands)
+    checked = kernel.Checked(values, None, None, rows, *targets, options.normalise is not None)
     attributes = tuple(map(AttributeSpan, categories, ends[:-1], ends[1:])) if named else ()
-    return attributes, rows, np.concatenate(lows), upper, np.array(ends[1:]), bands
+    return checked, attributes, upper is not None
 
 
-def _target(target: Any, r: int, name: str) -> Floats:
+def _edges(target: Any, r: int, name: str) -> tuple[Floats, Floats]:
+    """The lower and the upper edge of a target: of one that is no band, the same array."""
+    if isinstance(target, Band):
+        if target.low.shape != (r,):
+            raise InputError(explain(name, f"is a band of shape {target.low.shape}", f"have shape ({r},)"))
+        return target.low, target.high
     array = floats(name, target)
     if array.shape != (r,):
         raise InputError(explain(name, f"has shape {array.shape}", f"have shape ({r},), one for each category"))
-    return array
+    return array, array
 
 
 def _with_terms(batch: Batch, pinned: Any, shown: Any) -> Batch:

@@ -6,51 +6,46 @@ What is wrong with the options is an error. What is wrong with one user's own pa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from excalibr._arrays import frozen, is_whole, starts_of
-from excalibr._problem.by_category import (
-    CategoryReader,
-    Groups,
-    read_groups,
-    read_limits,
-    read_weights,
-    relative_weights,
-)
-from excalibr._problem.faults import too_few_candidates
-from excalibr._problem.pages import SeenShares
-from excalibr._problem.terms import BatchTerms
+from excalibr._arrays import frozen, is_whole, numbers, starts_of, sums_by
+from excalibr._native import kernel
+from excalibr._problem.by_category import CategoryReader, is_share, require_all
+from excalibr._problem.faults import error_of_fault, too_few_candidates
+from excalibr._problem.memberships import Memberships, read_rows
+from excalibr._problem.terms import AttributeSpan, BatchTerms, Shown
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain
+from excalibr.positions import raw_weights
 
 if TYPE_CHECKING:
     from excalibr._problem.batch import Batch
 
-__all__ = ["read_terms"]
+Pinned: TypeAlias = Mapping[int, Mapping[int, int]]
+Groups: TypeAlias = tuple[Integers, Integers]
+Refuse: TypeAlias = Callable[[int, ExcalibrError], None]
 
-Pinned = Mapping[int, Mapping[int, int]]
+Seen: TypeAlias = tuple[Floats, float]
+"""What a user has seen of each category (r,), weighed by attention, and the attention in all."""
 
 
 def read_terms(
-    batch: Batch,
-    pinned: Pinned,
-    seen: Mapping[int, SeenShares],
-    unavailable: Booleans | None,
-    refuse: Callable[[int, ExcalibrError], None],
+    batch: Batch, pinned: Pinned, seen: Mapping[int, Seen], unavailable: Booleans | None, refuse: Refuse
 ) -> BatchTerms:
     """What is asked of the users of a batch; pins and earlier pages by user."""
     options, by_category = batch.options, CategoryReader(batch.attributes, batch.r)
-    weights = read_weights(options.category_weights, options.attribute_weights, by_category)
+    weights = by_category.weights(options)
     lows, highs = batch.lows, batch.highs
     if options.relative:
-        weights = relative_weights(weights, lows, highs, batch.attributes)
+        weights = by_category.relative(weights, lows, highs)
     bases = None
     if seen:
-        parts, bases = _pages(batch, seen)
+        parts, bases = _in_units_of_this_page(batch, seen)
         lows, highs = lows / parts[:, None] - bases, highs / parts[:, None] - bases
-    floors, caps = read_limits(options.floors, options.caps, by_category)
+    floors, caps = by_category.limits(options)
     limited = bool(np.isfinite(floors).any() or np.isfinite(caps).any())
     groups = _groups(batch, by_category, refuse)
     return BatchTerms(
@@ -62,7 +57,7 @@ def read_terms(
         caps=frozen(caps) if limited else None,
         unavailable=unavailable,
         pins=_pins(batch, pinned, unavailable, groups, refuse) if pinned else None,
-        groups=None if groups is None else (groups.of_row, groups.limits),
+        groups=groups,
     )
 
 
@@ -79,22 +74,22 @@ def require_room(batch: Batch, terms: BatchTerms) -> None:
         raise too_few_candidates(k, room)
 
 
-def _pages(batch: Batch, seen: Mapping[int, SeenShares]) -> tuple[Floats, Floats]:
+def _in_units_of_this_page(batch: Batch, seen: Mapping[int, Seen]) -> tuple[Floats, Floats]:
     """(users,) this page's part of all that a user sees, and (users, r) what earlier ones showed in its units."""
     parts, bases = np.ones(batch.users), np.zeros((batch.users, batch.r))
-    for user, before in seen.items():
+    for user, (shares, attention) in seen.items():
         if batch.slots[user]:
-            own = float(batch.options.attention_of(int(batch.slots[user])).sum())
-            bases[user] = before.shares / own
-            parts[user] = own / (own + before.attention)
+            own = float(batch.options.attention_at(np.arange(1.0, batch.slots[user] + 1.0)).sum())
+            bases[user] = shares / own
+            parts[user] = own / (own + attention)
     return parts, bases
 
 
-def _groups(batch: Batch, by_category: CategoryReader, refuse: Callable[[int, ExcalibrError], None]) -> Groups | None:
+def _groups(batch: Batch, by_category: CategoryReader, refuse: Refuse) -> Groups | None:
     if batch.options.max_per_category is None:
         return None
-    groups = read_groups(batch.options.max_per_category, by_category, batch.memberships)
-    partial = groups.partial if batch.items is None else groups.partial[batch.items]
+    of_row, limits, partial = by_category.groups(batch.options.max_per_category, batch.memberships)
+    partial = partial if batch.items is None else partial[batch.items]
     counted = starts_of(partial)
     for user in np.flatnonzero(counted[batch.starts[1:]] > counted[batch.starts[:-1]]).tolist():
         own = partial[batch.starts[user] : batch.starts[user + 1]]
@@ -102,36 +97,31 @@ def _groups(batch: Batch, by_category: CategoryReader, refuse: Callable[[int, Ex
         hint = "an item with shares in several categories has no one category to count; use caps on expected shares."
         must = "have one category an item (rows of 0 and 1)"
         refuse(user, InputError(explain("max_per_category", found, must, hint)))
-    return groups
+    return of_row, limits
 
 
 def _pins(
-    batch: Batch,
-    pinned: Pinned,
-    unavailable: Booleans | None,
-    groups: Groups | None,
-    refuse: Callable[[int, ExcalibrError], None],
+    batch: Batch, pinned: Pinned, unavailable: Booleans | None, groups: Groups | None, refuse: Refuse
 ) -> tuple[Integers, Integers, Integers]:
     """Where each user's pins begin, their slots in rising order and their candidates."""
     counts = np.zeros(batch.users, dtype=np.int64)
-    kept: list[tuple[Integers, Integers]] = []
+    kept = [np.empty((2, 0), dtype=np.int64)]
     for user, given in sorted(pinned.items()):
         first, last = batch.starts[user : user + 2].tolist()
         try:
             slots, candidates = _read_pins(given, last - first, int(batch.slots[user]))
-            _require_new(candidates, None if unavailable is None else unavailable[first:last])
+            if unavailable is not None:
+                _require_new(candidates, unavailable[first:last])
             if groups is not None:
                 rows = candidates + first if batch.items is None else batch.items[candidates + first]
-                _require_within(groups, rows)
+                _require_within(*groups, rows)
         except (InputError, InputTypeError) as error:
             refuse(user, error)
             continue
-        kept.append((slots, candidates))
+        kept.append(np.stack([slots, candidates]))
         counts[user] = len(slots)
-    empty = np.empty(0, dtype=np.int64)
-    starts = starts_of(counts)
-    columns = (np.concatenate([empty, *column]) for column in zip(*kept, strict=True)) if kept else (empty, empty)
-    return starts, *columns
+    slots, candidates = np.concatenate(kept, axis=1)
+    return starts_of(counts), slots, candidates
 
 
 def _read_pins(given: Any, n: int, k: int) -> tuple[Integers, Integers]:
@@ -148,13 +138,95 @@ def _read_pins(given: Any, n: int, k: int) -> tuple[Integers, Integers]:
     return slots, candidates
 
 
-def _require_new(candidates: Integers, unavailable: Booleans | None) -> None:
-    if unavailable is not None and unavailable[candidates].any():
+def _require_new(candidates: Integers, unavailable: Booleans) -> None:
+    if unavailable[candidates].any():
         again = int(candidates[np.argmax(unavailable[candidates])])
         raise InputError(explain("pinned", f"has candidate {again}, which was shown before", "not be shown already"))
 
 
-def _require_within(groups: Groups, rows: Integers) -> None:
-    counts = np.bincount(groups.of_row[rows] + 1, minlength=len(groups.limits) + 1)[1:]
-    if (counts > groups.limits).any():
+def _require_within(groups: Integers, limits: Integers, rows: Integers) -> None:
+    counts = np.bincount(groups[rows] + 1, minlength=len(limits) + 1)[1:]
+    if (counts > limits).any():
         raise InputError(explain("pinned", "has more of a category than max_per_category", "keep that limit"))
+
+
+def read_shown(shown: Any, memberships: Memberships, attributes: tuple[AttributeSpan, ...]) -> tuple[Seen, Booleans]:
+    """What earlier pages showed to one user, and which candidates they showed."""
+    n, r = memberships.n_candidates, memberships.n_categories
+    if not isinstance(shown, Shown):
+        hint = "shown=excalibr.Shown(candidates=[3, 1, 4])."
+        raise InputTypeError(explain("shown", f"is {type(shown).__name__}", "be an excalibr.Shown", hint))
+    pages = _pages(shown.candidates, n)
+    others = _other_rows(shown.categories, attributes, r)
+    sizes = [len(page) for page in pages] + ([others.n_candidates] if others is not None else [])
+    weights = _shown_weights(shown.position_weights, sizes)
+    candidates = np.concatenate([*pages, np.empty(0, dtype=np.int64)])
+    seen = memberships.shares(sums_by(candidates, weights[: len(candidates)], n))
+    if others is not None:
+        seen += others.shares(weights[len(candidates) :])
+    unavailable = np.zeros(n, dtype=np.bool_)
+    unavailable[candidates] = True
+    return (seen, float(weights.sum())), unavailable
+
+
+def _pages(candidates: Any, n: int) -> list[Integers]:
+    if candidates is None:
+        return []
+    if not np.iterable(candidates):
+        must = "be a list of indices, or of pages"
+        raise InputTypeError(explain("shown.candidates", f"is {candidates!r}", must, "[3] for one item."))
+    nested = any(np.ndim(page) for page in candidates)
+    return [_page(page, n) for page in (candidates if nested else [candidates])]
+
+
+def _page(page: Any, n: int) -> Integers:
+    array = np.asarray(page)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
+        raise InputError(explain("shown.candidates", f"are {page!r}", f"be candidate indices from 0 to {n - 1}"))
+    return array.astype(np.int64)
+
+
+def _other_rows(categories: Any, attributes: tuple[AttributeSpan, ...], r: int) -> Memberships | None:
+    """The category rows of shown items that are not among the candidates, checked."""
+    if categories is None:
+        return None
+    name = "shown.categories"
+    if attributes:
+        require_same_names(dict.fromkeys(each.name for each in attributes), categories, name)
+    named = {f"{name}[{each.name!r}]": categories[each.name] for each in attributes} or {name: categories}
+    parts = [read_rows(*part) for part in named.items()]
+    height, columns = parts[0][1], sum(each[2] for each in parts)
+    if any(each[1] != height for each in parts):
+        raise InputError(explain(name, "have attributes of different length", "have a row for each shown item"))
+    if columns != r:
+        raise InputError(explain(name, f"have {columns} categories", f"have {r}, as categories do"))
+    ends = np.cumsum([each[2] for each in parts])
+    any_share = (np.zeros(r), np.ones(r))  # rows are checked with a target, and these are to have none
+    rows, bands = [each[0] for each in parts], np.ones(len(ends), dtype=np.bool_)
+    checked = kernel.Checked(np.zeros(height), None, None, rows, *any_share, ends, bands, False)
+    if not checked.sound:
+        raise error_of_fault(checked.fault(0), attributes, name)
+    return Memberships(checked.indptr, checked.indices, checked.values, r)
+
+
+def require_same_names(categories: Mapping[str, Any], given: Any, argument: str) -> None:
+    """What goes by attribute has those of the categories."""
+    if not categories:
+        raise InputError(explain("categories", "is an empty mapping", "have at least one attribute"))
+    if not isinstance(given, Mapping) or set(given) != set(categories):
+        found = f"has {sorted(map(str, given))}" if isinstance(given, Mapping) else "is not a mapping"
+        raise InputError(explain(argument, found, f"have the attributes of categories, {sorted(map(str, categories))}"))
+
+
+def _shown_weights(given: str | ArrayLike, sizes: list[int]) -> Floats:
+    """The weight of each shown item; a name weighs each page from its first slot on."""
+    argument, count = "shown.position_weights", sum(sizes)
+    if isinstance(given, str):
+        return np.concatenate([*(raw_weights(given, size, argument) for size in sizes), np.empty(0)])
+    array = numbers(argument, given)
+    if array.shape != (count,):
+        raise InputError(explain(argument, f"have shape {array.shape}", f"have shape ({count},), one an item"))
+    require_all(argument, array, is_share(array), "be finite and at least 0")
+    return array

@@ -18,8 +18,6 @@ from excalibr._problem.memberships import CategoriesLike
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, explain
 
-__all__ = ["AttributeSpan", "Band", "BatchTerms", "Shown"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
@@ -97,46 +95,26 @@ class AttributeSpan(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many categories it has."""
         return self.stop - self.start
 
     @property
     def columns(self) -> slice:
-        """Its columns."""
         return slice(self.start, self.stop)
 
 
 @dataclass(frozen=True, eq=False)
 class BatchTerms:
-    """What is asked beyond scores, rows and targets, of any number of users; what is None is not asked.
+    """What is asked beyond scores, rows and targets, of any number of users; what is None is not asked."""
 
-    Attributes
-    ----------
-    lows, highs
-        (users, r) the band that this page should keep to, without what was shown before.
-    weights
-        (r,) for all, or (users, r): what a unit of deviation of each category costs, against 1 in the paper.
-    bases
-        (users, r) what earlier pages showed of each category, in units of this page.
-    floors, caps
-        (r,) hard limits of each category's expected share; -inf and inf where there are none.
-    unavailable
-        (N,) true for the candidates that were shown before.
-    pins
-        Where each user's pins begin (users + 1,), their slots, and the candidates that keep them.
-    groups
-        The group of each row of the categories, -1 for none, and how many of each group a ranking may have at most.
-    """
-
-    lows: Floats
+    lows: Floats  # (users, r) the band that this page should keep to, without what was shown before
     highs: Floats
-    weights: Floats
-    bases: Floats | None = None
-    floors: Floats | None = None
-    caps: Floats | None = None
-    unavailable: Booleans | None = None
-    pins: tuple[Integers, Integers, Integers] | None = None
-    groups: tuple[Integers, Integers] | None = None
+    weights: Floats  # (r,) or (users, r) what a unit of deviation of each category costs, against 1 in the paper
+    bases: Floats | None = None  # (users, r) what earlier pages showed of each category, in units of this page
+    floors: Floats | None = None  # (r,) hard limits of each category's expected share; -inf where there is none
+    caps: Floats | None = None  # (r,) the same from above; inf where there is none
+    unavailable: Booleans | None = None  # (N,) true for the candidates that were shown before
+    pins: tuple[Integers, Integers, Integers] | None = None  # (users + 1,) where each user's begin; slots; candidates
+    groups: tuple[Integers, Integers] | None = None  # of each row, -1 for none; the most of each in a ranking
 
     @cached_property
     def arrays(self) -> tuple[Any, ...]:

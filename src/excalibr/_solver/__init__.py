@@ -1,7 +1,7 @@
 """The exact solver: a problem in, the optimal lottery with its certificate out. The work is the compiled kernel's.
 
 ``solve`` takes one problem, at its trade-off or within a budget; ``Curve`` solves one problem at several trade-offs,
-each from what the ones before found; ``proven_gap`` certifies any lottery. :mod:`excalibr._solver.tracing` traces the
+each from what the ones before found; ``proven_gap`` certifies any lottery. :mod:`excalibr._solver.frontier` traces the
 whole frontier on a curve.
 """
 
@@ -58,19 +58,7 @@ class Curve:
     """The optimal points of a problem at any trade-offs, each solved from what the ones before found.
 
     Neighbouring trade-offs in a row cost least, but any order is allowed. Each policy is optimal by its own
-    certificate, and the same calls in the same order give the same bits.
-
-    Parameters
-    ----------
-    problem
-        What is asked, at any trade-off; its options say how exactly each point is solved.
-
-    Examples
-    --------
-    >>> problem = Problem.of([0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=1)
-    >>> curve = Curve(problem)
-    >>> [round(curve.at(trade_off).policy.deviation, 6) for trade_off in (0.0, 0.9)]
-    [1.0, 0.0]
+    certificate, and the same calls in the same order give the same bits. The problem's options say how exactly.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -88,41 +76,16 @@ class Curve:
         self.operations += operations
         return Point(relevance, cost, problem.trade_off, policy_of(problem, found))
 
-    def gap_at(self, trade_off: float, policy: Policy, prices: Floats) -> float:
-        """How far below any policy a policy can be at λ, by the bound that these prices prove."""
-        gap: float = self._curve.gap_at(trade_off, *_arrays(policy.rankings, policy.weights), prices)
-        return gap
+    def gap_at(self, trade_off: float, rankings: Integers, weights: Floats, prices: Floats) -> float:
+        """Upper bound at ``prices`` (r,) − objective of the lottery, ``rankings`` (L, k) with ``weights`` (L,), at λ.
 
-    def relevance_floor(self, relevance_loss: float) -> float:
-        """The least relevance that a loss of this part allows.
-
-        The loss is a part of the best relevance, unless relevance can be zero or negative: then it is a part of the
-        spread between the best and the worst relevance that any ranking has.
+        At least 0. Prices outside the penalty's slopes are brought inside, which keeps the bound valid.
         """
-        floor: float = self._curve.relevance_floor(relevance_loss)
-        return floor
+        places = np.ascontiguousarray(rankings, dtype=np.int64)
+        numbers = (np.ascontiguousarray(values, dtype=np.float64) for values in (weights, prices))
+        return self._curve.gap_at(trade_off, places, *numbers)
 
 
 def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Floats) -> float:
-    """Upper bound at ``prices`` − objective of the lottery, at least 0.
-
-    Parameters
-    ----------
-    problem
-        What was asked.
-    rankings, weights
-        The lottery, (L, k) candidates in slot order and (L,) probabilities.
-    prices
-        (r,) category prices; those outside the penalty's slopes are brought inside, which keeps the bound valid.
-    """
-    curve = kernel.Curve(question_of(problem), problem.user)
-    gap: float = curve.gap_at(problem.trade_off, *_arrays(rankings, weights), _array(prices))
-    return gap
-
-
-def _arrays(rankings: Integers, weights: Floats) -> tuple[Integers, Floats]:
-    return np.ascontiguousarray(rankings, dtype=np.int64), _array(weights)
-
-
-def _array(values: Floats) -> Floats:
-    return np.ascontiguousarray(values, dtype=np.float64)
+    """:meth:`Curve.gap_at` for a lottery and prices of any method, at the problem's own trade-off."""
+    return Curve(problem).gap_at(problem.trade_off, rankings, weights, prices)

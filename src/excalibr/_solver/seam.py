@@ -1,24 +1,24 @@
-"""Checked questions handed to the compiled kernel, and its answers as policies.
+"""Checked questions handed to the compiled kernel, and its answers as policies, or as errors that say why not.
 
 The kernel reads the arrays where they lie. The order of tuples is that of ``bindings_solver.cpp``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from excalibr._arrays import frozen
+from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import Options
 from excalibr._policy import Policy, SolveInfo
-from excalibr._problem import NEVER_RANKED, Batch, Problem
-from excalibr._solver.failures import Failure, error_of
-from excalibr._types import Booleans, Integers
-
-__all__ = ["ENGINES", "STATUSES", "answer_to", "policy_of", "question_of", "questions_of", "setting_of"]
+from excalibr._problem import NEVER_RANKED, AttributeSpan, Batch, Problem, too_few_candidates
+from excalibr._types import Booleans, Floats, Integers
+from excalibr.errors import ExcalibrError, InfeasibleError, InputError, SolverError, explain
 
 ENGINES = ("none", "simplex", "proximal", "interior")
 STATUSES = ("converged", "sorts spent", "stalled")
@@ -82,8 +82,78 @@ def policy_of(problem: Problem, found: tuple[Any, ...]) -> Policy:
     """What the kernel found for one user as a policy, or the error that says why it found nothing."""
     rankings, weights, prices, gap, trade_off, (engine, sorts, steps, status, seconds, allowed), failure = found
     if failure is not None:
-        raise error_of(Failure(*failure), problem.batch)
+        raise error_of(problem.batch, *failure)
     if trade_off != problem.trade_off and trade_off == trade_off:  # a budget finds its own
         problem = Problem(problem.batch, problem.user, trade_off)
     info = tuple.__new__(SolveInfo, (ENGINES[engine], sorts, steps, STATUSES[status], seconds, allowed))  # quicker
     return Policy._solved(problem, rankings, weights, gap, prices, info)
+
+
+FLOOR_OUT_OF_REACH, CAP_OUT_OF_REACH, LIMITS_CONFLICT, LIMITS_NEED_SORTS, PINNED_BREAK_LIMITS = range(1, 6)
+RELEVANCE_OUT_OF_REACH, DEVIATION_OUT_OF_REACH, DEVIATION_NOT_FOUND = range(6, 9)
+NO_SINGLE_RANKING, SINGLE_NOT_FOUND, OUT_OF_MEMORY, TOO_FEW_CANDIDATES, NUMBERS_TOO_LARGE = range(9, 14)
+"""Why a user has no answer, in the kernel's numbers."""
+
+_MISSED = {1: "floors and caps", 2: "relevance_loss", 4: "max_deviation"}
+
+
+def error_of(
+    batch: Batch, kind: int, category: int, wanted: float, reached: float, limit_prices: Floats | None
+) -> ExcalibrError:
+    """The error that says why a user of a batch has no answer; ``limit_prices`` (r,) tell which limits conflict."""
+    name, budget, max_sorts = _name(batch.attributes, category), batch.options.budget, batch.options.max_sorts
+    more = "weights that are more alike leave more digits." if max_sorts is None else "allow more sorts."
+    texts = {
+        FLOOR_OUT_OF_REACH: f"floors: category {name} cannot reach {wanted:g}; "
+        f"the most that any policy shows of it is {reached:.6g}.",
+        CAP_OUT_OF_REACH: f"caps: category {name} cannot stay within {wanted:g}; "
+        f"the least that any policy shows of it is {reached:.6g}.",
+        LIMITS_NEED_SORTS: f"floors and caps: no policy that keeps them was found within max_sorts={max_sorts}, "
+        "and there is one. Hint: allow more sorts.",
+        PINNED_BREAK_LIMITS: "floors and caps: every slot is pinned, and the pinned items do not keep them.",
+        RELEVANCE_OUT_OF_REACH: f"relevance_loss: is {budget:g}, and the other limits alone cost more: the relevance "
+        f"within them is at most {reached:.6g}, and {wanted:.6g} was asked.",
+        DEVIATION_OUT_OF_REACH: f"max_deviation: is {wanted:g}, and no policy comes nearer than {reached:.6g}.",
+        DEVIATION_NOT_FOUND: f"max_deviation: is {wanted:g}, and the nearest policy that was found is at "
+        f"{reached:.6g}; that none is nearer is not proven. Hint: {more}",
+    }
+    if kind in texts:
+        return InfeasibleError(texts[kind])
+    if kind == LIMITS_CONFLICT:
+        return _conflict(batch, reached, np.zeros(0) if limit_prices is None else limit_prices)
+    if kind in (NO_SINGLE_RANKING, SINGLE_NOT_FOUND):
+        return _no_single(missed=int(wanted), proven=kind == NO_SINGLE_RANKING)
+    if kind == TOO_FEW_CANDIDATES:
+        return too_few_candidates(wanted, reached)
+    if kind == NUMBERS_TOO_LARGE:
+        return InputError(explain("scores, weights and targets", "overflow", f"be numbers of at most {wanted:g}"))
+    return SolverError("the solver ran out of memory. Hint: fewer candidates, slots or categories need less.")
+
+
+def _conflict(batch: Batch, missed: float, prices: Floats) -> InfeasibleError:
+    """The limits that stand against one another: those with a price when nothing but the limits counts."""
+    floors: Any = batch.terms and batch.terms.floors
+    caps: Any = batch.terms and batch.terms.caps
+    priced = [
+        f"{'floor' if prices[category] < 0 else 'cap'} "
+        f"{(floors if prices[category] < 0 else caps)[category]:g} of category {_name(batch.attributes, category)}"
+        for category in np.flatnonzero(np.abs(prices) > 1e-6).tolist()
+    ]
+    return InfeasibleError(
+        f"floors and caps: no policy keeps all of them; these conflict: {', '.join(priced)}. "
+        f"Together they miss by at least {missed:.6g}."
+    )
+
+
+def _no_single(missed: int, proven: bool) -> InfeasibleError:
+    limits = " and ".join(text for part, text in _MISSED.items() if missed & part)
+    found = "no single ranking keeps it" if proven else "no single ranking that keeps it was found"
+    said = f"{limits}: {found}; a lottery does, in expectation. Hint: "
+    return InfeasibleError(Message(said, Option("draws", "lottery"), " or wider limits."))
+
+
+def _name(attributes: Sequence[AttributeSpan], category: int) -> str:
+    for attribute in attributes:
+        if attribute.start <= category < attribute.stop:
+            return f"{category - attribute.start} of {attribute.name!r}"
+    return str(category)

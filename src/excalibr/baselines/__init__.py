@@ -4,8 +4,7 @@ Each returns one ranking, proves nothing (``gap`` is nan, ``prices`` None), and 
 :data:`excalibr.methods.METHODS`.
 """
 
-from excalibr.baselines._greedy import SMOOTHING, greedy, greedy_projected, greedy_simple
+from excalibr.baselines._greedy import SMOOTHING, greedy, greedy_projected, greedy_simple, mmr, top_k
 from excalibr.baselines._mip import mip_greedy
-from excalibr.baselines._untargeted import mmr, top_k
 
 __all__ = ["SMOOTHING", "greedy", "greedy_projected", "greedy_simple", "mip_greedy", "mmr", "top_k"]

@@ -1,4 +1,4 @@
-"""The calibrated greedies: one candidate at a time, by score and KL divergence from the target (Steck 2018)."""
+"""Re-rankers that choose one candidate at a time: calibrated (Steck 2018), by variety (MMR), by relevance alone."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from excalibr._options import KL_SMOOTHING
 from excalibr._policy import Policy
 from excalibr._problem import Problem
 from excalibr._types import Floats, Integers
-from excalibr.baselines._single import centred_gains, falling_weights, one_ranking
-
-__all__ = ["SMOOTHING", "greedy", "greedy_projected", "greedy_simple", "select"]
+from excalibr.positions import slots_by_weight
 
 SMOOTHING = KL_SMOOTHING
 """Steck's α, the same as the exact KL lottery's."""
@@ -125,3 +123,69 @@ def select(
         SMOOTHING,
         projected,
     )
+
+
+def top_k(problem: Problem) -> Policy:
+    """The k best scores, the best in the heaviest slot; equal scores by the lower index. The trade-off plays no part.
+
+    Examples
+    --------
+    >>> from excalibr import Problem
+    >>> top_k(Problem.of([0.5, 0.9, 0.9], [[1], [1], [1]], [1.0], k=2)).rankings.tolist()
+    [[1, 2]]
+    """
+    best_first = np.argsort(-problem.scores, kind="stable").astype(np.int64)
+    return one_ranking(problem, best_first[: problem.k], "top-k")
+
+
+def mmr(problem: Problem) -> Policy:
+    r"""Maximal marginal relevance (Carbonell and Goldstein 1998) by category overlap.
+
+    .. math::
+
+        c_m = \arg\max_i\; (1-\lambda)\, s_i - \lambda \max_{t<m} \sum_j \min(A_{ij}, A_{c_t j})
+
+    The similarity of two candidates is the mass that their category rows share, :math:`1 - \tfrac12 \sum_j |A_{ij} -
+    A_{lj}|`: 1 for equal rows, 0 for rows with no category in common; the first pick has nothing to be similar to. The
+    target plays no part. λ is the problem's trade-off: 0 is relevance only. The order of selection fills the slots
+    heaviest first; ties as in :func:`excalibr.baselines.greedy`.
+
+    References
+    ----------
+    Carbonell, J. and Goldstein, J. (1998). The use of MMR, diversity-based reranking for reordering documents and
+    producing summaries. SIGIR.
+
+    Examples
+    --------
+    After the first drama the comedy, although the second drama scores higher:
+
+    >>> from excalibr import Problem
+    >>> mmr(Problem.of([0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], [1.0, 0.0], k=2)).rankings.tolist()
+    [[0, 2]]
+    """
+    rows = problem.memberships
+    order = kernel.marginal_order(
+        centred_gains(problem), rows.indptr, rows.indices, rows.values, problem.r, problem.k, problem.trade_off
+    )
+    return one_ranking(problem, order, "mmr")
+
+
+def one_ranking(problem: Problem, order: Integers, method: str) -> Policy:
+    """The policy that always shows one ranking: the candidate selected first gets the heaviest slot, and so on.
+
+    With weights that fall with the position, or are equal, the order of selection is the ranking itself.
+    """
+    ranking = np.empty(problem.k, dtype=np.int64)
+    ranking[slots_by_weight(problem.position_weights)] = order
+    return Policy(problem=problem, rankings=ranking[None, :], weights=np.ones(1), method=method)
+
+
+def falling_weights(problem: Problem) -> Floats:
+    """The position weights in the order in which slots are filled, heaviest first."""
+    return problem.position_weights[slots_by_weight(problem.position_weights)]
+
+
+def centred_gains(problem: Problem) -> Floats:
+    """(1 − λ)·s less the middle of its range, so that an offset common to all scores changes nothing, ties included."""
+    gains = problem.gains
+    return np.asarray(gains - (0.5 * gains.max() + 0.5 * gains.min()))

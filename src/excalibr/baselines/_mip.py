@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +12,8 @@ from excalibr._policy import Policy
 from excalibr._problem import Problem
 from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats, Integers
-from excalibr.baselines._greedy import select
-from excalibr.baselines._single import centred_gains, falling_weights, one_ranking
+from excalibr.baselines._greedy import centred_gains, falling_weights, one_ranking, select
 from excalibr.errors import GapWarning, InputError, SolverError, explain, missing_extra, unknown_name
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
-
-__all__ = ["mip_greedy"]
 
 MAX_NODES = 10_000
 
@@ -77,37 +70,10 @@ def mip_greedy(
         raise InputError(explain("max_nodes", f"is {max_nodes!r}", "be a whole number of at least 1"))
     if not 0.0 <= relative_gap < 1.0:
         raise InputError(explain("relative_gap", f"is {relative_gap!r}", "be at least 0 and below 1"))
-    chosen = _chosen_set(_SOLVERS[solver](problem, int(max_nodes), float(relative_gap)), problem.k)
+    selection = _SOLVERS[solver](problem, int(max_nodes), float(relative_gap))
+    best_first = np.argsort(-selection, kind="stable")  # solvers return 0 and 1 up to a tolerance only
+    chosen = np.sort(best_first[: problem.k]).astype(np.int64)
     return one_ranking(problem, select(problem, falling_weights(problem), candidates=chosen), "mip-greedy")
-
-
-def _chosen_set(selection: Floats, k: int) -> Integers:
-    """The k candidates that are in the set: solvers return 0 and 1 up to a tolerance only."""
-    return np.sort(np.argsort(-selection, kind="stable")[:k]).astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class _SetProgram:
-    """Minimise cost·(z, ε) subject to low ≤ rows·(z, ε) ≤ high: z in the set or not, ε deviations times k."""
-
-    cost: Floats
-    rows: sp.csr_array
-    low: Floats
-    high: Floats
-
-    @classmethod
-    def of(cls, problem: Problem) -> _SetProgram:
-        n, k, r = problem.n, problem.k, problem.r
-        sp = scipy_sparse()
-        shares, slack, wanted = problem.memberships.sparse().T, sp.eye_array(r), k * problem.target
-        count = sp.csr_array(np.concatenate((np.ones(n), np.zeros(r)))[None, :])
-        gains, trade_off = _scaled(problem)
-        return cls(
-            cost=np.concatenate((-gains, np.full(r, trade_off))),
-            rows=sp.csr_array(sp.vstack((sp.hstack((shares, -slack)), sp.hstack((shares, slack)), count))),
-            low=np.concatenate((np.full(r, -np.inf), wanted, [k])),
-            high=np.concatenate((wanted, np.full(r, np.inf), [k])),
-        )
 
 
 def _scaled(problem: Problem) -> tuple[Floats, float]:
@@ -121,11 +87,13 @@ def _by_highs(problem: Problem, max_nodes: int, relative_gap: float) -> Floats:
     rows = problem.memberships.dense()
     if (rows.max(axis=1) == 1.0).all():
         return _by_allocation(problem, rows.argmax(axis=1))
-    program = _SetProgram.of(problem)
-    options = {"node_limit": max_nodes, "mip_rel_gap": relative_gap}
-    result = _milp(program, problem.n, options)
+    program, options = _set_program(problem), {"node_limit": max_nodes, "mip_rel_gap": relative_gap}
+    from scipy.optimize import milp
+
+    solve: Any = milp  # its stubs know no arguments from a mapping
+    result = solve(**program, options=options)
     if result.x is None:  # HiGHS's presolve fails on a few programs that it solves without it
-        result = _milp(program, problem.n, options | {"presolve": False})
+        result = solve(**program, options=options | {"presolve": False})
     if result.x is None:
         raise SolverError(f"mip-greedy: HiGHS ended without a set ({result.message}).")
     if result.status:
@@ -150,18 +118,25 @@ def _by_allocation(problem: Problem, category: Integers) -> Floats:
     return selection
 
 
-def _milp(program: _SetProgram, n: int, options: dict[str, Any]) -> Any:
-    from scipy.optimize import Bounds, LinearConstraint, milp
+def _set_program(problem: Problem) -> dict[str, Any]:
+    """The program over (z, ε) as ``milp`` takes it: z in the set or not, ε deviations times k."""
+    sp = scipy_sparse()
+    from scipy.optimize import Bounds, LinearConstraint
 
-    binary = np.arange(len(program.cost)) < n
-    solve: Any = milp
-    return solve(
-        program.cost,
-        integrality=binary.astype(np.int64),
-        bounds=Bounds(0.0, np.where(binary, 1.0, np.inf)),
-        constraints=LinearConstraint(program.rows, program.low, program.high),
-        options=options,
-    )
+    n, k, r = problem.n, problem.k, problem.r
+    gains, trade_off = _scaled(problem)
+    binary = np.arange(n + r) < n
+    shares, slack, wanted = problem.memberships.sparse().T, sp.eye_array(r), k * problem.target
+    count = sp.csr_array(binary[None, :].astype(np.float64))
+    rows = sp.csr_array(sp.vstack((sp.hstack((shares, -slack)), sp.hstack((shares, slack)), count)))
+    low = np.concatenate((np.full(r, -np.inf), wanted, [k]))
+    high = np.concatenate((wanted, np.full(r, np.inf), [k]))
+    return {
+        "c": np.concatenate((-gains, np.full(r, trade_off))),
+        "integrality": binary.astype(np.int64),
+        "bounds": Bounds(0.0, np.where(binary, 1.0, np.inf)),
+        "constraints": LinearConstraint(rows, low, high),
+    }
 
 
 def _by_scip(problem: Problem, max_nodes: int, relative_gap: float) -> Floats:

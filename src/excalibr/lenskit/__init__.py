@@ -31,4 +31,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with needs_extra("lenskit"):
         from excalibr.lenskit import _component, _config, _metrics, _pipeline
-    return next(getattr(each, name) for each in (_component, _config, _metrics, _pipeline) if name in each.__all__)
+    return next(getattr(each, name) for each in (_component, _config, _metrics, _pipeline) if hasattr(each, name))

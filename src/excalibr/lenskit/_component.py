@@ -24,8 +24,6 @@ from excalibr.lenskit._config import CalibratedRerankerConfig
 from excalibr.lenskit._learning import Learned, learn
 from excalibr.tables._by_name import with_numbers
 
-__all__ = ["CalibratedReranker"]
-
 
 class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
     """Re-ranks a user's candidates so that what is seen matches the categories of the user's history.

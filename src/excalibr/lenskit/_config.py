@@ -14,8 +14,6 @@ from pydantic import BaseModel, Field, create_model, model_validator
 from excalibr._options import read_options
 from excalibr.tables import Reranker, Tables
 
-__all__ = ["CalibratedRerankerConfig"]
-
 OTHERWISE = ("k", "seed", "threads")
 """Options that LensKit has other words for, or that say how many users are solved at once."""
 

@@ -19,8 +19,6 @@ from excalibr.tables._ids import codes_in, read_ids, sorted_unique
 from excalibr.tables._items import side_by_side
 from excalibr.tables._user_targets import aged_weights, read_priors, settle_sums, sum_histories
 
-__all__ = ["Learned", "learn"]
-
 DENSE = 4_000_000
 """Up to so many shares are kept as a matrix, 32 MB."""
 

@@ -19,8 +19,6 @@ from excalibr.lenskit._component import CalibratedReranker
 from excalibr.metrics import DIVERGENCES
 from excalibr.positions import position_weights as weigh_positions
 
-__all__ = ["CalibrationError", "MeanCalibrationError"]
-
 
 class _Measure(RankingMetricBase):  # type: ignore[misc]
     """The divergence of a list's categories from a target, with the categories of a trained re-ranker.

@@ -10,8 +10,6 @@ from lenskit.pipeline.common import topn_builder
 
 from excalibr.lenskit._component import CalibratedReranker
 
-__all__ = ["calibrated_pipeline"]
-
 
 def calibrated_pipeline(
     scorer: Any,

@@ -24,4 +24,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with needs_extra("rectools"):
         from excalibr.rectools import _metrics, _models, _reranker
-    return next(getattr(each, name) for each in (_metrics, _models, _reranker) if name in each.__all__)
+    return next(getattr(each, name) for each in (_metrics, _models, _reranker) if hasattr(each, name))

@@ -15,8 +15,6 @@ from excalibr.errors import InputError, explain
 from excalibr.rectools._reading import history_of, items_of
 from excalibr.tables import ItemArrays, Reranker, Tables
 
-__all__ = ["Calibrating"]
-
 OURS = ("history", "targets", "prior", "strength", "half_life")
 """What says where targets come from; the history is the dataset's where no targets are given."""
 

@@ -20,8 +20,6 @@ from excalibr.rectools._reading import items_of
 from excalibr.tables import Tables, read_wanted
 from excalibr.tables._ids import codes_in, matched, read_ids, sorted_unique
 
-__all__ = ["CalibrationError"]
-
 _with_fields = attr.s(auto_attribs=True)  # by another name: mypy knows attr.s, but not the fields of RecTools' class
 
 

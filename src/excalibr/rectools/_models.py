@@ -14,8 +14,6 @@ from excalibr._options import whole_number
 from excalibr.rectools._calibrating import Calibrating
 from excalibr.rectools._reranker import CalibratedReranker
 
-__all__ = ["CalibratedModel", "CalibratedRankingModel"]
-
 
 class CalibratedModel(ModelBase):  # type: ignore[misc]
     """Any model of RecTools, with its recommendations calibrated to each user's history.

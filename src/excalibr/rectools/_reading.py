@@ -13,8 +13,6 @@ from rectools.dataset import Dataset, SparseFeatures
 from excalibr.errors import InputError, explain
 from excalibr.tables import ItemArrays, Tables, read_items
 
-__all__ = ["history_of", "items_of"]
-
 
 def items_of(source: Any, feature: str | Sequence[str]) -> ItemArrays:
     """The categories of a dataset's items by one feature or several, or of an items table by its columns."""

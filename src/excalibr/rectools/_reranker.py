@@ -14,8 +14,6 @@ from rectools.models.ranking import Reranker as SecondStage
 from excalibr.errors import InputError, explain
 from excalibr.rectools._calibrating import Calibrating
 
-__all__ = ["CalibratedReranker"]
-
 
 class CalibratedReranker(SecondStage):  # type: ignore[misc]
     """RecTools' ``Reranker`` whose recommendations are calibrated to users' histories.

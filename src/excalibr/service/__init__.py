@@ -24,4 +24,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with needs_extra("serve"):
         from excalibr.service import _application, _limits, _profiles
-    return next(getattr(each, name) for each in (_application, _limits, _profiles) if name in each.__all__)
+    return next(getattr(each, name) for each in (_application, _limits, _profiles) if hasattr(each, name))

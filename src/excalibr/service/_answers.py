@@ -17,8 +17,6 @@ from excalibr.service._profiles import Profile
 from excalibr.service._ranking import Ranked
 from excalibr.service._requests import RankRequest
 
-__all__ = ["Answer", "BatchAnswer", "LeftOut", "PolicySummary", "SlateItem", "answer_of", "appended"]
-
 
 class SlateItem(msgspec.Struct, gc=False):
     """An item of the slate; ``propensity`` is the probability that a draw has it in this place."""

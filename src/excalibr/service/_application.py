@@ -33,8 +33,6 @@ from excalibr.service._targets import read_target_of
 if TYPE_CHECKING:
     from excalibr.service._page import Page
 
-__all__ = ["Application", "application"]
-
 REASONS = {
     200: "200 OK",
     204: "204 No Content",

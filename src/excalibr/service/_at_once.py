@@ -20,8 +20,6 @@ from excalibr.service._ranking import RequestOptions
 from excalibr.service._requests import RankRequest
 from excalibr.service._targets import RequestTarget
 
-__all__ = ["WrittenSlate", "answer_of_written", "slate_at_once"]
-
 _OK, _STOPPED_EARLY = Status.OK.text, Status.STOPPED_EARLY.text
 
 

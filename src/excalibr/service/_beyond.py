@@ -13,8 +13,6 @@ from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest, SeenItem
 
-__all__ = ["ShownBefore", "read_pins", "read_shown"]
-
 FARTHEST = 2**53
 """The last slot that a number tells from its neighbours."""
 

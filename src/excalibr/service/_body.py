@@ -9,8 +9,6 @@ from typing import Any
 
 from excalibr.service._failures import RequestFailure
 
-__all__ = ["BodyReader"]
-
 
 class BodyReader:
     """Reads bodies of at most so many bytes, so many at a time; a read waits for the client."""

@@ -14,8 +14,6 @@ from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import Candidate, RankRequest
 
-__all__ = ["WIDEST", "GivenItems", "columns_of", "read_given"]
-
 WIDEST = 1e150
 """The largest score, as :func:`excalibr.calibrate` has it."""
 

@@ -13,8 +13,6 @@ from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest
 
-__all__ = ["drawn_number", "drawn_ranking"]
-
 
 def drawn_number(profile: Profile, request: RankRequest, user: Hashable) -> float:
     """The number in [0, 1) that the request's key draws; nobody in particular draws anew with every request."""

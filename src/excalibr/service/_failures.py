@@ -7,8 +7,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["RequestFailure", "malformed"]
-
 
 class RequestFailure(Exception):
     """A request that cannot be answered.

@@ -13,8 +13,6 @@ from excalibr.errors import InputTypeError, explain
 from excalibr.service._failures import RequestFailure
 from excalibr.tables._ids import keys_of
 
-__all__ = ["Ids"]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ids:

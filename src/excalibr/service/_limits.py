@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from excalibr.service._failures import RequestFailure
 
-__all__ = ["Gate", "Limits", "Turns"]
-
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -8,8 +8,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["FORMATS", "Log"]
-
 FORMATS = ("off", "text", "json")
 
 

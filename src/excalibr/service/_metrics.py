@@ -11,8 +11,6 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-__all__ = ["Metrics", "histogram"]
-
 SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 NOTED = 256
 """So many requests are noted before they are counted."""

@@ -10,8 +10,6 @@ from excalibr import __version__
 from excalibr.service._answers import Answer, BatchAnswer
 from excalibr.service._requests import RankRequest
 
-__all__ = ["openapi"]
-
 CODES = {
     400: "The body is not JSON.",
     401: "The token is missing or wrong.",

@@ -15,8 +15,6 @@ from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest
 
-__all__ = ["rows_of"]
-
 
 def rows_of(
     profile: Profile, given: GivenItems, request: RankRequest, also: Sequence[int] | Integers = ()

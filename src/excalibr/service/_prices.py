@@ -14,8 +14,6 @@ from excalibr._types import Floats, Integers
 from excalibr.tables import ItemArrays
 from excalibr.tables._prices import GroupPrices
 
-__all__ = ["ItemPrices"]
-
 
 @dataclass(frozen=True, eq=False)
 class ItemPrices:

@@ -28,8 +28,6 @@ from excalibr.tables._ids import sorted_unique
 from excalibr.tables._reranker import read_items_and_prices
 from excalibr.tables._user_targets import read_priors
 
-__all__ = ["DEMO", "FILES", "FOR_THE_PAGE", "Profile", "read_profiles", "read_toml"]
-
 DEMO = "demo"
 FILES = ("items", "history", "targets", "prior", "prices")
 """Keys whose value is a file."""

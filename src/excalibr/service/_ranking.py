@@ -30,8 +30,6 @@ from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest
 from excalibr.service._targets import RequestTarget
 
-__all__ = ["Ranked", "RequestOptions", "asked_of", "rank"]
-
 OVERRIDES = ("k", "trade_off", "relevance_loss", "max_deviation", "divergence", "draws", "max_sorts")
 """Options of a profile that a request may have of its own."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Reply"]
-
 
 class Reply:
     """A code, a body and its kind."""

@@ -12,8 +12,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-__all__ = ["BatchRequest", "Candidate", "Past", "Pin", "RankRequest", "SeenItem", "decode_batch", "decode_rank"]
-
 Id: TypeAlias = int | str
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Weight: TypeAlias = Annotated[float, Meta(ge=0)]

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from excalibr.service._application import Application
     from excalibr.service._page import Page, PageSource
 
-__all__ = ["Server", "is_free", "serve", "threads_of"]
-
 LOOKED = 0.1
 """Seconds between two looks at whether a reload is asked for."""
 

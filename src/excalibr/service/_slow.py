@@ -13,8 +13,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["shut_silent"]
-
 _LAST_HEARD = 52
 """Where `tcpi_last_data_recv`, in milliseconds, stands in Linux's `struct tcp_info`."""
 

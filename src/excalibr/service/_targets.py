@@ -14,8 +14,6 @@ from excalibr.service._requests import Past, RankRequest
 from excalibr.tables._user_targets import aged_weights, settle_sums, sum_histories
 from excalibr.targets import shares_of
 
-__all__ = ["RequestTarget", "read_target_of"]
-
 
 class RequestTarget(NamedTuple):
     """The edges of a target, (r,) each and the same where it is no band; and why there is none."""

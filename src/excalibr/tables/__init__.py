@@ -14,8 +14,7 @@ from excalibr.tables._pages import Pinned, Seen, read_pinned, read_shown
 from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import Results
 from excalibr.tables._summary import NO_ROOM, Note, items_text, review_items, warn_all
-from excalibr.tables._user_targets import Wanted, read_wanted
-from excalibr.tables._visits import read_visits, visits_of
+from excalibr.tables._user_targets import Wanted, read_visits, read_wanted, visits_of
 
 __all__ = [
     "NO_ROOM",

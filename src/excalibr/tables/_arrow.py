@@ -10,8 +10,6 @@ from typing import Any
 
 from excalibr.errors import needs_extra
 
-__all__ = ["arrow_csv", "pa", "parquet", "pc", "require_arrow"]
-
 
 class _WhenUsed:
     """A module that is imported when something of it is first asked for."""

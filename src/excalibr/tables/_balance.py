@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from excalibr._population import BatchCrowd, Mixture
 from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._types import Floats
 from excalibr.errors import GapWarning
-from excalibr.tables._frames import read_frame
+from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import read_items
 from excalibr.tables._options import Everyone, Tables
 from excalibr.tables._prices import price_columns
@@ -26,8 +26,6 @@ from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import Results
 from excalibr.tables._search import OWN_BLOCKS, FoundPrices, PriceSearch, check_asked, crowd_of
 from excalibr.tables._summary import warn_all
-
-__all__ = ["Balance", "balance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +53,9 @@ class Balance:
     passes: int
     work: float
     outcome: FoundPrices
-    asked: _Asked
+    crowd: BatchCrowd
+    frame: Frame
+    solve: Callable[..., Results]
 
     @property
     def groups(self) -> list[tuple[str, str]]:
@@ -75,7 +75,7 @@ class Balance:
     @cached_property
     def shares_before(self) -> Floats:
         """(G,) the same without prices: every user calibrated, nobody looking at the whole."""
-        return self.asked.crowd.run(np.zeros(len(self.groups))).group_shares
+        return self.crowd.run(np.zeros(len(self.groups))).group_shares
 
     @property
     def relevance(self) -> float:
@@ -103,18 +103,18 @@ class Balance:
 
         A table of the candidates' kind. ``low`` and ``high`` are the wanted share or band, nan where none is.
         """
-        return self._like(self.outcome.summary(self.shares_before))
+        return self.frame.like(self.outcome.summary(self.shares_before))
 
     @property
     def table(self) -> Any:
         """All that the proof is about, for ``rerank(prices=…)``: see :mod:`excalibr.tables._prices`."""
-        return self._like(self.outcome.table)
+        return self.frame.like(self.outcome.table)
 
     @property
     def simple(self) -> Any:
         """One price a group, of the best single pass: easier to keep and slightly worse; see :attr:`simple_shares`."""
         found = self.outcome.found
-        return self._like(price_columns(self.groups, Mixture.single(found.passes[found.best].prices)))
+        return self.frame.like(price_columns(self.groups, Mixture.single(found.passes[found.best].prices)))
 
     @property
     def simple_shares(self) -> Floats:
@@ -126,18 +126,13 @@ class Balance:
     def history(self) -> Any:
         """A row a pass over all users: pass, objective, bound and relative gap proven by then."""
         told = self.outcome.found.history
-        return self._like(
-            {
-                "pass": np.array([each.number for each in told]),
-                "objective": np.array([each.objective for each in told]),
-                "bound": np.array([each.bound for each in told]),
-                "relative_gap": np.array([each.relative_gap for each in told]),
-            }
-        )
+        proven = ("objective", "bound", "relative_gap")
+        columns = {name: np.array([getattr(each, name) for each in told]) for name in proven}
+        return self.frame.like({"pass": np.array([each.number for each in told]), **columns})
 
     def slates(self, *, day: Hashable = None) -> Any:
         """One ranking a user, as :meth:`excalibr.Reranker.rerank` with these prices."""
-        return self._results.slates() if day is None else self._solve(day=day).slates()
+        return self._results.slates() if day is None else self.solve(prices=self.table, day=day).slates()
 
     def lotteries(self) -> Any:
         """Every ranking of every user with its probability."""
@@ -149,53 +144,44 @@ class Balance:
 
     def __repr__(self) -> str:
         return (
-            f"Balance({len(self.groups)} groups, {self.asked.crowd.users:,} users: objective {self.objective:.6g}, "
+            f"Balance({len(self.groups)} groups, {self.crowd.users:,} users: objective {self.objective:.6g}, "
             f"bound {self.bound:.6g}, gap {100 * self.relative_gap:.3g} % after {self.passes} passes)"
         )
 
     def _repr_html_(self) -> str:
         proven = f"proven within {100 * self.relative_gap:.3g} % of the best after {self.passes} passes"
-        headline = f"{len(self.groups)} groups, {self.asked.crowd.users:,} users: {proven}"
+        headline = f"{len(self.groups)} groups, {self.crowd.users:,} users: {proven}"
         return html_of(headline, _groups_grid(self))
 
     @cached_property
     def _results(self) -> Results:
-        return self._solve(keep=True, measured=True)
+        return self.solve(prices=self.table, keep=True, measured=True)
 
     @cached_property
     def _results_before(self) -> Results:
-        return self._solve(prices=None, measured=True)
-
-    def _solve(self, **how: Any) -> Results:
-        asked = self.asked
-        return asked.reranker.solve(asked.candidates, asked.items, **({"prices": self.table} | how), **asked.tables)
+        return self.solve(prices=None, measured=True)
 
     def _mean(self, results: Results, measure: str) -> float:
         values = read_frame(results.report(), "report").numbers(measure, measure)
-        weights = np.where(np.isfinite(values), self.asked.crowd.visits, 0.0)
+        weights = np.where(np.isfinite(values), self.crowd.visits, 0.0)
         return float(weights @ np.nan_to_num(values) / weights.sum()) if weights.any() else float("nan")
-
-    def _like(self, columns: dict[str, Any]) -> Any:
-        return read_frame(self.asked.candidates, "candidates").like(columns)
 
 
 def _groups_grid(balance: Balance) -> Grid:
     """The groups with the largest shares, in their own order; what they had before where it takes no long pass."""
-    after, targets, mixture = balance.shares, balance.outcome.targets, balance.outcome.mixture
-    kept = np.sort(np.argsort(-after, kind="stable")[:MOST_ROWS])
+    shares, outcome = balance.shares, balance.outcome
+    kept = np.sort(np.argsort(-shares, kind="stable")[:MOST_ROWS])
+    bars = {"after": shares[kept]}
+    if "shares_before" in vars(balance) or balance.crowd.users <= OWN_BLOCKS:
+        bars = {"before": balance.shares_before[kept], **bars}
     columns = {
         "attribute": [short(balance.groups[group][0]) for group in kept],
         "group": [short(balance.groups[group][1]) for group in kept],
-        "wanted": [_wanted(*edges) for edges in zip(targets.least[kept], targets.most[kept], strict=True)],
-        "price": numbers((mixture.probabilities @ mixture.prices)[kept]),
-        "after": [number(share) for share in after[kept]],
+        "wanted": [_wanted(outcome.least[group], outcome.most[group]) for group in kept],
+        "price": numbers((outcome.mixture.probabilities @ outcome.mixture.prices)[kept]),
+        **{name: list(map(number, own)) for name, own in bars.items()},
     }
-    bars = {"after": after[kept]}
-    if "shares_before" in vars(balance) or balance.asked.crowd.users <= OWN_BLOCKS:
-        columns["before"], bars["before"] = list(map(number, balance.shares_before[kept])), balance.shares_before[kept]
-    order = ("attribute", "group", "wanted", "price", "before", "after")
-    ordered = {name: columns[name] for name in order if name in columns}
-    return grid_of(ordered, ("attribute", "group"), len(after) - len(kept), bars=bars)
+    return grid_of(columns, ("attribute", "group"), len(shares) - len(kept), bars=bars)
 
 
 def _wanted(low: float, high: float) -> str:
@@ -206,17 +192,6 @@ def _wanted(low: float, high: float) -> str:
     if np.isnan(high):
         return f"at least {number(low)}"
     return number(low) if low == high else f"{number(low)} to {number(high)}"
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """What a balance was asked with."""
-
-    reranker: Reranker
-    candidates: Any
-    items: Any
-    tables: dict[str, Any]
-    crowd: BatchCrowd
 
 
 def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, Any]) -> Balance:
@@ -237,4 +212,5 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
         text = f"stopped after {passes} passes at a gap of {found.relative_gap:.2g}, not {wanted.everyone_tolerance:g}"
         warnings.warn(f"{text}. Raise max_passes for more.", GapWarning, stacklevel=3)
     proven = (found.objective, found.bound, found.relative_gap, passes, found.work)
-    return Balance(*proven, outcome, _Asked(reranker, candidates, items, tables, crowd))
+    solve = partial(reranker.solve, candidates, items, **tables)
+    return Balance(*proven, outcome, crowd, read_frame(candidates, "candidates"), solve)

@@ -12,8 +12,6 @@ from excalibr._options import Options
 from excalibr._problem import AttributeSpan
 from excalibr.errors import InputError, explain, unknown_name
 
-__all__ = ["BY_CATEGORY", "with_names", "with_numbers"]
-
 Own = TypeVar("Own", bound=Options)
 
 BY_CATEGORY = ("category_weights", "floors", "caps", "max_per_category")
@@ -72,11 +70,11 @@ def _check_attributes(option_name: str, value: Any, attributes: Sequence[Attribu
     if value is None:
         return
     names = [each.name for each in attributes]
-    if not isinstance(value, Mapping) or not names:
-        columns = Message("name the columns of the attributes, ", Option("category", ["genre", "decade"]), ".")
-        hint = columns if not names else ""
-        must = f"be a mapping by attribute, of {names}" if names else "go with several attributes"
-        raise InputError(explain(option_name, f"is {value!r}", must, hint))
+    if not names:
+        hint = Message("name the columns of the attributes, ", Option("category", ["genre", "decade"]), ".")
+        raise InputError(explain(option_name, f"is {value!r}", "go with several attributes", hint))
+    if not isinstance(value, Mapping):
+        raise InputError(explain(option_name, f"is {value!r}", f"be a mapping by attribute, of {names}"))
     for name in value:
         if name not in names:
             raise unknown_name(option_name, name, names)

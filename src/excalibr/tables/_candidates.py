@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import run_starts
-from excalibr._types import Booleans, Floats, Integers
+from excalibr._types import Floats, Integers
 from excalibr.tables._frames import Frame
 from excalibr.tables._ids import codes_in, encode, keys_of, matched, valid
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
-
-__all__ = ["CandidateArrays", "read_candidates"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,22 +84,18 @@ def read_candidates(table: Any, items: ItemArrays, options: Tables) -> Candidate
         "without a finite score": ~np.isfinite(scores),
         "of items that are not in the items table": places < 0,
     }
-    usable = ~np.logical_or.reduce(list(reasons.values()))
+    usable, left_out = np.ones(len(frame), dtype=bool), {}
+    for reason, marked in reasons.items():
+        left_out[reason] = int((usable & marked).sum())
+        usable &= ~marked
     rows = _in_order(np.flatnonzero(usable), owners, places, scores)
-    repeated = ~run_starts(owners[rows], places[rows])
-    kept = rows[~repeated]
+    kept = rows[run_starts(owners[rows], places[rows])]
+    left_out["that repeat a user and an item"] = len(rows) - len(kept)
     starts = np.searchsorted(owners[kept], np.arange(len(users) + 1))
-    left_out = _counted(reasons) | {"that repeat a user and an item": int(repeated.sum())}
-    return CandidateArrays(
-        frame,
-        users,
-        _first_rows(owners, len(users)),
-        starts.astype(np.int64),
-        kept,
-        places[kept],
-        scores[kept],
-        {reason: count for reason, count in left_out.items() if count},
-    )
+    first_rows, with_user = np.zeros(len(users), dtype=np.int64), np.flatnonzero(owners >= 0)[::-1]
+    first_rows[owners[with_user]] = with_user  # of several rows of a user, the last that is written: the first
+    some = {reason: count for reason, count in left_out.items() if count}
+    return CandidateArrays(frame, users, first_rows, starts.astype(np.int64), kept, places[kept], scores[kept], some)
 
 
 def _in_order(rows: Integers, owners: Integers, places: Integers, scores: Floats) -> Integers:
@@ -114,19 +108,3 @@ def _in_order(rows: Integers, owners: Integers, places: Integers, scores: Floats
     if (sorted_keys[1:] == sorted_keys[:-1]).any():
         order = np.lexsort((-scores[rows], keys))
     return rows[order]
-
-
-def _first_rows(owners: Integers, users: int) -> Integers:
-    first = np.zeros(users, dtype=np.int64)
-    rows = np.flatnonzero(owners >= 0)
-    first[owners[rows[::-1]]] = rows[::-1]
-    return first
-
-
-def _counted(reasons: dict[str, Booleans]) -> dict[str, int]:
-    """Each row under the first reason that it was left out for."""
-    counts, before = {}, np.zeros(len(next(iter(reasons.values()))), dtype=bool)
-    for reason, marked in reasons.items():
-        counts[reason] = int((marked & ~before).sum())
-        before |= marked
-    return counts

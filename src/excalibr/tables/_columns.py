@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +17,6 @@ from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 from excalibr.tables._frames import Frame, delimiter_in, missing_column, read_frame, together
 from excalibr.tables._ids import codes_in, matched, read_ids
-
-__all__ = ["OWN_COLUMNS", "USUAL", "ColumnNames", "usual_columns"]
 
 USUAL = {
     "user_id": ("userid", "user", "uid", "customerid", "visitorid"),
@@ -105,7 +104,8 @@ class ColumnNames(Declared):
             return None
         usual = [role] if role in columns else usual_columns(role, columns)
         if len(usual) > 1:
-            raise InputError(_several(role, table, usual, self.option_for(role, table)))
+            found = f"column {role!r} not found in {table}, where {' and '.join(map(repr, usual))} could be it."
+            raise InputError(Message(found, " Hint: pass ", Option(self.option_for(role, table), usual[0]), "."))
         if usual:
             self.recognised.setdefault(table, {})[role] = usual[0]
         return usual[0] if usual else None
@@ -175,14 +175,7 @@ class ColumnNames(Declared):
         return {}
 
     def recognised_text(self) -> list[str]:
-        """The same in words.
-
-        >>> names = ColumnNames()
-        >>> names.find("user_id", "history", ["userId", "item_id"])
-        'userId'
-        >>> names.recognised_text()
-        ['`userId` of history is taken as user_id']
-        """
+        """The same in words, such as "`userId` of history is taken as user_id"."""
         return [
             f"{', '.join(f'`{name}`' for name in found.values())} of {table} {'is' if len(found) == 1 else 'are'} "
             f"taken as {', '.join(found)}"
@@ -197,24 +190,9 @@ OWN_COLUMNS = tuple(name for name, default in _DEFAULTS.items() if default is No
 
 
 def usual_columns(role: str, columns: Sequence[str]) -> list[str]:
-    """The columns with a usual name for a role.
-
-    >>> usual_columns("user_id", ["User ID", "movieId", "uid"])
-    ['User ID', 'uid']
-    """
-    return [column for column in columns if _plain(column) in USUAL.get(role, ())]
+    """The columns with a usual name for a role."""
+    return [column for column in columns if re.sub("[_ -]", "", str(column).lower()) in USUAL.get(role, ())]
 
 
 def _own_option(role: str, table: str) -> str:
     return f"{table.partition('[')[0]}_{role}"
-
-
-def _plain(name: str) -> str:
-    return "".join(letter for letter in str(name).lower() if letter not in "_- ")
-
-
-def _several(role: str, table: str, usual: list[str], keyword: str) -> Message:
-    listed = " and ".join(map(repr, usual))
-    return Message(
-        f"column {role!r} not found in {table}, where {listed} could be it. Hint: pass ", Option(keyword, usual[0]), "."
-    )

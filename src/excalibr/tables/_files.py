@@ -10,26 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from excalibr.errors import ExcalibrError, InputError, explain
 from excalibr.tables._arrow import arrow_csv, pa, parquet, pc
-
-__all__ = [
-    "ENDINGS",
-    "Dialect",
-    "dialect_of",
-    "explained",
-    "files_of",
-    "kind_of",
-    "open_bytes",
-    "plain_name",
-    "read_batches",
-    "read_schema",
-    "read_table",
-    "sniff",
-]
 
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".arrow": "arrow", ".feather": "arrow"}
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
@@ -51,11 +37,7 @@ class Dialect:
 
     @property
     def text(self) -> str:
-        """What is unusual about it, in words; empty for plain commas.
-
-        >>> Dialect(";", ",").text
-        'fields between semicolons, decimal commas'
-        """
+        """What is unusual about it, in words; empty for plain commas."""
         between = f"fields between {DELIMITERS[self.delimiter]}" if self.delimiter != "," else ""
         return between + (", decimal commas" if self.decimal == "," else "")
 
@@ -102,32 +84,17 @@ def files_of(name: str, path: Path) -> list[Path]:
 
 def read_schema(path: Path) -> Any:
     """The columns of a file and their types."""
-    with explained(path):
-        schema = _schema(path)
+    with explained(path), _opened(path) as (schema, _):
         twice = [name for number, name in enumerate(schema.names) if name in schema.names[:number]]
         if twice:
             raise InputError(explain(str(path), f"has the column {twice[0]!r} twice", "have each column once"))
-        return schema
+        return schema.remove_metadata()
 
 
 def read_batches(path: Path, columns: Sequence[str] | None = None, rows: int = 65_536) -> Iterator[Any]:
     """The rows as record batches, of Parquet at most so many at a time, with some or all columns."""
-    with explained(path):
-        match _kind(path):
-            case "parquet":
-                with parquet.ParquetFile(path) as file:
-                    for group in range(file.num_row_groups):  # one by one: Arrow would hold on to several
-                        yield from file.iter_batches(rows, row_groups=[group], columns=columns)
-            case "csv":
-                with _open_csv(path, columns) as reader:
-                    _text_checked(reader.schema, path)
-                    for batch in reader:
-                        yield _empty_as_null(batch)
-            case _:
-                with pa.OSFile(str(path)) as file:  # mapped, a file that gets shorter would end the process
-                    for batch in _arrow_batches(_open_arrow(file)):
-                        batch.validate(full=True)  # what a damaged file points to may be anywhere
-                        yield batch if columns is None else batch.select(columns)
+    with explained(path), _opened(path, columns, rows) as (_, batches):
+        yield from batches
 
 
 def read_table(path: Path) -> Any:
@@ -147,11 +114,7 @@ def dialect_of(path: Path) -> Dialect:
 
 
 def sniff(start: str) -> Dialect:
-    r"""The dialect of a text that begins as a CSV file does.
-
-    >>> sniff("user_id;item_id;score\n1;7;0,5\n")
-    Dialect(delimiter=';', decimal=',')
-    """
+    """The dialect of a text that begins as a CSV file does."""
     start = start.removeprefix("\ufeff")
     header = next(iter(re.sub(r'"[^"]*"', "", start).splitlines()), "")
     delimiter = max(DELIMITERS, key=header.count) if any(map(header.count, DELIMITERS)) else ","
@@ -171,52 +134,47 @@ def explained(path: Path) -> Iterator[None]:
         raise
     except (pa.ArrowException, ValueError, OverflowError, EOFError, MemoryError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk's, and not the content's
-            raise _with_name(error, path) from error
+            named = error.filename is not None or str(path) in str(error)
+            raise (error if named else OSError(error.errno, error.strerror or str(error), str(path))) from error
         found = " ".join(str(error).split()) or type(error).__name__
         hint = "it may be incomplete, damaged, or of another format than its name says."
         raise InputError(explain(str(path), f"cannot be read ({found})", "be a whole table", hint)) from error
 
 
-def _with_name(error: OSError, path: Path) -> OSError:
-    named = error.filename is not None or str(path) in str(error)
-    return error if named else OSError(error.errno, error.strerror or str(error), str(path))
-
-
-def _schema(path: Path) -> Any:
-    match _kind(path):
+@contextmanager
+def _opened(
+    path: Path, columns: Sequence[str] | None = None, rows: int = 65_536
+) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """The schema of a file, and its record batches when they are asked for."""
+    match kind_of(path):
         case "parquet":
-            return parquet.read_schema(path).remove_metadata()
+            with parquet.ParquetFile(path) as file:
+                groups = range(file.num_row_groups)  # one by one: Arrow would hold on to several
+                parts = (file.iter_batches(rows, row_groups=[group], columns=columns) for group in groups)
+                yield file.schema_arrow, chain.from_iterable(parts)
         case "csv":
-            with _open_csv(path, None) as reader:
-                return _text_checked(reader.schema, path)
+            with _open_csv(path, columns) as reader:
+                yield reader.schema, map(_empty_as_null, reader)
+        case "arrow":
+            with pa.OSFile(str(path)) as file:  # mapped, a file that gets shorter would end the process
+                opened = _open_arrow(file)
+                yield opened.schema, _arrow_batches(opened, columns)
         case _:
-            with pa.OSFile(str(path)) as file:
-                return _open_arrow(file).schema.remove_metadata()
-
-
-def _kind(path: Path) -> str:
-    kind = kind_of(path)
-    if kind is None:
-        raise InputError(explain(str(path), "is of no known format", f"end in one of {ENDINGS}"))
-    return kind
+            raise InputError(explain(str(path), "is of no known format", f"end in one of {ENDINGS}"))
 
 
 def _open_csv(path: Path, columns: Sequence[str] | None) -> Any:
     dialect = dialect_of(path)
-    return arrow_csv.open_csv(
+    reader = arrow_csv.open_csv(
         open_bytes(path),
         parse_options=arrow_csv.ParseOptions(delimiter=dialect.delimiter),
         convert_options=arrow_csv.ConvertOptions(include_columns=columns, decimal_point=dialect.decimal),
     )
-
-
-def _text_checked(schema: Any, path: Path) -> Any:
-    """The schema of a CSV file; text in another encoding would come as bytes."""
-    wrong = [field.name for field in schema if pa.types.is_binary(field.type)]
+    wrong = [field.name for field in reader.schema if pa.types.is_binary(field.type)]  # text in another encoding
     if wrong:
         found = f"column {wrong[0]!r} has bytes that are not UTF-8"
         raise InputError(explain(str(path), found, "be UTF-8 text", "save it as UTF-8."))
-    return schema
+    return reader
 
 
 def _empty_as_null(batch: Any) -> Any:
@@ -229,9 +187,11 @@ def _empty_as_null(batch: Any) -> Any:
     return batch
 
 
-def _arrow_batches(opened: Any) -> Iterator[Any]:
-    numbers = range(getattr(opened, "num_record_batches", 0))
-    return (opened.get_batch(number) for number in numbers) if numbers else iter(opened)
+def _arrow_batches(opened: Any, columns: Sequence[str] | None) -> Iterator[Any]:
+    count = getattr(opened, "num_record_batches", None)  # a stream does not know it
+    for batch in opened if count is None else map(opened.get_batch, range(count)):
+        batch.validate(full=True)  # what a damaged file points to may be anywhere
+        yield batch if columns is None else batch.select(columns)
 
 
 def _open_arrow(file: Any) -> Any:

@@ -17,8 +17,7 @@ from excalibr._messages import Message, Option, Wording
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, InputTypeError, explain
 from excalibr.tables._arrow import pa, require_arrow
-
-__all__ = ["Frame", "delimiter_in", "missing_column", "numbers_of", "read_frame", "together"]
+from excalibr.tables._ids import is_text
 
 DELIMITERS = (";", "\t", "|", ",")
 """What stands in a header that was read as one column."""
@@ -103,7 +102,7 @@ def numbers_of(column: Any, what: str) -> Floats:
 
 def _no_number(column: Any) -> str:
     """What is in the way: the first text that is no number, or the type."""
-    if str(column.type) in ("string", "large_string", "string_view"):
+    if is_text(column.type):
         for row, text in enumerate(column.to_pylist()):
             try:
                 float(text or 0)
@@ -119,9 +118,6 @@ def missing_column(
 
     ``role`` is what the column is for, where that is not its name; ``everywhere`` is the option that names it in all
     tables, where that would do as well.
-
-    >>> missing_column("score", "candidates", ["user", "item", "scoring"], "score")
-    "column 'score' not found in candidates. Hint: columns are ['user', 'item', 'scoring']; pass score='scoring'."
     """
     not_found = f"column {name!r} not found in {table}. Hint: "
     between = delimiter_in(columns)
@@ -131,23 +127,16 @@ def missing_column(
     near = [each for each in (role, name) if each in columns]
     near += difflib.get_close_matches(name, map(str, columns), n=1, cutoff=NEAR)
     listed = f"columns are {list(columns)}; pass "
-    if not near and everywhere is not None:
-        alone = (" to name yours in all tables, or ", Option(keyword, ...), " in this one alone.")
-        return Message(not_found, listed, Option(everywhere, ...), *alone)
-    if not near:
+    if near:
+        return Message(not_found, listed, Option(keyword, near[0]), ".")
+    if everywhere is None:
         return Message(not_found, listed, Option(keyword, ...), " to name yours.")
-    return Message(not_found, listed, Option(keyword, near[0]), ".")
+    alone = (Option(keyword, ...), " in this one alone.")
+    return Message(not_found, listed, Option(everywhere, ...), " to name yours in all tables, or ", *alone)
 
 
 def together(errors: Sequence[InputError], what: str) -> InputError:
-    """One error as it is; several as one, each in a line with its own hint.
-
-    >>> raise together([InputError("no user."), InputError("no item.")], "candidates")
-    Traceback (most recent call last):
-    excalibr.errors.InputError: 2 things are wrong with candidates.
-    (1) no user.
-    (2) no item.
-    """
+    """One error as it is; several as one, each in a line with its own hint."""
     if len(errors) == 1:
         return errors[0]
     lines = [part for number, error in enumerate(errors, 1) for part in (f"\n({number}) ", error.args[0])]

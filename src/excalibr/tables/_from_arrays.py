@@ -15,8 +15,6 @@ from excalibr._types import Booleans, Integers
 from excalibr.errors import InputError, InputTypeError, explain
 from excalibr.tables._arrow import pa
 
-__all__ = ["from_arrays"]
-
 PADDING = -1
 """The id that stands for no item."""
 

@@ -17,18 +17,6 @@ from excalibr._types import Booleans, Integers
 from excalibr.errors import InputTypeError, explain
 from excalibr.tables._arrow import pa, pc
 
-__all__ = [
-    "codes_in",
-    "encode",
-    "keys_of",
-    "labels_of",
-    "matched",
-    "read_ids",
-    "rows_of_users",
-    "sorted_unique",
-    "valid",
-]
-
 
 def read_ids(column: Any, what: str = "ids") -> Any:
     """The column in the one type of its kind: int64 (or uint64, decimal256 where it must), large_string, or its own.
@@ -42,17 +30,15 @@ def read_ids(column: Any, what: str = "ids") -> Any:
         column = column.dictionary_decode()
     if kind.is_nested(column.type):
         raise InputTypeError(explain(what, f"has the type {column.type}", "have text or whole numbers"))
-    if kind.is_null(column.type) or kind.is_boolean(column.type):
-        return column.cast(pa.int64())
-    if kind.is_string(column.type) or kind.is_large_string(column.type) or kind.is_string_view(column.type):
+    if is_text(column.type):
         return column.cast(pa.large_string())
     if kind.is_floating(column.type):
         column = column.cast(pa.float64())
         column = pc.if_else(pc.is_nan(column), None, column)
         return column.cast(pa.int64()) if _all_whole(column) else column
-    if kind.is_uint64(column.type):
-        return column if (pc.max(column).as_py() or 0) >= 2**63 else column.cast(pa.int64())
-    if kind.is_integer(column.type):
+    if kind.is_uint64(column.type) and (pc.max(column).as_py() or 0) >= 2**63:
+        return column
+    if kind.is_integer(column.type) or kind.is_boolean(column.type) or kind.is_null(column.type):
         return column.cast(pa.int64())
     if kind.is_decimal(column.type) and column.type.scale == 0:
         return _smallest(column)
@@ -105,12 +91,6 @@ def keys_of(ids: Any) -> list[Hashable]:
     return [int(key) if _is_whole(key) else key for key in ids.to_pylist()]
 
 
-def rows_of_users(table: Any, user_id: str, keys: list[Hashable]) -> Any:
-    """The rows of an Arrow table whose users are among these keys."""
-    ids = read_ids(table.column(user_id))
-    return table.filter(pc.is_in(ids, pa.array(keys, ids.type)))
-
-
 def _is_whole(key: Any) -> bool:
     return isinstance(key, Decimal) or (isinstance(key, float) and key.is_integer())
 
@@ -122,6 +102,11 @@ def labels_of(column: Any, what: str = "labels") -> Any:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputTypeError(explain(what, f"has the type {column.type} ({error})", "have text or numbers")) from error
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text)
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is one of text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _kind(ids: Any) -> str:

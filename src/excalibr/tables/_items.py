@@ -1,4 +1,9 @@
-"""Items: their ids and categories in order, and each item's share of each, from any of three table forms."""
+"""Items: their ids and categories in order, and each item's share of each, from any of three table forms.
+
+In a text with several labels ``|`` is taken for the separator wherever it occurs. ``;``, ``,`` and ``/`` also stand in
+names (``Smith, John``, ``Home &amp; Garden``, ``Audio/Video``) and are taken only where the parts are seen to be labels
+of their own: they recur in other labels. Where more than one could be the separator, none is taken.
+"""
 
 from __future__ import annotations
 
@@ -14,50 +19,36 @@ from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import Frame
-from excalibr.tables._ids import encode, labels_of, valid
-from excalibr.tables._labels import guess_separator, marks_in
+from excalibr.tables._ids import encode, is_text, labels_of, valid
 from excalibr.tables._options import GUESS, Tables
-
-__all__ = ["NO_CATEGORY", "CategoryColumn", "ItemArrays", "read_items", "side_by_side", "weights_in"]
 
 NO_CATEGORY = "(none)"
 """The category of items that have none."""
 
+SEPARATORS = ("|", ";", ",", "/")
+
+RECURRING = 0.8  # the share of parts that must stand in at least two different labels
+ALONE = 0.5  # the share of parts that must also be whole labels, unless there are far fewer parts than labels
+FEWER = 4  # so many times fewer parts than labels are as good
+
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """What was understood of a column of categories.
-
-    Attributes
-    ----------
-    name
-        The column.
-    categories, items, pairs
-        How many there are, ``(none)`` not among the categories, and how many pairs of item and category.
-    without
-        How many items have no category.
-    separator, guessed
-        Where its texts are split, and whether that is a guess.
-    marks
-        Of a column that may have to be split and was not, the share of labels in which each possible separator stands.
-    """
+    """What was understood of a column of categories."""
 
     name: str
-    categories: int
+    categories: int  # how many there are, ``(none)`` not among them
     items: int
-    pairs: int
-    without: int
-    separator: str | None = None
+    pairs: int  # of item and category
+    without: int  # items that have no category
+    separator: str | None = None  # where its texts are split
     guessed: bool = False
+    # Of a column that may have to be split and was not, the share of labels in which each possible separator stands:
     marks: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
-        """In words.
-
-        >>> CategoryColumn("genres", 71, 1000, 2100, 20, "|", guessed=True).text
-        '71 categories in `genres`, split at `|` (guessed); 2 % of items without'
-        """
+        """In words, such as "71 categories in `genres`, split at `|` (guessed); 2 % of items without"."""
         split = f", split at `{self.separator}`" + " (guessed)" * self.guessed if self.separator else ""
         share = 100 * self.without / self.items
         percent = f"{share:.0f}" if share >= 1 else f"{share:.1g}"
@@ -158,7 +149,9 @@ def _read_attribute(frame: Frame, column: str, ids: Any, places: Integers, optio
     values = frame.column(column, "category")
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    separator = _separator(values, options)
+    asked = options.splits_at if is_text(values.type) else None
+    different = labels_of(values.unique().drop_null()).unique().drop_null() if asked == GUESS else None
+    separator = asked if different is None else guess_separator(different)
     rows, labels = _pairs(values, separator, f"column {column!r} of {frame.name}")
     there = (places[rows] >= 0) & valid(labels) & (weights[rows] > 0)
     owners = places[rows[there]]
@@ -166,29 +159,13 @@ def _read_attribute(frame: Frame, column: str, ids: Any, places: Integers, optio
     unnamed = pa.array([NO_CATEGORY] * len(without), pa.large_string())
     categories, codes = encode(pa.concat_arrays([labels.filter(pa.array(there)), unnamed]))
     owners, shares = np.append(owners, without), np.append(weights[rows[there]], np.ones(len(without)))
-    shape = (len(ids), len(categories))
     added = options.find("weight", frame.name, frame.columns) is not None
-    made = _shares(owners, codes, shares, shape, added=added)
-    guessed = separator is not None and options.splits_at == GUESS
-    marks = _marks(values, categories, separator, options)
+    made = _shares(owners, codes, shares, (len(ids), len(categories)), added=added)
+    guessed = separator is not None and asked == GUESS
+    split = separator is not None and pc.any(pc.match_substring(values, separator)).as_py()
+    marks = {} if asked is None or split else marks_in(categories)
     sizes = (len(categories) - bool(len(without)), len(ids), len(made.values) - len(without), len(without))
     return ItemArrays(ids, categories, made, columns=(CategoryColumn(column, *sizes, separator, guessed, marks),))
-
-
-def _separator(values: Any, options: Tables) -> str | None:
-    """Where the texts of a column are split."""
-    if not _kind_of_text(values.type) or options.splits_at != GUESS:
-        return options.splits_at if _kind_of_text(values.type) else None
-    return guess_separator(labels_of(values.unique().drop_null()).unique().drop_null())
-
-
-def _marks(values: Any, categories: Any, separator: str | None, options: Tables) -> dict[str, float]:
-    """Possible separators in labels that nobody asked to leave whole, and that are not split by what was asked."""
-    if not _kind_of_text(values.type) or options.splits_at is None:
-        return {}
-    if separator is not None and pc.any(pc.match_substring(values, separator)).as_py():
-        return {}
-    return marks_in(categories)
 
 
 def _pairs(column: Any, separator: str | None, what: str) -> tuple[Integers, Any]:
@@ -202,10 +179,6 @@ def _pairs(column: Any, separator: str | None, what: str) -> tuple[Integers, Any
     return rows, labels_of(pc.list_flatten(column), what)
 
 
-def _kind_of_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
 def _shares(owners: Integers, codes: Integers, weights: Floats, shape: tuple[int, int], *, added: bool) -> Memberships:
     """Rows that sum to 1. A pair that comes twice counts once, or with its weights added, in an order of their own."""
     order = np.lexsort((weights, codes, owners))
@@ -216,3 +189,34 @@ def _shares(owners: Integers, codes: Integers, weights: Floats, shape: tuple[int
     totals = sums_by(owner, amounts, shape[0])
     starts = np.searchsorted(owner, np.arange(shape[0] + 1))
     return Memberships(starts, different % shape[1], amounts / totals[owner], shape[1])
+
+
+def guess_separator(labels: Any) -> str | None:
+    """The separator of these different labels (Arrow array of text), None where there is none or more than one."""
+    found = [mark for mark in SEPARATORS if _separates(labels, mark)]
+    return found[0] if len(found) == 1 else None
+
+
+def marks_in(labels: Any) -> dict[str, float]:
+    """The share of labels in which each possible separator stands, the most frequent first."""
+    if not len(labels):
+        return {}
+    shares = {mark: float(pc.mean(pc.match_substring(labels, mark)).as_py()) for mark in SEPARATORS}
+    return dict(sorted(shares.items(), key=lambda each: -each[1]))
+
+
+def _separates(labels: Any, mark: str) -> bool:
+    holding = pc.match_substring(labels, mark).to_numpy(zero_copy_only=False).astype(bool)
+    if mark == "|" or holding.sum() < 2:
+        return mark == "|" and bool(holding.any())
+    split = pc.split_pattern(labels, mark)
+    parts = pc.utf8_trim_whitespace(pc.list_flatten(split)).dictionary_encode()
+    owners = np.asarray(pc.list_parent_indices(split), dtype=np.int64)
+    codes = parts.indices.to_numpy().astype(np.int64)
+    pairs = np.unique(owners * len(parts.dictionary) + codes)
+    owners, codes = pairs // len(parts.dictionary), pairs % len(parts.dictionary)
+    labels_with = np.bincount(codes)  # how many labels have each part
+    whole = np.isin(np.arange(len(labels_with)), codes[~holding[owners]])
+    split_off = np.unique(codes[holding[owners]])
+    recur = np.mean(labels_with[split_off] >= 2) >= RECURRING
+    return bool(recur and (whole[split_off].mean() >= ALONE or len(split_off) * FEWER <= len(labels)))

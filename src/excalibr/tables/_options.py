@@ -12,12 +12,8 @@ from excalibr._visits import read_visit
 from excalibr.errors import InputError, explain
 from excalibr.tables._columns import ColumnNames
 
-__all__ = ["GUESS", "Everyone", "Tables"]
-
 GUESS = "auto"
 """The separator that stands for the one that the labels show."""
-
-_NOTHING = (None, "", "none")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,7 +76,7 @@ class Tables(ColumnNames):
     @property
     def splits_at(self) -> str | None:
         """The separator; ``GUESS`` where the labels decide, None where nothing is to be split."""
-        return None if self.separator in _NOTHING else self.separator
+        return None if self.separator in (None, "", "none") else self.separator
 
 
 def _check_by_group(name: str, given: Any) -> None:

@@ -15,8 +15,6 @@ from excalibr.tables._items import ItemArrays, weights_in
 from excalibr.tables._options import Tables
 from excalibr.tables._user_targets import owners_of
 
-__all__ = ["Pinned", "Seen", "read_pinned", "read_shown"]
-
 
 @dataclass(frozen=True, eq=False)
 class Pinned:

@@ -10,26 +10,20 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from excalibr._arrays import is_real
-from excalibr._policy import Lotteries
 from excalibr._population import Mixture, solve_mixed
-from excalibr._problem import Batch
-from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, explain
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
-
-__all__ = ["GroupPrices", "group_rows", "price_columns", "read_groups", "read_prices"]
-
-Result = TypeVar("Result")
+from excalibr.tables._results import Finish, SolvedPart
 
 SUM_TOLERANCE = 1e-6
 
@@ -55,31 +49,18 @@ class GroupPrices:
                 more = f" and {len(own) - 1:,} more" if len(own) > 1 else ""
                 found = f"have {own[0][1]!r}{more} of {attribute!r}, none of which an item has"
                 raise InputError(explain("prices", found, "be of groups of these items"))
-        rows = group_rows(groups)
-        by_group = np.zeros((len(self.mixture.prices), rows.shape[1]))
+        by_group = np.zeros((len(self.mixture.prices), len(numbers)))
         for column, group in enumerate(self.groups):
             if group in numbers:
                 by_group[:, numbers[group]] = self.mixture.prices[:, column]
-        return np.asarray((rows @ by_group.T).T)
+        return np.asarray((groups.rows.sparse() @ by_group.T).T)
 
-    def solve(
-        self,
-        batch: Batch,
-        items: ItemArrays,
-        keys: Sequence[Hashable],
-        finish: Callable[[Lotteries], Result],
-        **how: Any,
-    ) -> Iterator[Result]:
+    def solve(self, items: ItemArrays, finish: Finish, **how: Any) -> Iterator[SolvedPart]:
         """As :func:`solve_users`, with every user's lottery mixed from the passes that the user draws."""
         if items.groups is None:
             raise InputError(explain("items", "were read without the groups that prices are of", "be read with prices"))
-        return solve_mixed(batch, self.item_prices(items.groups), self.mixture.of_users(keys), finish, **how)
-
-
-def group_rows(groups: ItemArrays) -> SparseRows:
-    """(items, G) sparse, each item's share of each group."""
-    rows = groups.rows
-    return build_rows(rows.values, rows.indices, rows.indptr, rows.n_categories)
+        weights = self.mixture.of_users(finish.keys)
+        return solve_mixed(finish.batch, self.item_prices(items.groups), weights, finish, **how)
 
 
 def read_groups(table: Any, names: list[str], options: Tables) -> ItemArrays:
@@ -99,8 +80,11 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     if isinstance(table, Mapping):
         return _from_mapping(table, name)
     frame = read_frame(table, name)
-    _check_columns(frame)
-    prices, passes, probabilities = frame.numbers("price", name), _passes(frame), _numbers(frame, "probability", 1.0)
+    for column in ("attribute", "category", "price"):
+        if column not in frame.columns:
+            must = "have attribute, category and price, as balance writes them"
+            raise InputError(explain(name, f"have no column {column!r}, but {frame.columns}", must))
+    prices, passes, probabilities = frame.numbers("price", name), _passes(frame), _numbers_or_ones(frame, "probability")
     if not (probabilities >= 0).all():
         raise InputError(explain(f"column 'probability' of {name}", "has a number below 0 or none", "be at least 0"))
     blocks = _texts(frame, "block") if "block" in frame.columns else [""] * len(frame)
@@ -125,14 +109,6 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     told = [_block(blocks[row], name) for row in listed.tolist()]
     by_block = _by_block(name, told, numbers, passes[listed], probabilities[listed])
     return GroupPrices(list(groups), Mixture(by_pass, chances / chances.sum(), *by_block))
-
-
-def _check_columns(frame: Frame) -> None:
-    """What a table of prices must have at least."""
-    for column in ("attribute", "category", "price"):
-        if column not in frame.columns:
-            must = "have attribute, category and price, as balance writes them"
-            raise InputError(explain(frame.name, f"have no column {column!r}, but {frame.columns}", must))
 
 
 def _from_mapping(table: Mapping[Any, Any], what: str) -> GroupPrices:
@@ -174,7 +150,7 @@ def _by_block(
 ) -> tuple[int, Integers, Floats]:
     """How many blocks there are, those of the rows, and (passes, blocks) their probabilities; 1 and none without rows.
 
-    ``told`` has a row's block and their number, ``passes`` its pass, which must be one of the ``numbers``.
+    ``told`` has each row's block and how many there are; its pass must be one of the ``numbers`` of passes with prices.
     """
     sizes = {size for _, size in told} or {1}
     if len(sizes) > 1 or not np.isin(passes, numbers).all():
@@ -198,20 +174,17 @@ def _block(text: str, name: str) -> tuple[int, int]:
 
 
 def _texts(frame: Frame, name: str) -> list[str]:
-    return [
-        "" if value is None or value != value else str(value) for value in frame.column(name, frame.name).to_pylist()
-    ]
+    values = frame.column(name, frame.name).to_pylist()
+    return ["" if value is None or value != value else str(value) for value in values]
 
 
-def _numbers(frame: Frame, name: str, default: float) -> Floats:
-    if name not in frame.columns:
-        return np.full(len(frame), default)
-    return frame.numbers(name, frame.name)
+def _numbers_or_ones(frame: Frame, name: str) -> Floats:
+    return frame.numbers(name, frame.name) if name in frame.columns else np.ones(len(frame))
 
 
 def _passes(frame: Frame) -> Integers:
     """The number of each row's pass."""
-    numbers = _numbers(frame, "pass", 1.0)
+    numbers = _numbers_or_ones(frame, "pass")
     if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
         what = f"column 'pass' of {frame.name}"
         raise InputError(explain(what, "has a value that is no number of a pass", "count passes"))

@@ -26,21 +26,15 @@ from excalibr.tables._candidates import CandidateArrays, read_candidates
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._pages import Pinned, read_pinned, read_shown
-from excalibr.tables._results import Finish, Results, understood_text
-from excalibr.tables._stored import draw_stored
+from excalibr.tables._results import Finish, Results, draw_stored, understood_text
 from excalibr.tables._summary import warn_all
-from excalibr.tables._user_targets import Wanted, read_wanted
-from excalibr.tables._visits import visits_of
+from excalibr.tables._user_targets import Wanted, read_wanted, visits_of
 
 if TYPE_CHECKING:
     from excalibr.tables._balance import Balance
     from excalibr.tables._prices import GroupPrices
 
-__all__ = ["Reranker", "read_items_and_prices", "stop_at_bad"]
-
 LOGGER = logging.getLogger("excalibr")
-
-FALLBACKS = ("relevance", "nothing", "error")
 
 NOTHING_PINNED = Pinned({}, np.zeros(1, dtype=bool))
 
@@ -83,7 +77,9 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         None, "Threads; without it, one for each processor.", lambda _, threads: checked_threads(threads)
     )
     fallback: str = option(
-        "relevance", "For users who cannot be calibrated: relevance, nothing or error.", one_of(FALLBACKS)
+        "relevance",
+        "For users who cannot be calibrated: relevance, nothing or error.",
+        one_of(("relevance", "nothing", "error")),
     )
 
     def rerank(self, candidates: Any, items: Any, *, day: Hashable = None, **tables: Any) -> Any:
@@ -173,7 +169,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
             if prices is None:
                 parts = list(solve_users(batch, finish, **how, advance=done))
             else:
-                parts = list(prices.solve(batch, known, given.keys(), finish, **how, advance=done))
+                parts = list(prices.solve(known, finish, **how, advance=done))
         return Results(options, known, given, batch, parts)
 
     def balance(self, candidates: Any, items: Any, **asked: Any) -> Balance:
@@ -256,9 +252,8 @@ def stop_at_bad(reranker: Reranker, batch: Batch, given: CandidateArrays) -> Non
     """Where ``fallback`` is "error", the error for the first user who cannot be calibrated."""
     if reranker.fallback == "error" and not batch.good.all():
         at = int(np.argmin(batch.good))
-        found = f"user {given.keys()[at]!r} has {Status(batch.statuses[at]).text}"
-        if at in batch.reasons:
-            found = f"user {given.keys()[at]!r}: {batch.reasons[at]}"
+        why = f": {batch.reasons[at]}" if at in batch.reasons else f" has {Status(batch.statuses[at]).text}"
+        found = f"user {given.keys()[at]!r}{why}"
         hint = Message("see ", Option("fallback", ...), ".")
         raise InputError(explain("candidates", found, "have only users who can be calibrated", hint))
 

@@ -1,4 +1,7 @@
-"""What re-ranked tables give back: slates, lotteries and a report, gathered from the caller's own rows; and a tally."""
+"""What re-ranked tables give back: slates, lotteries and a report, gathered from the caller's own rows; and a tally.
+
+Lotteries that were stored are drawn from here as well, with nothing solved again.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._arrays import spans, starts_of
+from excalibr._arrays import run_starts, spans, starts_of
 from excalibr._many_users import measure
 from excalibr._messages import CommandWords, message_of
 from excalibr._native import kernel
-from excalibr._policy import Effort, Lotteries
+from excalibr._policy import Lotteries
 from excalibr._problem import NEVER_RANKED, Batch, Status
 from excalibr._propensities import propensities_of_draws
 from excalibr._solver import ENGINES, STATUSES
 from excalibr._types import Floats, Integers
-from excalibr.errors import ExcalibrError
+from excalibr._visits import choose_rankings, choose_visits
+from excalibr.errors import ExcalibrError, InputError, explain
 from excalibr.tables._candidates import CandidateArrays
+from excalibr.tables._frames import read_frame
+from excalibr.tables._ids import encode, keys_of
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
 from excalibr.tables._summary import NO_ROOM, Note, items_text, review_items
-
-__all__ = ["REPORT_COLUMNS", "Finish", "Results", "SolvedPart", "Tally", "keys_with"]
+from excalibr.tables._user_targets import read_visits
 
 MEASURES = ("relevance_before", "deviation_before", "relevance", "deviation", "draw_deviation", "worst_draw_deviation")
 
@@ -36,21 +41,18 @@ REPORT_COLUMNS = ("candidates", "slots", *MEASURES, "gap", "rankings", *EFFORT, 
 
 @dataclass(frozen=True, eq=False)
 class SolvedPart:
-    """What is kept of a range of users once it is solved.
+    """What is kept of a range of users once it is solved; None is what nobody asked for."""
 
-    ``shown`` are candidates of the batch, slot by slot and user by user; a user with a ranking has all its slots.
-    ``propensities`` are three numbers for each of them: of the ranking, of the item in its slot, and in any slot.
-    """
-
-    shown: Integers
+    shown: Integers  # candidates of the batch, slot by slot and user by user; a user with a ranking has all its slots
     counts: Integers
     gaps: Floats
     statuses: Integers
     reasons: dict[int, str]
-    effort: Effort
-    measures: Floats | None
-    lotteries: Lotteries | None
-    propensities: Floats | None = None
+    effort: Integers  # (users, 4) as ``EFFORT``, engines and solver statuses by the kernel's numbers
+    measures: Floats | None  # (users, 6) as ``MEASURES``
+    rankings: Integers | None  # all that may be shown, as ``shown`` is, ranking by ranking
+    weights: Floats | None  # the probability of each of these rankings
+    propensities: Floats | None  # (shown, 3) of the ranking, of the item in its slot, and in any slot
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,22 +73,23 @@ class Finish:
 
     def __call__(self, lotteries: Lotteries) -> SolvedPart:
         """The part of one range."""
-        first, last = lotteries.first, lotteries.first + len(lotteries.counts)
-        slots = np.where(lotteries.counts > 0, self.batch.slots[first:last], 0)
+        first, last, counts = lotteries.first, lotteries.first + len(lotteries.counts), lotteries.counts
+        starts, slots = self.batch.starts[first:last], np.where(counts > 0, self.batch.slots[first:last], 0)
         visits = None if self.visits is None else self.visits[first:last]
-        drawn = lotteries.chosen(keys_with(self.keys[first:last], self.day), self.seed, slots, visits)
-        begins = starts_of(lotteries.counts * slots)[:-1] + drawn * slots
+        drawn = lotteries.chosen(_keys_with(self.keys[first:last], self.day), self.seed, slots, visits)
+        begins = starts_of(counts * slots)[:-1] + drawn * slots
         places = lotteries.places[spans(begins, slots)]
-        rankings = (lotteries.places, lotteries.weights, lotteries.counts, slots)
+        rankings = (lotteries.places, lotteries.weights, counts, slots)
         return SolvedPart(
-            places + np.repeat(self.batch.starts[first:last], slots),
-            lotteries.counts,
+            places + np.repeat(starts, slots),
+            counts,
             lotteries.gaps,
             lotteries.statuses,
             lotteries.reasons,
-            lotteries.effort,
+            np.stack(lotteries.effort, axis=1),
             None if self.questions is None else _measured(self.questions, self.batch, lotteries),
-            lotteries if self.keep else None,
+            lotteries.places + np.repeat(starts, counts * slots) if self.keep else None,
+            lotteries.weights if self.keep else None,
             propensities_of_draws(*rankings, drawn, places) if self.propensities else None,
         )
 
@@ -132,43 +135,39 @@ class Results:
         """One ranking a user: user, rank, item, score and the kept columns."""
         slots = self._slots
         added = {self.options.rank: spans(np.ones(len(slots), dtype=np.int64), slots), **self._propensities()}
-        return self._gather(_joined([part.shown for part in self.parts]), added, [])
+        return self._gather(self._joined("shown"), added, [])
 
     def lotteries(self) -> Any:
         """Every ranking with its probability."""
         slots, counts = self._slots, self._counts
-        shown = [_all_shown(part.lotteries, self.batch) for part in self.parts if part.lotteries is not None]
-        weights = [part.lotteries.weights for part in self.parts if part.lotteries is not None]
         each = np.repeat(slots, counts)  # the slots of each ranking
         ranking = spans(np.ones(len(counts), dtype=np.int64), counts)
         added = {
             self.options.ranking: np.repeat(ranking, each),
-            self.options.probability: np.repeat(_joined(weights, float), each),
+            self.options.probability: np.repeat(self._joined("weights", kind=float), each),
             self.options.rank: spans(np.ones(len(each), dtype=np.int64), each),
         }
-        return self._gather(_joined(shown), added, [self.options.ranking, self.options.probability])
+        return self._gather(self._joined("rankings"), added, [self.options.ranking, self.options.probability])
 
     def report(self, words: CommandWords | None = None) -> Any:
         """A row a user, in the order of the users; reasons in Python's words, or in those of a command."""
-        measures = [part.measures for part in self.parts if part.measures is not None]
-        table = np.concatenate([np.empty((0, len(MEASURES))), *measures])
-        table[self._statuses >= Status.NO_CANDIDATES, 1::2] = np.nan  # no target to deviate from
-        table[self._statuses >= Status.NO_CANDIDATES, 4] = np.nan
-        gaps = _joined([part.gaps for part in self.parts], float)
+        measures = self._joined("measures", len(MEASURES), kind=float).T.copy()
+        no_target = self._statuses >= Status.NO_CANDIDATES
+        for name, values in zip(MEASURES, measures, strict=True):
+            if "deviation" in name:
+                values[no_target] = np.nan
         statuses = [Status(code).text for code in self._statuses.tolist()]
         for number, reason in (each for part in self.parts for each in part.reasons.items()):
             statuses[number] = f"{statuses[number]}: {message_of(reason, words)}"
-        before = (np.diff(self.batch.starts), self._slots)
-        values = (*before, *(column.copy() for column in table.T), gaps, self._counts, *self._effort(), statuses)
-        added = dict(zip(REPORT_COLUMNS, values, strict=True))
+        solved = (*measures, self._joined("gaps", kind=float), self._counts, *self._effort())
+        columns = (np.diff(self.batch.starts), self._slots, *solved, statuses)
+        added = dict(zip(REPORT_COLUMNS, columns, strict=True))
         user = self._named("user_id")
         return self.candidates.frame.take(self.candidates.first_rows, [user, *added], added)
 
     def _effort(self) -> tuple[Any, ...]:
         """Engine, sorts, steps and solver status of each user; of who was not solved, "none" and zeros."""
-        engines, sorts, steps, statuses = (
-            _joined([getattr(part.effort, name) for part in self.parts]) for name in Effort._fields
-        )
+        engines, sorts, steps, statuses = self._joined("effort", len(EFFORT)).T.copy()
         ended = [STATUSES[code] if engine else "none" for engine, code in zip(engines.tolist(), statuses, strict=True)]
         return [ENGINES[code] for code in engines.tolist()], sorts, steps, ended
 
@@ -184,11 +183,11 @@ class Results:
 
     @cached_property
     def _counts(self) -> Any:
-        return _joined([part.counts for part in self.parts])
+        return self._joined("counts")
 
     @cached_property
     def _statuses(self) -> Any:
-        return _joined([part.statuses for part in self.parts])
+        return self._joined("statuses")
 
     @cached_property
     def _slots(self) -> Integers:
@@ -199,9 +198,13 @@ class Results:
         """The columns of slates that say how probable they were, where they were asked for."""
         if not self.options.propensities:
             return {}
-        given = [part.propensities for part in self.parts if part.propensities is not None]
-        columns = np.concatenate([np.empty((0, 3)), *given]).T
-        return dict(zip(self.options.propensity_columns, map(np.ascontiguousarray, columns), strict=True))
+        columns = self._joined("propensities", 3, kind=float).T.copy()
+        return dict(zip(self.options.propensity_columns, columns, strict=True))
+
+    def _joined(self, name: str, *width: int, kind: type = int) -> Any:
+        """An array of the parts for all users together, empty where no part has it."""
+        arrays = [getattr(part, name) for part in self.parts]
+        return np.concatenate([np.empty((0, *width), dtype=kind), *(each for each in arrays if each is not None)])
 
     def _no_room(self) -> bool:
         """Whether nobody named a number of slots, so that every user has as many as candidates."""
@@ -252,9 +255,11 @@ class Tally:
         >>> Tally(users=9, statuses=Counter({"no target": 2})).text("relevance")
         '2 of 9 users could not be calibrated and are ranked by relevance (2 no target).'
         """
-        early = self.statuses[Status.STOPPED_EARLY.text]
+        bad, left = Counter(self.statuses), self._without_slate(fallback)
+        early = bad.pop(Status.STOPPED_EARLY.text, 0)
         parts = [f"{early:,} of {self.users:,} users stopped early, with the gap that was proven."] if early else []
-        for fate, some in self._by_fate(fallback).items():
+        fates = {"could not be calibrated and are ranked by relevance": bad - left, "have no slate": left}
+        for fate, some in fates.items():
             if some:
                 parts.append(f"{sum(some.values()):,} of {self.users:,} users {fate} ({_listed(some)}).")
         if self.tight:
@@ -269,33 +274,60 @@ class Tally:
         >>> Tally(users=9, statuses=Counter({"no candidates": 2, "no target": 1})).ranked("relevance")
         7
         """
-        return self.users - sum(self._by_fate(fallback)[LEFT_OUT].values())
+        return self.users - sum(self._without_slate(fallback).values())
 
-    def _by_fate(self, fallback: str) -> dict[str, dict[str, int]]:
-        """Users who could not be calibrated, by what they get and by status."""
-        bad = {status: count for status, count in self.statuses.items() if status != Status.STOPPED_EARLY.text}
-        never = {status.text for status in NEVER_RANKED} if fallback == "relevance" else set(bad)
-        by_relevance = {status: count for status, count in bad.items() if status not in never}
-        return {BY_RELEVANCE: by_relevance, LEFT_OUT: {status: bad[status] for status in bad if status in never}}
-
-
-LEFT_OUT, BY_RELEVANCE = "have no slate", "could not be calibrated and are ranked by relevance"
+    def _without_slate(self, fallback: str) -> Counter[str]:
+        """Users who are not even ranked by relevance, by status."""
+        bad = self.statuses.keys() - {Status.STOPPED_EARLY.text}
+        never = bad & {status.text for status in NEVER_RANKED} if fallback == "relevance" else bad
+        return Counter({status: self.statuses[status] for status in never})
 
 
 def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
 
 
-def keys_with(users: Sequence[Hashable], day: Hashable) -> list[Hashable]:
+def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
+    """One ranking a user from a stored table of lotteries, in any order of rows, with nothing solved again."""
+    frame = read_frame(table, "lotteries")
+    users, owners = encode(options.read_ids(frame, "user_id"))
+    columns = {name: getattr(options, name) for name in ("ranking", "probability", "rank")}
+    ranking, probability, rank = (frame.numbers(column, name) for name, column in columns.items())
+    rows = np.lexsort((rank, ranking, owners))
+    rows = rows[owners[rows] >= 0]
+    begins = np.flatnonzero(run_starts(owners[rows], ranking[rows]))  # of each ranking
+    lengths = np.diff(np.append(begins, len(rows)))
+    counts = np.bincount(owners[rows[begins]], minlength=len(users))  # the rankings of each user
+    weights, firsts = probability[rows[begins]], starts_of(counts)[:-1]
+    keys, visits = _keys_with(keys_of(users), day), read_visits(users, options)
+    if visits is not None or options.propensities:
+        _, items = encode(options.read_ids(frame, "item_id"))
+        lottery = (items[rows], weights, counts, _even_lengths(lengths, counts, firsts, users))
+    if visits is None:
+        drawn = choose_rankings(weights, counts, keys, seed)
+    else:
+        drawn = choose_visits(*lottery, keys, seed, visits)
+    entries = spans(begins[firsts + drawn], lengths[firsts + drawn])
+    added = {}
+    if options.propensities:
+        found = propensities_of_draws(*lottery, drawn, items[rows[entries]])
+        added = dict(zip(options.propensity_columns, found.T.copy(), strict=True))
+    written = {options.ranking, options.probability, *added}
+    kept = [name for name in frame.columns if name not in written]
+    return frame.take(rows[entries], [*kept, *added], added)
+
+
+def _even_lengths(lengths: Integers, counts: Integers, firsts: Integers, users: Any) -> Integers:
+    """(users,) how many items each ranking of a user has."""
+    slots = lengths[firsts]
+    uneven = lengths != np.repeat(slots, counts)
+    if uneven.any():
+        at = int(np.repeat(np.arange(len(slots)), counts)[np.argmax(uneven)])
+        found = f"have rankings of different lengths for user {keys_of(users)[at]!r}"
+        raise InputError(explain("lotteries", found, "have as many items in every ranking of a user"))
+    return slots
+
+
+def _keys_with(users: Sequence[Hashable], day: Hashable) -> list[Hashable]:
     """The keys that rankings are drawn by: the users, each with the day where there is one."""
     return list(users) if day is None else [(user, day) for user in users]
-
-
-def _all_shown(lotteries: Lotteries, batch: Batch) -> Integers:
-    """The candidates of all rankings of a range."""
-    users = np.arange(lotteries.first, lotteries.first + len(lotteries.counts))
-    return lotteries.places + np.repeat(batch.starts[users], lotteries.counts * batch.slots[users])
-
-
-def _joined(arrays: list[Any], kind: type = int) -> Any:
-    return np.concatenate([np.empty(0, dtype=np.int64 if kind is int else np.float64), *arrays])

@@ -1,4 +1,7 @@
-"""The search for prices of groups, the same wherever the users are: in one batch, in files or on a cluster."""
+"""What is asked of everybody together, and the search for prices of groups that gives it.
+
+The search is the same wherever the users are: in one batch, in files or on a cluster.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,35 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._arrays import is_real
 from excalibr._parallel import checked_threads
-from excalibr._population import Balanced, BatchCrowd, Mixture, Progress, Terms, balance_crowd
+from excalibr._population import (
+    Balanced,
+    BatchCrowd,
+    Mixture,
+    Progress,
+    Terms,
+    balance_crowd,
+    join_terms,
+    limit_terms,
+    target_terms,
+)
 from excalibr._population.limits import conflict_of
 from excalibr._population.mixture import EVERY_BLOCK
+from excalibr._problem import AttributeSpan
 from excalibr._sparse import SparseRows
 from excalibr._types import Floats
-from excalibr.errors import InputError, explain
-from excalibr.tables._arrow import pa
-from excalibr.tables._everyone import GroupTargets, attributes_of, read_start, read_terms, wanted_shares
-from excalibr.tables._frames import read_frame
-from excalibr.tables._ids import rows_of_users
+from excalibr.errors import InputError, TableWarning, explain, unknown_name
+from excalibr.tables._arrow import pa, pc
+from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._ids import read_ids
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Everyone, Tables
-from excalibr.tables._prices import group_rows, price_columns, read_groups
+from excalibr.tables._prices import SUM_TOLERANCE, price_columns, read_groups, read_prices
 from excalibr.tables._reranker import Reranker, stop_at_bad
+from excalibr.tables._shares import labels_in, shares_by_attribute
 from excalibr.tables._summary import Note
-
-__all__ = ["OWN_BLOCKS", "FoundPrices", "PriceSearch", "check_asked", "crowd_of", "join_rows", "sampled_rows"]
+from excalibr.tables._user_targets import owners_of, smallest_by_user
 
 OWN_BLOCKS = 20_000
 """Users up to which each is a block."""
@@ -40,24 +54,25 @@ class PriceSearch:
 
     asked: Everyone
     groups: ItemArrays
-    labels: list[tuple[str, str]]
     terms: Terms
-    targets: GroupTargets
+    least: Floats  # (G,) asked of each group's share, by target or limit; nan where nothing is, as in ``most``
+    most: Floats
     start: Floats | None
     notes: list[Note]
 
     @classmethod
     def of(cls, asked: Everyone, items: Any, options: Tables) -> PriceSearch:
         """The search for what is asked of the groups of a table of items."""
-        shares = wanted_shares(asked, options)
-        groups = read_groups(items, attributes_of(asked, shares), options)
-        terms, targets = read_terms(asked, shares, groups, options)
-        return cls(asked, groups, groups.labels, terms, targets, *read_start(asked, groups.labels, terms))
+        shares = {} if asked.everyone is None else shares_by_attribute(asked.everyone, "everyone", options)
+        limited = (str(name) for given in (asked.everyone_floors, asked.everyone_caps) for name in given or ())
+        groups = read_groups(items, list(dict.fromkeys([*shares, *limited])), options)
+        terms, least, most = _read_terms(asked, shares, groups, options)
+        return cls(asked, groups, terms, least, most, *_read_start(asked, groups.labels, terms))
 
     @cached_property
     def rows(self) -> SparseRows:
         """(items, G) each item's share of each group."""
-        return group_rows(self.groups)
+        return self.groups.rows.sparse()
 
     def n_blocks(self, users: int) -> int:
         """How many blocks of users there can be: one a user, or as many as a pass can be kept for."""
@@ -70,8 +85,8 @@ class PriceSearch:
         found = balance_crowd(crowd, self.terms, tolerance=tolerance, max_passes=most, start=self.start, tell=tell)
         conflict = conflict_of(crowd, found, tolerance)
         if conflict is not None:
-            raise conflict.error(self.labels)
-        return FoundPrices(self.labels, self.targets, found, _mixture(found, n_blocks))
+            raise conflict.error(self.groups.labels)
+        return FoundPrices(self.groups.labels, self.least, self.most, found, _mixture(found, n_blocks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +94,8 @@ class FoundPrices:
     """The groups, what was wanted of them, what was found, and who draws which pass."""
 
     labels: list[tuple[str, str]]
-    targets: GroupTargets
+    least: Floats
+    most: Floats
     found: Balanced
     mixture: Mixture
 
@@ -96,8 +112,8 @@ class FoundPrices:
             "price": self.mixture.probabilities @ self.mixture.prices,
             "share_before": before,
             "share_after": self.found.mixed.shares,
-            "low": self.targets.least,
-            "high": self.targets.most,
+            "low": self.least,
+            "high": self.most,
         }
 
 
@@ -134,17 +150,15 @@ def crowd_of(
 
 def _weights(users: Any, options: Tables) -> Floats:
     """(users,) how much each counts: a column ``weight`` of the users table, 1 without."""
-    weights = np.ones(len(users))
     frame = None if options.users is None else read_frame(options.users, "users")
     name = None if frame is None else options.find("weight", "users", frame.columns)
     if frame is None or name is None:
-        return weights
+        return np.ones(len(users))
     given = frame.numbers(name, "weight")
     if not ((given >= 0) & np.isfinite(given) | np.isnan(given)).all():
         raise InputError(explain(f"column {name!r} of users", "has a negative or infinite number", "be at least 0"))
-    places = options.read_places(frame, "user_id", users, "candidates")
-    known = (places >= 0) & ~np.isnan(given)
-    weights[places[known]] = given[known]
+    own = smallest_by_user(owners_of(users, frame, options), given, len(users))
+    weights = np.where(np.isnan(own), 1.0, own)
     if not weights.any():
         raise InputError(explain(f"column {name!r} of users", "is 0 for everybody", "be above 0 for somebody"))
     return weights
@@ -156,9 +170,127 @@ def sampled_rows(
     """The rows of a share of a crowd's users, of every table by user; ``user_ids`` names their columns of users."""
     drawn = np.flatnonzero(crowd.draws() < share * EVERY_BLOCK).tolist()
     keys = [crowd.keys[user] for user in drawn]
-    return {name: rows_of_users(table, user_ids[name], keys) for name, table in tables.items()}
+    ids = {name: read_ids(table.column(user_ids[name])) for name, table in tables.items()}
+    return {name: table.filter(pc.is_in(ids[name], pa.array(keys, ids[name].type))) for name, table in tables.items()}
 
 
 def join_rows(parts: list[dict[str, Any]]) -> dict[str, Any]:
     """The rows of all parts, of every table, in their order."""
     return {name: pa.concat_tables([part[name] for part in parts]) for name in parts[0]}
+
+
+def _read_terms(
+    asked: Everyone, shares: Mapping[str, Frame], groups: ItemArrays, options: Tables
+) -> tuple[Terms, Floats, Floats]:
+    """The terms of all groups, and (G,) the least and the most that is asked of each, nan where nothing is."""
+    count, weights = len(groups.categories), asked.everyone_weights
+    for name in weights if isinstance(weights, Mapping) else ():
+        if str(name) not in shares:
+            raise unknown_name("everyone_weights", str(name), shares)
+    lows, highs = np.full(count, np.nan), np.full(count, np.nan)
+    terms = []
+    for part in groups.parts:
+        if part.name in shares:
+            labels = groups.categories[part.columns].to_pylist()
+            low, high = _edges(shares[part.name], part.name, labels, options)
+            lows[part.columns], highs[part.columns] = low, high
+            terms.append(_target_terms(asked, part, low, high, count))
+    floors = _limits("everyone_floors", asked.everyone_floors, groups)
+    caps = _limits("everyone_caps", asked.everyone_caps, groups)
+    for limits, sign in ((floors, -1.0), (caps, 1.0)):
+        there = np.flatnonzero(np.isfinite(limits))
+        if len(there):
+            terms.append(limit_terms(there, limits[there], sign, count))
+    if (floors > caps).any():
+        at = int(np.argmax(floors > caps))
+        found = f"of {groups.categories[at].as_py()!r} is {floors[at]:g}, above its cap {caps[at]:g}"
+        raise InputError(explain("everyone_floors", found, "be no more than the cap"))
+    return join_terms(terms), np.fmax(lows, floors), np.fmin(highs, caps)
+
+
+def _read_start(asked: Everyone, labels: list[tuple[str, str]], terms: Terms) -> tuple[Floats | None, list[Note]]:
+    """Prices of the terms to begin with, from an earlier table of prices, and what to warn of; None without a table.
+
+    Each group's price goes to its first term that takes it; groups that the table does not have begin at 0.
+    """
+    if asked.start is None:
+        return None, []
+    prices = read_prices(asked.start, "start")
+    by_group = dict(zip(prices.groups, prices.mixture.probabilities @ prices.mixture.prices, strict=True))
+    notes = _other_groups(prices.groups, labels)
+    left = np.array([by_group.get(label, 0.0) for label in labels])
+    start = np.zeros(len(terms))
+    for term, group in enumerate(terms.groups.tolist()):
+        own = float(np.clip(terms.signs[term] * left[group], terms.lowest[term], terms.highest[term]))
+        start[term] = own
+        left[group] -= terms.signs[term] * own
+    return start, notes
+
+
+def _other_groups(given: list[tuple[str, str]], labels: list[tuple[str, str]]) -> list[Note]:
+    """An error where no price is of a group of this balance, a note where some are not."""
+    others = sorted(set(given) - set(labels))
+    if not others:
+        return []
+    attribute, category = others[0]
+    more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+    must = f"be of groups of this balance, such as {labels[0][1]!r} of {labels[0][0]!r}"
+    if len(others) == len(set(given)):
+        found = f"has prices of {category!r} of {attribute!r}{more}, all of them unknown here"
+        raise InputError(explain("start", found, must, "leave it out to begin without prices."))
+    unused = f"has prices of {category!r} of {attribute!r}{more}, which are not used"
+    return [Note(TableWarning, explain("start", unused, must))]
+
+
+def _target_terms(asked: Everyone, part: AttributeSpan, low: Floats, high: Floats, count: int) -> Terms:
+    """The targets or bands of one attribute; a group that a band does not name is free."""
+    there = np.flatnonzero(np.isfinite(low))
+    given = asked.everyone_weights
+    weight = given.get(part.name, 1.0) if isinstance(given, Mapping) else 1.0 if given is None else given
+    if not (is_real(weight) and 0.0 <= weight < np.inf):
+        raise InputError(explain("everyone_weights", f"has {weight!r} for {part.name!r}", "be numbers of at least 0"))
+    weights = np.full(len(there), float(weight))
+    if asked.everyone_relative:
+        middle = 0.5 * (low + high)[there]
+        weights = weights / np.where(middle > 0, middle, middle[middle > 0].min(initial=1.0))
+    return target_terms(there + part.start, low[there], high[there], weights, count)
+
+
+def _edges(frame: Frame, attribute: str, labels: list[str], options: Tables) -> tuple[Floats, Floats]:
+    """(groups,) the least and the most wanted, nan where nothing is said; of targets that are no bands all is said."""
+    what, columns = frame.name, frame.columns
+    band = [options.find(edge, what, columns) for edge in ("low", "high")]
+    named = band if None not in band else [options.column("weight", what, columns)] * 2
+    lows, highs = (frame.numbers(str(name), "weight").tolist() for name in named)
+    numbers = {label: number for number, label in enumerate(labels)}
+    low, high = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
+    for label, least, most in zip(labels_in(frame, attribute, options).to_pylist(), lows, highs, strict=True):
+        if label not in numbers:
+            raise unknown_name(what, label, labels)
+        if not np.isnan(low[numbers[label]]):
+            raise InputError(explain(what, f"has {label!r} twice", "have each group once"))
+        if not (0.0 <= least <= 1.0 and 0.0 <= most <= 1.0):
+            raise InputError(explain(what, f"has {least:g} to {most:g} for {label!r}", "have shares from 0 to 1"))
+        if least > most:
+            raise InputError(explain(what, f"has low {least:g} and high {most:g} of {label!r}", "have low ≤ high"))
+        low[numbers[label]], high[numbers[label]] = least, most
+    if np.array_equal(np.nan_to_num(low), np.nan_to_num(high)):
+        low = high = np.nan_to_num(low)
+        if abs(low.sum() - 1.0) > SUM_TOLERANCE:
+            raise InputError(explain(what, f"sums to {low.sum():g}", "sum to 1", "divide the weights by their sum."))
+    return low, high
+
+
+def _limits(option_name: str, given: Any, groups: ItemArrays) -> Floats:
+    """(G,) floors or caps, which are given by attribute and group; nan where there is none."""
+    numbers = {group: number for number, group in enumerate(groups.labels)}
+    found = np.full(len(numbers), np.nan)
+    for attribute, own in (given or {}).items():
+        for label, value in own.items():
+            group = (str(attribute), str(label))
+            if group not in numbers:
+                raise unknown_name(option_name, group[1], [known for name, known in numbers if name == group[0]])
+            if not (is_real(value) and 0.0 <= value <= 1.0):
+                raise InputError(explain(option_name, f"has {value!r} for {label!r}", "have shares from 0 to 1"))
+            found[numbers[group]] = float(value)
+    return found

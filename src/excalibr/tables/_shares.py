@@ -14,8 +14,6 @@ from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import codes_in, labels_of
 from excalibr.tables._options import Tables
 
-__all__ = ["labels_in", "read_shares", "shares_by_attribute"]
-
 
 def shares_by_attribute(
     given: Any, name: str, options: Tables, attributes: Sequence[str] | None = None

@@ -10,8 +10,6 @@ from excalibr._messages import Message, Option
 from excalibr.errors import ExcalibrWarning, TableWarning, TruncationWarning
 from excalibr.tables._items import CategoryColumn, ItemArrays
 
-__all__ = ["NO_ROOM", "Note", "items_text", "review_items", "warn_all"]
-
 FEW_ITEMS = 20
 """A table of fewer items may well have a category for each."""
 

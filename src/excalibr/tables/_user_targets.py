@@ -14,27 +14,18 @@ import numpy as np
 from excalibr._arrays import sums_by
 from excalibr._problem import Status
 from excalibr._types import Booleans, Floats, Integers
+from excalibr._visits import LATEST_VISIT
 from excalibr.errors import InputError, explain
 from excalibr.tables._arrow import pa
 from excalibr.tables._frames import Frame, numbers_of
-from excalibr.tables._ids import codes_in
+from excalibr.tables._ids import codes_in, keys_of
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
 from excalibr.tables._shares import labels_in, read_shares, shares_by_attribute
 from excalibr.targets import recency_by_user, shares_of
 
-__all__ = [
-    "Wanted",
-    "aged_weights",
-    "owners_of",
-    "read_own_numbers",
-    "read_priors",
-    "read_wanted",
-    "settle_sums",
-    "sum_histories",
-]
-
 OWN_NUMBERS = ("trade_off", "k", "visit")
+NO_VISIT = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,29 +52,25 @@ class Wanted:
     visits: Floats | None
 
 
-@dataclass(frozen=True, eq=False)
-class _Given:
-    """What the tables say of one attribute: sums for each user and category, or bands and which users have one."""
-
-    sums: Floats
-    highs: Floats | None = None
-    known: Booleans | None = None
-
-
 def read_wanted(users: Any, items: ItemArrays, options: Tables) -> Wanted:
     """What the tables say of these users (Arrow array, in order): history or targets, prior, numbers of their own."""
-    given, statuses = _given(users, items, options)
-    priors = read_priors(items, options)
-    settled = [_settle(part, prior, options.strength) for part, prior in zip(given, priors, strict=True)]
-    missing = np.logical_or.reduce([lacking for _, _, lacking in settled])
-    statuses[missing & (statuses == Status.OK)] = Status.NO_TARGET
-    uniform = [np.full(low.shape[1], 1.0 / low.shape[1]) for low, _, _ in settled]
+    statuses, priors = np.zeros(len(users), dtype=np.int64), read_priors(items, options)
+    if options.targets is not None:
+        tables = _tables(options.targets, "targets", items, options)
+        edges = [table.edges(users, prior, statuses) for table, prior in zip(tables, priors, strict=True)]
+    else:
+        sums = _history_sums(users, items, options, statuses)
+        of_parts = zip((sums[:, part.columns] for part in items.parts), priors, strict=True)
+        settled = [settle_sums(own, prior, options.strength) for own, prior in of_parts]
+        edges = [(shares, shares, missing) for shares, missing in settled]
+    lows, highs, missing_of_parts = zip(*edges, strict=True)
+    statuses[np.logical_or.reduce(missing_of_parts) & (statuses == Status.OK)] = Status.NO_TARGET
+    uniform = np.concatenate([np.full(low.shape[1], 1.0 / low.shape[1]) for low in lows])
     good = statuses[:, None] == Status.OK
-    wanted = np.where(good, np.hstack([low for low, _, _ in settled]), np.concatenate(uniform))
-    highs = None
-    if any(part.highs is not None for part in given):
-        highs = np.where(good, np.hstack([high for _, high, _ in settled]), np.concatenate(uniform))
-    return Wanted(wanted, highs, statuses, *read_own_numbers(users, options))
+    targets = np.where(good, np.hstack(lows), uniform)
+    banded = any(low is not high for low, high, _ in edges)
+    upper = np.where(good, np.hstack(highs), uniform) if banded else None
+    return Wanted(targets, upper, statuses, *read_own_numbers(users, options))
 
 
 def read_priors(items: ItemArrays, options: Tables) -> list[Floats] | list[None]:
@@ -91,40 +78,6 @@ def read_priors(items: ItemArrays, options: Tables) -> list[Floats] | list[None]
     if options.prior is None:
         return [None] * len(items.parts)
     return [table.for_all() for table in _tables(options.prior, "prior", items, options)]
-
-
-def _given(users: Any, items: ItemArrays, options: Tables) -> tuple[list[_Given], Integers]:
-    """What the history or the targets say of each attribute, and the users whose numbers cannot be."""
-    if options.history is not None:
-        sums, statuses = _history_sums(users, items, options)
-        return [_Given(sums[:, each.columns]) for each in items.parts], statuses
-    statuses = np.zeros(len(users), dtype=np.int64)
-    if options.targets is None:
-        return [_Given(np.zeros((len(users), each.size))) for each in items.parts], statuses
-    found = []
-    for table in _tables(options.targets, "targets", items, options):
-        if table.is_band:
-            found.append(table.bands(users))
-        elif table.has_users:
-            sums, bad = table.by_user(users)
-            np.maximum(statuses, bad, out=statuses)
-            found.append(_Given(sums))
-        else:
-            found.append(_Given(np.tile(table.for_all(), (len(users), 1))))
-    return found, statuses
-
-
-def _settle(given: _Given, prior: Floats | None, strength: float) -> tuple[Floats, Floats, Booleans]:
-    """The lower and upper edges of one attribute's targets, and which users have none."""
-    if given.highs is None or given.known is None:
-        shares, missing = settle_sums(given.sums, prior, strength)
-        return shares, shares, missing
-    if strength:
-        raise InputError(explain("strength", f"is {strength}", "be 0 where targets are bands"))
-    if prior is None:
-        return given.sums, given.highs, ~given.known
-    known = given.known[:, None]
-    return np.where(known, given.sums, prior), np.where(known, given.highs, prior), np.zeros(len(known), dtype=bool)
 
 
 def settle_sums(sums: Floats, prior: Floats | None, strength: float) -> tuple[Floats, Booleans]:
@@ -146,22 +99,10 @@ class _TargetTable:
     column: str
     options: Tables
 
-    @property
-    def is_band(self) -> bool:
-        """Whether it has shares from low to high, and no weights."""
-        columns = self.frame.columns
-        weighed = self.options.find("weight", self.frame.name, columns) is not None
-        return not weighed and bool({self.options.low, self.options.high} & set(columns))
-
-    @property
-    def has_users(self) -> bool:
-        """Whether it tells users apart."""
-        return self.options.find("user_id", "targets", self.frame.columns) is not None
-
     def for_all(self) -> Floats:
         """(categories,) one distribution; labels that no item has are left out."""
-        weights = self._weights()
-        [sums] = self._sums(np.zeros(len(weights), dtype=np.int64), 1)
+        weights = self.options.read_numbers(self.frame, "weight")
+        [sums] = self._sums(np.zeros(len(weights), dtype=np.int64), weights, 1)
         bad = weights[_is_bad(weights)]
         if len(bad) or not sums.sum() > 0:
             found = f"have a weight of {bad[0]:g}" if len(bad) else "have no weight on a category that an item has"
@@ -169,31 +110,52 @@ class _TargetTable:
             raise InputError(explain(self.frame.name, found, "have finite weights of at least 0, not all 0", hint))
         return np.asarray(sums / sums.sum())
 
-    def by_user(self, users: Any) -> tuple[Floats, Integers]:
-        """(users, categories) what the weights add up to, and the statuses of users with a bad one."""
-        owners = owners_of(users, self.frame, self.options)
-        return self._sums(owners, len(users)), _statuses(owners, self._weights(), len(users))
+    def edges(self, users: Any, prior: Floats | None, statuses: Integers) -> tuple[Floats, Floats, Booleans]:
+        """(users, categories) the least and the most wanted, one array without bands, and which users have no target.
 
-    def bands(self, users: Any) -> _Given:
+        Users whose weights cannot be are marked in ``statuses``.
+        """
+        columns = self.frame.columns
+        weighed = self.options.find("weight", self.frame.name, columns) is not None
+        if not weighed and {self.options.low, self.options.high} & set(columns):
+            return self._bands(users, prior)
+        owners = self._owners(users)
+        if owners is None:
+            sums = np.tile(self.for_all(), (len(users), 1))
+        else:
+            weights = self.options.read_numbers(self.frame, "weight")
+            _mark_bad(statuses, owners, weights)
+            sums = self._sums(owners, weights, len(users))
+        shares, missing = settle_sums(sums, prior, self.options.strength)
+        return shares, shares, missing
+
+    def _bands(self, users: Any, prior: Floats | None) -> tuple[Floats, Floats, Booleans]:
         """Bands for each user, or one for all; what is not said is any share, from 0 to 1."""
-        labels, apart = self._labels(), self.has_users
-        owners = owners_of(users, self.frame, self.options) if apart else np.zeros(len(labels), dtype=np.int64)
+        if self.options.strength:
+            raise InputError(explain("strength", f"is {self.options.strength}", "be 0 where targets are bands"))
+        labels, owners = self._labels(), self._owners(users)
+        rows, times = (1, len(users)) if owners is None else (len(users), 1)
+        owners = np.zeros(len(labels), dtype=np.int64) if owners is None else owners
         kept = (owners >= 0) & (labels >= 0)
-        shape = (len(users) if apart else 1, len(self.categories))
-        low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+        low, high = np.full((rows, len(self.categories)), -np.inf), np.full((rows, len(self.categories)), np.inf)
         for edges, name, tighter in ((low, self.options.low, np.fmax), (high, self.options.high, np.fmin)):
             if name in self.frame.columns:
                 tighter.at(edges, (owners[kept], labels[kept]), self.frame.numbers(name, name)[kept])
-        known = np.bincount(owners[kept], minlength=len(low)) > 0
+        known = np.bincount(owners[kept], minlength=rows) > 0
         low, high = np.where(low == -np.inf, 0.0, low), np.where(high == np.inf, 1.0, high)
-        repeats = 1 if apart else len(users)
-        return _Given(np.repeat(low, repeats, axis=0), np.repeat(high, repeats, axis=0), np.repeat(known, repeats))
+        low, high, known = (np.repeat(each, times, axis=0) for each in (low, high, known))
+        if prior is None:
+            return low, high, ~known
+        own = known[:, None]
+        return np.where(own, low, prior), np.where(own, high, prior), np.zeros(len(users), dtype=bool)
 
-    def _weights(self) -> Floats:
-        return self.options.read_numbers(self.frame, "weight")
+    def _owners(self, users: Any) -> Integers | None:
+        """Each row's user, where the table tells users apart."""
+        apart = self.options.find("user_id", "targets", self.frame.columns) is not None
+        return owners_of(users, self.frame, self.options) if apart else None
 
-    def _sums(self, owners: Integers, users: int) -> Floats:
-        labels, weights, size = self._labels(), self._weights(), len(self.categories)
+    def _sums(self, owners: Integers, weights: Floats, users: int) -> Floats:
+        labels, size = self._labels(), len(self.categories)
         kept = _in_order(owners, labels, weights)
         return sums_by(owners[kept] * size + labels[kept], weights[kept], users * size).reshape(users, size)
 
@@ -219,28 +181,26 @@ def _tables(given: Any, name: str, items: ItemArrays, options: Tables) -> list[_
     ]
 
 
-def _history_sums(users: Any, items: ItemArrays, options: Tables) -> tuple[Floats, Integers]:
+def _history_sums(users: Any, items: ItemArrays, options: Tables, statuses: Integers) -> Floats:
+    """(users, r) what histories add up to, if any; users whose weights cannot be are marked in ``statuses``."""
+    if options.history is None:
+        return np.zeros((len(users), len(items.categories)))
     frame = options.open(options.history, "history")
     owners = owners_of(users, frame, options)
     places = options.read_places(frame, "item_id", items.ids, "items")
-    weights = _history_weights(frame, owners, places, options)
-    return sum_histories(owners, places, weights, len(users), items), _statuses(owners, weights, len(users))
+    weights = options.read_weights(frame)
+    if options.half_life is not None:
+        column = options.column("timestamp", "history", frame.columns)
+        times = _moments(frame.column(column, "timestamp"), f"column {column!r} of history")
+        weights = aged_weights(owners, places, weights, times, options.half_life)
+    _mark_bad(statuses, owners, weights)
+    return sum_histories(owners, places, weights, len(users), items)
 
 
 def sum_histories(owners: Integers, places: Integers, weights: Floats, users: int, items: ItemArrays) -> Floats:
     """(users, r) what the items of each user add up to."""
     kept = _in_order(owners, places, weights)
     return items.rows.sums(places[kept], owners[kept], weights[kept], users)
-
-
-def _history_weights(frame: Frame, owners: Integers, places: Integers, options: Tables) -> Floats:
-    """Each row's weight: its own, halved with every half-life that it is older than the user's newest that counts."""
-    weights = options.read_weights(frame)
-    if options.half_life is None:
-        return weights
-    column = options.column("timestamp", "history", frame.columns)
-    times = _moments(frame.column(column, "timestamp"), f"column {column!r} of history")
-    return aged_weights(owners, places, weights, times, options.half_life)
 
 
 def aged_weights(owners: Integers, places: Integers, weights: Floats, times: Floats, half_life: float) -> Floats:
@@ -264,17 +224,47 @@ def read_own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
     if not {*OWN_NUMBERS, "weight"} & set(frame.columns):
         found = f"has the columns {frame.columns}"
         raise InputError(explain("users", found, "have 'trade_off', 'k', 'visit' or 'weight'", "rename yours."))
-    return tuple(_own(frame, name, owners, len(users)) for name in OWN_NUMBERS)
+    return tuple(
+        smallest_by_user(owners, frame.numbers(name, name), len(users)) if name in frame.columns else None
+        for name in OWN_NUMBERS
+    )
 
 
-def _own(frame: Frame, name: str, owners: Integers, users: int) -> Floats | None:
-    if name not in frame.columns:
-        return None
-    values, numbers = np.full(users, np.nan), frame.numbers(name, name)
-    order = np.argsort(-numbers, kind="stable")  # of rows that repeat a user, the smallest number stays
-    order = order[(owners[order] >= 0) & ~np.isnan(numbers[order])]
-    values[owners[order]] = numbers[order]
+def smallest_by_user(owners: Integers, numbers: Floats, users: int) -> Floats:
+    """(users,) each user's number, of rows that repeat a user the smallest; nan where there is none."""
+    values, known = np.full(users, np.nan), owners >= 0
+    np.fmin.at(values, owners[known], numbers[known])
     return values
+
+
+def visits_of(own: Floats | None, options: Tables) -> tuple[Integers | None, Booleans | None]:
+    """(users,) each user's visit, −1 for none, and which users' own cannot be; None and None where nobody has any.
+
+    ``own`` (users,) has nan for users without a visit of their own, who are on the visit for all, if there is one.
+
+    >>> visits, bad = visits_of(np.array([2.0, np.nan, 0.5]), Tables(targets={}, visit=0))
+    >>> visits.tolist(), bad.tolist()
+    ([2, 0, -1], [False, False, True])
+    """
+    if own is None and options.visit is None:
+        return None, None
+    for_all = NO_VISIT if options.visit is None else options.visit
+    if own is None:
+        return np.array(for_all), None
+    given = np.where(np.isnan(own), for_all, own)
+    bad = ~np.isnan(own) & ~((own >= 0) & (own <= LATEST_VISIT) & (own == np.floor(own)))
+    return np.where(bad, NO_VISIT, given).astype(np.int64), bad
+
+
+def read_visits(users: Any, options: Tables) -> Integers | None:
+    """(users,) each user's visit, −1 for none, or None where nobody has any; a visit that cannot be is an error."""
+    own = read_own_numbers(users, options)[-1]
+    visits, bad = visits_of(own, options)
+    if own is not None and bad is not None and bad.any():
+        at = int(np.argmax(bad))
+        found = f"has the visit {own[at]:g} for user {keys_of(users)[at]!r}"
+        raise InputError(explain("users", found, "have visits that are whole numbers of at least 0"))
+    return None if visits is None else np.broadcast_to(visits, len(users))
 
 
 def owners_of(users: Any, frame: Frame, options: Tables) -> Integers:
@@ -299,11 +289,9 @@ def _in_order(owners: Integers, codes: Integers, weights: Floats) -> Integers:
     return kept[np.lexsort((weight, code, own))]
 
 
-def _statuses(owners: Integers, weights: Floats, users: int) -> Integers:
+def _mark_bad(statuses: Integers, owners: Integers, weights: Floats) -> None:
     """Users with a negative or an infinite weight have no target that can be trusted."""
-    statuses = np.zeros(users, dtype=np.int64)
     statuses[owners[(owners >= 0) & _is_bad(weights)]] = Status.BAD_TARGET
-    return statuses
 
 
 def _is_bad(weights: Floats) -> Booleans:

@@ -10,20 +10,12 @@ import numpy as np
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._ids import read_ids
 
-__all__ = ["UserStream"]
-
 
 class UserStream:
     """A table that is read forwards, whole users at a time.
 
-    Parameters
-    ----------
-    tables
-        Its pieces, Arrow tables in which the rows of a user stand together; for :meth:`until`, users in order.
-    schema
-        The pieces' schema.
-    user_id
-        The column with the user.
+    Its pieces are Arrow tables of one schema, in which the rows of a user stand together; for :meth:`until`, users in
+    order.
     """
 
     def __init__(self, tables: Iterator[Any], schema: Any, user_id: str) -> None:
@@ -57,14 +49,10 @@ class UserStream:
         """The next rows, up to and with those of this user."""
         taken = []
         while True:
-            ids = read_ids(self._held.column(self._user_id))
-            cut = _count_up_to(ids, user)
+            cut = _count_up_to(read_ids(self._held.column(self._user_id)), user)
             taken.append(self._held[:cut])
             self._held = self._held[cut:]
-            if len(self._held):
-                return _joined(taken)
-            following = next(self._tables, None)
-            if following is None:
+            if len(self._held) or (following := next(self._tables, None)) is None:
                 return _joined(taken)
             self._held = following
 

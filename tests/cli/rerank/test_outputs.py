@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from excalibr._cli.rerank import sources
+from excalibr._cli.rerank import inputs
 from excalibr.errors import InputError
 from tests.cli.reranking import arguments, expected, names, run, write
 from tests.tables.invented import Invented
@@ -39,7 +39,7 @@ def unchanged(folder: Path, contents: dict[str, bytes]) -> bool:
 def test_an_output_over_an_input_is_refused_by_any_path(
     tmp_path: Path, contents: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, name: str, way: str
 ) -> None:
-    monkeypatch.setattr(sources, "read_schema", lambda path: pytest.fail("read before it was refused"))
+    monkeypatch.setattr(inputs, "read_schema", lambda path: pytest.fail("read before it was refused"))
     source = tmp_path / f"{name}.parquet"
     out = {
         "plain": source,

@@ -1,5 +1,52 @@
-"""``excalibr balance``: prices for everybody together from tables in files, streamed pass by pass, and resumed."""
+"""``excalibr balance``: prices for everybody together from tables in files, streamed pass by pass, and resumed.
 
-from excalibr._cli.balance.command import balance
+Its options are those of ``rerank`` and what is asked of everybody.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from excalibr._cli.options import CandidatesFile, Resume, with_options
+from excalibr._cli.signals import resumable
+from excalibr._cli.speech import say
+from excalibr.errors import needs_extra
+from excalibr.tables import Reranker, Tables
+from excalibr.tables._options import Everyone
 
 __all__ = ["balance"]
+
+
+@with_options(Everyone, Reranker, Tables)
+def balance(
+    candidates: CandidatesFile,
+    *,
+    items: Annotated[Path, typer.Option(help="Items (item_id, category, and a column for each attribute of groups).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the prices go: .parquet, .csv or .arrow.")],
+    shares: Annotated[
+        Path | None, typer.Option(help="Also write a row a group here: price, share before and after, target.")
+    ] = None,
+    slates: Annotated[
+        Path | None, typer.Option(help="Also re-rank with the prices, and write the slates here.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="With --slates, also write a row a user here.")] = None,
+    day: Annotated[str | None, typer.Option(help="Draw the slates by (seed, (user, day)).")] = None,
+    resume: Resume = False,
+    **options: Any,
+) -> None:
+    """Find prices for groups of items, so that over all users each group gets its share of what is seen.
+
+    The candidates may be larger than memory; every pass reads them once, and a line says what is proven. Exit codes are
+    those of rerank: 0 done, 2 wrong input or option, 3 a file cannot be read or written, 130 interrupted, 143
+    terminated. A run that was stopped goes on with --resume, after its last pass, and ends with the same prices.
+    """
+    with needs_extra("data", "pyarrow"):
+        from excalibr._cli.balance.job import run_balance
+    named = {"out": out, "shares": shares, "slates": slates, "report": report}
+    outputs = {name: path for name, path in named.items() if path is not None}
+    with resumable() as stop:
+        told = run_balance(candidates, items, outputs, day, options, stop, resume=resume)
+    say(told)

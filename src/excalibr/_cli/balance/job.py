@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,33 +11,29 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from excalibr._cli.balance.passes import KeptPasses
 from excalibr._cli.options import WORDS, read_by_group
-from excalibr._cli.rerank.feed import UserBlock
-from excalibr._cli.rerank.inputs import Inputs, check_apart
+from excalibr._cli.rerank.feed import Scan, UserBlock
+from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
 from excalibr._cli.rerank.job import CHUNK_ROWS, Job, feed_of, read_job, run_job
 from excalibr._cli.rerank.lock import locked
 from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
-from excalibr._cli.rerank.sources import TableSource, format_of
-from excalibr._cli.rerank.streams import Scan
 from excalibr._cli.signals import Stop
 from excalibr._cli.speech import say, say_warning
-from excalibr._messages import message_of
-from excalibr._options import read_options
+from excalibr._options import read_options, split_keywords
 from excalibr._parallel import Advance, progress_bar
-from excalibr._population import BatchCrowd, JoinedCrowd, Progress, sample_share
+from excalibr._population import BatchCrowd, JoinedCrowd, Progress, Sums, sample_share
 from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._population.scale import NO_STEP, Scale, Step
+from excalibr._sparse import build_rows
+from excalibr._types import Floats
+from excalibr._writing import beside
 from excalibr.errors import InputError, explain
 from excalibr.tables import ItemArrays, Tables, read_items
 from excalibr.tables._options import Everyone
 from excalibr.tables._results import Tally
 from excalibr.tables._search import PriceSearch, check_asked, crowd_of, join_rows, sampled_rows
 
-__all__ = ["run_balance"]
-
-ALL = CHUNK_ROWS
-"""Users of a chunk of the candidates: all of them."""
+ALL = CHUNK_ROWS  # users of a chunk of the candidates: all of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,38 +89,36 @@ class _Work:
 def run_balance(
     candidates: Path,
     items: Path,
-    outputs: dict[str, Path | None],
-    asked: dict[str, Any],
+    outputs: dict[str, Path],
     day: str | None,
-    options: dict[str, Any],
+    typed: dict[str, Any],
     stop: Stop,
     *,
     resume: bool,
 ) -> str:
     """Do it, or what is left of it, and say in a line what was found."""
-    out, slates, report = outputs["out"], outputs["slates"], outputs["report"]
-    assert out is not None
-    if report is not None and slates is None:
+    asked, options = split_keywords(typed, Everyone)
+    made = {name: path for name, path in outputs.items() if name in ("out", "shares")}
+    named = {name: path for name, path in outputs.items() if name not in made}
+    if list(named) == ["report"]:
         raise InputError(explain("--report", "is given without --slates", "go with --slates"))
     everyone, sources = _everyone(asked, stop)
-    made = {"out": out} | ({"shares": outputs["shares"]} if outputs["shares"] is not None else {})
-    for name, path in (("slates", slates), ("report", report)):
-        if path is not None:
-            format_of(path, name)
+    for name, path in named.items():
+        format_of(path, name)
     job = read_job(candidates, items, made, None, options, stop)
-    check_apart(made, [*job.sources, *sources])
+    check_apart(outputs, [*job.sources, *sources])
     wanted = read_options(Everyone, everyone)
     check_asked(job.reranker, job.names)
     told = _prices(job, wanted, sources, asked, resume=resume)
-    if slates is not None:
-        named = {"slates": slates} | ({"report": report} if report is not None else {})
-        told += " " + run_job(read_job(candidates, items, named, day, options | {"prices": out}, stop), resume=resume)
+    if named:
+        priced = options | {"prices": outputs["out"]}
+        told += " " + run_job(read_job(candidates, items, named, day, priced, stop), resume=resume)
     return told
 
 
 def _prices(job: Job, wanted: Everyone, sources: list[TableSource], asked: dict[str, Any], *, resume: bool) -> str:
     with locked(job.outputs.values()):
-        inputs = Inputs.of([*job.sources, *sources])
+        inputs = Inputs([*job.sources, *sources])
         stamp = fingerprint({"job": job.stamp(inputs), "everyone": {name: str(value) for name, value in asked.items()}})
         run = Run(job.outputs, stamp, inputs)
         if resume and run.is_finished():
@@ -140,7 +134,7 @@ def _prices(job: Job, wanted: Everyone, sources: list[TableSource], asked: dict[
         run.finish(1, job.stop.check)
     found = outcome.found
     proven = f"proven gap {100 * found.relative_gap:.3g} % after {len(found.history)} passes"
-    return f"Prices of {len(search.labels):,} groups in {job.outputs['out']}: {proven}."
+    return f"Prices of {len(search.groups.labels):,} groups in {job.outputs['out']}: {proven}."
 
 
 def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[JoinedCrowd, PriceSearch, int]:
@@ -148,8 +142,8 @@ def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[JoinedCrowd, PriceSear
     table = job.items.read()
     search = PriceSearch.of(wanted, table, job.names)
     for note in search.notes:
-        say_warning(message_of(note.message, WORDS))
-    scanned = job.scan_candidates()
+        say_warning(note.message, WORDS)
+    scanned = job.scan(job.candidates)
     n_blocks = search.n_blocks(scanned.users)
     for_all = {name: source.read() for name, source in job.for_all.items()}
     work = _Work(job, run, read_items(table, job.names), search, for_all, n_blocks, scanned)
@@ -162,10 +156,8 @@ def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[JoinedCrowd, PriceSear
 
 
 def _tell(progress: Progress) -> None:
-    say(
-        f"excalibr: pass {progress.number}: objective {progress.objective:.6g}, bound {progress.bound:.6g}, "
-        f"gap {100 * progress.relative_gap:.3g} %"
-    )
+    proven = f"bound {progress.bound:.6g}, gap {100 * progress.relative_gap:.3g} %"
+    say(f"excalibr: pass {progress.number}: objective {progress.objective:.6g}, {proven}")
 
 
 def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[TableSource]]:
@@ -177,10 +169,54 @@ def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[T
             raise InputError(explain("--everyone", f"is {pair!r}", "be an attribute and a file: seller=targets.csv"))
         sources.append(TableSource(f"everyone {attribute}", Path(path), stop.check))
         targets[attribute] = sources[-1].read()
-    read = {name: read_by_group(name, asked[name]) for name in ("everyone_weights", "everyone_floors", "everyone_caps")}
-    start = None
+    read: dict[str, Any] = {"everyone": targets or None}
+    for name in ("everyone_weights", "everyone_floors", "everyone_caps"):
+        read[name] = read_by_group(name, asked[name])
     if asked["start"] is not None:
         sources.append(TableSource("start", asked["start"], stop.check))
-        start = sources[-1].read()
-    plain = {name: asked[name] for name in ("everyone_relative", "everyone_tolerance", "max_passes")}
-    return {"everyone": targets or None, **read, **plain, "start": start}, sources
+        read["start"] = sources[-1].read()
+    return asked | read, sources
+
+
+@dataclass
+class KeptPasses:
+    """Passes kept in a run's folder: a search that begins again gets them back in place of running them.
+
+    Each is one file, with its number and the prices that it is of.
+    """
+
+    folder: Path
+    check: Callable[[], None]  # called before one is kept: an error where the inputs changed under it
+    asked: int = 0
+
+    def recall(self, prices: Floats) -> Sums | None:
+        """The next pass, if it was made at these very prices before."""
+        self.asked += 1
+        try:
+            with np.load(self._path(), allow_pickle=False) as stored:
+                kept: dict[str, Any] = dict(stored)
+        except (OSError, ValueError, KeyError, EOFError):
+            return None
+        if not np.array_equal(kept["prices"], prices):
+            return None
+        shares = build_rows(kept["values"], kept["columns"], kept["starts"], len(prices))
+        return Sums(kept["bounds"], kept["own"], shares, kept["weights"], kept["blocks"])
+
+    def keep(self, prices: Floats, found: Sums) -> None:
+        """Store the pass that was asked for last."""
+        self.check()
+        with beside(self._path()) as path, path.open("wb") as file:
+            np.savez(
+                file,
+                prices=prices,
+                own=found.own,
+                bounds=found.values,
+                values=found.shares.data,
+                columns=found.shares.indices,
+                starts=found.shares.indptr,
+                weights=found.weights,
+                blocks=found.blocks,
+            )
+
+    def _path(self) -> Path:
+        return self.folder / f"pass-{self.asked:06d}.npz"

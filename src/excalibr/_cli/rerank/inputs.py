@@ -1,57 +1,118 @@
-"""The files that a run reads: none of them may be one that it writes, and none may change until it ends.
+"""The files that a run reads: tables of one schema, batch by batch, and what tells a file from another.
 
-A file is the same while its size, its time stamp and a digest are: of a Parquet file the digest of its footer, which
-has the place, size and bounds of every column's pages; of any other file that of all its bytes.
+None of them may be one that the run writes, and none may change until it ends. A file is the same while its size, its
+time stamp and a digest are: of a Parquet file the digest of its footer, which has the place, size and bounds of every
+column's pages; of any other file that of all its bytes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
-from excalibr._cli.rerank.sources import TableSource
+import pyarrow as pa
+
 from excalibr.errors import InputError, explain
+from excalibr.tables._files import dialect_of, explained, files_of, kind_of, read_batches, read_schema
 
-__all__ = ["Inputs", "check_apart", "parts_folder"]
+FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".arrow": "arrow", ".feather": "arrow"}
+"""What can be written, by the end of the name; compressed CSV can also be read."""
 
-Facts: TypeAlias = tuple[str, int, int, str]
-"""Path, size, time of the last change in nanoseconds, digest."""
+BATCH_ROWS = 65_536
+
+Facts: TypeAlias = tuple[str, int, int, str]  # path, size, time of the last change in nanoseconds, digest
 
 BLOCK = 1 << 22
-TAIL = 8
-"""Bytes at the end of a Parquet file: the length of its footer, and four that say what it is."""
+TAIL = 8  # bytes at the end of a Parquet file: the length of its footer, and four that say what it is
 
 
 @dataclass(frozen=True)
+class TableSource:
+    """A table in files, and its name in messages; ``check`` is called before each batch, to stop a long read."""
+
+    name: str
+    path: Path
+    check: Callable[[], None] = lambda: None
+
+    @cached_property
+    def files(self) -> list[Path]:
+        """The files, in the order of their names."""
+        return self.found()
+
+    def found(self) -> list[Path]:
+        """The files as they are now."""
+        return files_of(self.name, self.path)
+
+    @cached_property
+    def schema(self) -> Any:
+        """The columns of all files together; of a column with several types, the widest."""
+        schemas = [read_schema(path) for path in self.files]
+        try:
+            return pa.unify_schemas(schemas, promote_options="permissive")
+        except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
+            found = f"the files in {self.path} differ ({' '.join(str(error).split())})"
+            raise InputError(explain(self.name, found, "have the same columns")) from error
+
+    @property
+    def dialects(self) -> list[str]:
+        """What is unusual about its CSV files, to be said: delimiters that are not commas."""
+        kinds = {dialect_of(path).text for path in self.files if kind_of(path) == "csv"}
+        return [f"{self.path.name} has {text}" for text in sorted(kinds) if text]
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """The rows as tables of at most 65,536 rows, with some or all columns."""
+        wanted = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        empty = wanted.empty_table()
+        for path in self.files:
+            for batch in read_batches(path, columns, BATCH_ROWS):
+                self.check()
+                table = pa.Table.from_batches([batch])
+                if table.schema != wanted:
+                    with explained(path):
+                        table = pa.concat_tables([empty, table], promote_options="permissive").select(wanted.names)
+                yield table.replace_schema_metadata(None)
+
+    def read(self) -> Any:
+        """The whole table."""
+        return pa.concat_tables([self.schema.empty_table(), *self.batches()], promote_options="permissive")
+
+
+def format_of(path: Path, argument: str) -> str:
+    """The format that a file's name asks for when it is written."""
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(explain(argument, f"is {path.name!r}", f"end in one of {', '.join(FORMATS)}"))
+    return FORMATS[path.suffix.lower()]
+
+
 class Inputs:
     """The files of all tables, as they were when the run began."""
 
-    sources: tuple[TableSource, ...]
-    known: dict[Path, Facts] = field(default_factory=dict)
-    _seen: dict[Path, tuple[int, ...]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, sources: Iterable[TableSource]) -> Inputs:
-        """Read what tells the files from others."""
-        inputs = cls(tuple(sources))
-        for source in inputs.sources:
+    def __init__(self, sources: Iterable[TableSource]) -> None:
+        self.sources = tuple(sources)
+        self._known: dict[Path, Facts] = {}
+        self._seen: dict[Path, tuple[int, ...]] = {}
+        for source in self.sources:
             for path in source.files:
-                inputs._seen[path] = _signature(path)
-                inputs.known[path] = _facts(path, source.check)
-        return inputs
+                self._seen[path] = _signature(path)
+                self._known[path] = _facts(path, source.check)
 
     def stamp(self) -> dict[str, list[Facts]]:
         """Of each table, its files."""
-        return {source.name: [self.known[path] for path in source.files] for source in self.sources}
+        return {source.name: [self._known[path] for path in source.files] for source in self.sources}
 
     def check(self, *, thoroughly: bool = False) -> None:
         """Raise an error where a file is not what it was: by its size and times, or thoroughly, by its digest too."""
         for source in self.sources:
-            if _listed(source) != source.files:
+            try:
+                now = source.found()
+            except InputError:
+                raise _changed(source, source.path, "is gone") from None
+            if now != source.files:
                 raise _changed(source, source.path, "has other files in it now")
             for path in source.files:
                 self._check_file(source, path, thoroughly)
@@ -64,41 +125,45 @@ class Inputs:
             facts = _facts(path, source.check)
         except FileNotFoundError:
             raise _changed(source, path, "is gone") from None
-        if facts != self.known[path]:
-            raise _changed(source, path, _difference(self.known[path], facts))
+        _, size, _, digest = self._known[path]
+        _, size_now, _, digest_now = facts
+        if size != size_now:
+            raise _changed(source, path, f"has {size_now:,} bytes now and had {size:,}")
+        if digest != digest_now:
+            raise _changed(source, path, "has other contents now")
+        if facts != self._known[path]:
+            raise _changed(source, path, "was written again")
         self._seen[path] = now  # a new link to it, or the same file put in its place
 
 
 def check_apart(outputs: Mapping[str, Path], sources: Iterable[TableSource]) -> None:
-    """Raise an error where something that the run writes or removes is something that it reads, by whatever path.
-
-    Parameters
-    ----------
-    outputs
-        By name; the parts of the first one go into a folder beside it.
-    sources
-        The tables.
-    """
-    names = {name: "--out" if name == "slates" else f"--{name}" for name in outputs}
+    """Raise an error where something that the run writes or removes is something that it reads, by whatever path."""
+    slates = "--slates" if "out" in outputs else "--out"  # of balance, whose prices go to --out, or of rerank
+    by_option = {slates if name == "slates" else f"--{name}": path for name, path in outputs.items()}
     folder = parts_folder(next(iter(outputs.values())))
-    for name, path in outputs.items():
+    for number, (option, path) in enumerate(by_option.items()):
         if path.is_dir():
-            raise InputError(explain(names[name], f"{path} is a folder", "be a file"))
-        for other in list(outputs)[: list(outputs).index(name)]:
-            if _is_same(path, outputs[other]):
-                found = f"{path} is the same file as {names[other]}"
-                raise InputError(explain(names[name], found, f"differ from {names[other]}"))
-        if _is_within(path, folder):
-            raise InputError(explain(names[name], f"{path} is in {folder}, which the run removes", "be elsewhere"))
+            raise InputError(explain(option, f"{path} is a folder", "be a file"))
+        for other in list(by_option)[:number]:
+            if _is_same(path, by_option[other]):
+                found = f"{path} is the same file as {other}"
+                raise InputError(explain(option, found, f"differ from {other}"))
+        _check_outside(folder, option, path)
     for source in sources:
-        for name, path in outputs.items():
-            _check_pair(names[name], path, source)
-        _check_not_removed(folder, source)
+        for option, path in by_option.items():
+            _check_pair(option, path, source)
+        for path in (source.path, *source.files):
+            _check_outside(folder, source.name, path)
 
 
 def parts_folder(output: Path) -> Path:
-    """The folder of a run's parts."""
+    """The folder of a run's parts, beside its first output."""
     return output.with_name(output.name + ".parts")
+
+
+def _check_outside(folder: Path, name: str, path: Path) -> None:
+    if _is_within(path, folder):
+        raise InputError(explain(name, f"{path} is in {folder}, which the run removes", "be elsewhere"))
 
 
 def _check_pair(option: str, output: Path, source: TableSource) -> None:
@@ -110,13 +175,6 @@ def _check_pair(option: str, output: Path, source: TableSource) -> None:
             also = f" ({path})" if output.absolute() != path.absolute() else ""
             found = f"{output} is the same file as {source.name}{also}"
             raise InputError(explain(option, found, "be another file", "an input is never written over."))
-
-
-def _check_not_removed(folder: Path, source: TableSource) -> None:
-    for path in (source.path, *source.files):
-        if _is_within(path, folder):
-            found = f"{path} is in {folder}, which the run removes"
-            raise InputError(explain(source.name, found, "be elsewhere"))
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -134,13 +192,6 @@ def _is_within(path: Path, folder: Path) -> bool:
 def _place(path: Path) -> Path:
     """Where a name is, without following it if it is a link."""
     return path.parent.resolve() / path.name
-
-
-def _listed(source: TableSource) -> list[Path]:
-    try:
-        return source.found()
-    except InputError:
-        raise _changed(source, source.path, "is gone") from None
 
 
 def _signature(path: Path) -> tuple[int, ...]:
@@ -168,16 +219,6 @@ def _digest(file: BinaryIO, size: int, check: Callable[[], None]) -> str:
     return digest.hexdigest()
 
 
-def _difference(before: Facts, now: Facts) -> str:
-    if before[1] != now[1]:
-        return f"has {now[1]:,} bytes now and had {before[1]:,}"
-    if before[3] != now[3]:
-        return "has other contents now"
-    return "was written again"
-
-
 def _changed(source: TableSource, path: Path, how: str) -> InputError:
-    hint = "nothing was put in place; run again without --resume."
-    return InputError(
-        explain(source.name, f"{path} changed during the run ({how})", "stay as it is until the end", hint)
-    )
+    found, hint = f"{path} changed during the run ({how})", "nothing was put in place; run again without --resume."
+    return InputError(explain(source.name, found, "stay as it is until the end", hint))

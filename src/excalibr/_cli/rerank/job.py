@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +15,19 @@ import pyarrow as pa
 
 from excalibr import __version__
 from excalibr._cli.options import WORDS, read_words
-from excalibr._cli.rerank.feed import Feed, Pace, UserBlock
-from excalibr._cli.rerank.inputs import Inputs, check_apart
+from excalibr._cli.rerank.feed import Feed, Pace, Scan, UserBlock, in_user_order, scan
+from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
 from excalibr._cli.rerank.lock import locked
-from excalibr._cli.rerank.notices import said_of_users, tell_understood, tell_warnings
 from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
-from excalibr._cli.rerank.sources import TableSource, format_of
-from excalibr._cli.rerank.streams import Scan, in_user_order, scan
 from excalibr._cli.signals import Stop
-from excalibr._cli.speech import say
+from excalibr._cli.speech import say, say_warning
 from excalibr._options import read_options
-from excalibr._parallel import Advance, progress_bar
+from excalibr._parallel import progress_bar
 from excalibr.errors import InputError
-from excalibr.tables import ItemArrays, Tables
+from excalibr.tables import NO_ROOM, ItemArrays, Tables, items_text, review_items
 from excalibr.tables._reranker import Reranker, read_items_and_prices
-from excalibr.tables._results import Tally
+from excalibr.tables._results import Results, Tally
 from excalibr.tables._users import UserStream
-
-__all__ = ["CHUNK_ROWS", "Job", "feed_of", "read_job", "run_job"]
 
 CHUNK_ROWS = 250_000
 """Rows of candidates that are read before they are re-ranked; memory grows with it, and not with the tables."""
@@ -41,32 +36,15 @@ PART_SECONDS = 20.0
 STEP_SECONDS = 2.0
 """A part ends with its rows or after so much time, at most a step later: that is the work that a kill can lose."""
 
-
 ALWAYS_BY_USER = ("history", "users", "pinned", "shown")
 
 
 @dataclass(frozen=True)
 class Job:
-    """What was asked.
+    """What was asked: how to rank, with which column names and numbers, which tables, and what to write where.
 
-    Attributes
-    ----------
-    reranker
-        How to rank.
-    options
-        Column names and numbers, as :class:`Tables` takes them.
-    candidates, items
-        The tables that there must be.
-    by_user
-        Tables with a column of users, which are read along with the candidates.
-    for_all
-        Tables that hold for all users.
-    outputs
-        What to write where.
-    day
-        What names the draw besides the user.
-    stop
-        Whether a signal came.
+    Tables ``by_user`` have a column of users and are read along with the candidates. ``day`` names the draw besides
+    the user.
     """
 
     reranker: Reranker
@@ -77,13 +55,12 @@ class Job:
     for_all: dict[str, TableSource]
     outputs: dict[str, Path]
     day: str | None
-
-    stop: Stop = dataclasses.field(default_factory=Stop)
+    stop: Stop
 
     @cached_property
     def names(self) -> Tables:
-        """The options that say how columns are called and read."""
-        return read_options(Tables, {"targets": {}, **self.options})
+        """How columns are called and read, and which tables there are."""
+        return read_options(Tables, self.options | self.by_user | self.for_all)
 
     @property
     def sources(self) -> list[TableSource]:
@@ -95,9 +72,13 @@ class Job:
         self.names.check(source.name, source.schema.names)
         return self.names.column("user_id", source.name, source.schema.names)
 
-    def scan_candidates(self) -> Scan:
-        """How many rows and users there are, and whether they are in order."""
-        return _scan(self.candidates, self.user_id(self.candidates))
+    def scan(self, source: TableSource) -> Scan:
+        """How many rows and users a table has, and whether they are in order; where not, that is said."""
+        scanned = scan(source, self.user_id(source))
+        if not scanned.is_sorted:
+            order = f"{'is' if source.name == 'history' else 'are'} not in the order of {scanned.user_id!r}"
+            say(f"excalibr: {source.name} {order}: sorting {scanned.rows:,} rows on disk.")
+        return scanned
 
     def stamp(self, inputs: Inputs) -> str:
         """A digest of all that the outputs depend on; the number of threads is not part of it."""
@@ -109,53 +90,33 @@ class Job:
 
 
 def read_job(
-    candidates: Path,
-    items: Path,
-    outputs: Mapping[str, Path],
-    day: str | None,
-    options: Mapping[str, Any],
-    stop: Stop | None = None,
+    candidates: Path, items: Path, outputs: dict[str, Path], day: str | None, options: Mapping[str, Any], stop: Stop
 ) -> Job:
     """The job that the command line asks for, checked as far as that can be done before any table is read."""
     for name, path in outputs.items():
         format_of(path, "out" if name == "slates" else name)
-    stop = stop or Stop()
     needed = TableSource("candidates", candidates, stop.check), TableSource("items", items, stop.check)
     ranking, others, paths = read_words(options)
     beside = {name: TableSource(name, path, stop.check) for name, path in paths.items()}
     check_apart(outputs, [*needed, *beside.values()])
-    names_of_columns = read_options(Tables, {**others, **beside})
-    by_user = {name: source for name, source in beside.items() if _is_by_user(name, source, names_of_columns)}
-    return Job(
-        read_options(Reranker, ranking),
-        others,
-        *needed,
-        by_user,
-        {name: source for name, source in beside.items() if name not in by_user},
-        dict(outputs),
-        day,
-        stop,
-    )
+    names = read_options(Tables, {**others, **beside})
+    has_users = {*ALWAYS_BY_USER}
+    if "targets" in beside and names.find("user_id", "targets", beside["targets"].schema.names) is not None:
+        has_users.add("targets")
+    by_user = {name: source for name, source in beside.items() if name in has_users}
+    for_all = {name: source for name, source in beside.items() if name not in has_users}
+    return Job(read_options(Reranker, ranking), others, *needed, by_user, for_all, outputs, day, stop)
 
 
 def run_job(job: Job, *, resume: bool) -> str:
     """Do it, or what is left of it, and say in a line what was done."""
     with locked(job.outputs.values()):
-        inputs = Inputs.of(job.sources)
+        inputs = Inputs(job.sources)
         run = Run(job.outputs, job.stamp(inputs), inputs)
         if resume and run.is_finished():
             run.clear()
             return "The outputs are complete: nothing is left to do."
-        tally, count = Tally(), 0
-        for part in _parts(job, run, run.begin(resume=resume), tally):
-            tally.add(part.tally)
-            count += 1
-        run.finish(count, job.stop.check)
-    return _told(job, tally)
-
-
-def _told(job: Job, tally: Tally) -> str:
-    """What was done, in a line; an error where nobody has a slate."""
+        tally = _run_parts(job, run, run.begin(resume=resume))
     ranked, all_users = tally.ranked(job.reranker.fallback), f"{tally.users:,} users"
     those = all_users if ranked == tally.users else f"{ranked:,} of {all_users}"
     told = f"{those} re-ranked into {job.outputs['slates']}. {tally.text(job.reranker.fallback)}".rstrip()
@@ -164,36 +125,38 @@ def _told(job: Job, tally: Tally) -> str:
     return told
 
 
-def _is_by_user(name: str, source: TableSource, names: Tables) -> bool:
-    there = name == "targets" and names.find("user_id", name, source.schema.names) is not None
-    return name in ALWAYS_BY_USER or there
-
-
-def _parts(job: Job, run: Run, done: list[StoredPart], tally: Tally) -> Iterator[StoredPart]:
-    """The parts that were done before, and then those that are made now."""
+def _run_parts(job: Job, run: Run, done: list[StoredPart]) -> Tally:
+    """Make the parts that are not done yet, and the outputs of all of them; what became of the users."""
     for_all = {name: source.read() for name, source in job.for_all.items()}
-    asked = job.options | for_all
     items, _ = read_items_and_prices(job.items.read(), for_all.get("prices"), job.names)
-    scanned = job.scan_candidates()
+    scanned = job.scan(job.candidates)
+    _tell_understood(items, scanned, job)
+    tally, count = Tally(), len(done)
     tally.left_out += Counter({"without a user": scanned.without_user})
-    tell_understood(items, said_of_users(scanned, job.reranker.k), job.sources, job.names)
-    tell_warnings(items, job.reranker, "users" in job.by_user, WORDS)
     feed = feed_of(job, run, scanned)
     with progress_bar("Re-ranking", scanned.users if scanned.is_sorted else None) as show:
         for part in done:
             feed.skip(part.rows)
             show(part.tally.users)
-            yield part
-        pace, number = Pace(STEP_SECONDS), len(done)
-        advance = job.stop.checking(show)
-        while (made := _make_part(job, run, number, feed, items, asked, pace, advance)) is not None:
-            yield made
-            number += 1
+            tally.add(part.tally)
+        solve = partial(
+            job.reranker.solve,
+            items=items,
+            day=job.day,
+            keep="lotteries" in job.outputs,
+            measured="report" in job.outputs,
+            advance=job.stop.checking(show),
+            **(job.options | for_all),
+        )
+        pace = Pace(STEP_SECONDS)
+        while (made := _make_part(run, count, feed, solve, pace)) is not None:
+            tally.add(made.tally)
+            count += 1
+    run.finish(count, job.stop.check)
+    return tally
 
 
-def _make_part(
-    job: Job, run: Run, number: int, feed: Feed, items: ItemArrays, asked: dict[str, Any], pace: Pace, advance: Advance
-) -> StoredPart | None:
+def _make_part(run: Run, number: int, feed: Feed, solve: Callable[..., Results], pace: Pace) -> StoredPart | None:
     """Solve and keep users until there are enough rows or it took long enough; None where no user is left."""
     solved: list[dict[str, Any]] = []
     rows, tally, began = 0, Tally(), time.monotonic()
@@ -202,7 +165,7 @@ def _make_part(
         if block is None:
             break
         start = time.monotonic()
-        tables, told = _solve(job, block, items, asked, advance)
+        tables, told = _solve(block, solve, run.outputs)
         pace.learn(block.users, time.monotonic() - start)
         solved.append(tables)
         tally.add(told)
@@ -212,42 +175,67 @@ def _make_part(
     made = {
         name: pa.concat_tables([tables[name].cast(solved[0][name].schema) for tables in solved]) for name in solved[0]
     }
-    run.keep(number, StoredPart(rows, tally), made)
-    return StoredPart(rows, tally)
+    part = StoredPart(rows, tally)
+    run.keep(number, part, made)
+    return part
 
 
-def _solve(
-    job: Job, block: UserBlock, items: ItemArrays, asked: dict[str, Any], advance: Advance
-) -> tuple[dict[str, Any], Tally]:
-    keep, measured = "lotteries" in job.outputs, "report" in job.outputs
-    asked = asked | block.others
-    results = job.reranker.solve(
-        block.candidates, items, day=job.day, keep=keep, measured=measured, advance=advance, **asked
-    )
+def _solve(block: UserBlock, solve: Callable[..., Results], outputs: Collection[str]) -> tuple[dict[str, Any], Tally]:
+    results = solve(block.candidates, **block.others)
     made = {"slates": results.slates()}
-    if measured:
+    if "report" in outputs:
         made["report"] = results.report(WORDS)
-    if keep:
+    if "lotteries" in outputs:
         made["lotteries"] = results.lotteries()
     return made, results.tally
 
 
 def feed_of(job: Job, run: Run, scanned: Scan) -> Feed:
     """Whole users at a time, with their rows of the other tables."""
-    candidates = _stream(job, job.candidates, scanned, run)
-    others = {
-        name: _stream(job, source, _scan(source, job.user_id(source)), run) for name, source in job.by_user.items()
-    }
-    return Feed(candidates, others, job.user_id(job.candidates), CHUNK_ROWS, job.stop.check)
+
+    def stream(scanned: Scan) -> UserStream:
+        return in_user_order(scanned, run.folder / f"sorting-{scanned.source.name}")
+
+    others = {name: stream(job.scan(source)) for name, source in job.by_user.items()}
+    return Feed(stream(scanned), others, scanned.user_id, CHUNK_ROWS)
 
 
-def _scan(source: TableSource, user_id: str) -> Scan:
-    scanned = scan(source, user_id)
-    if not scanned.is_sorted:
-        verb = "is" if source.name == "history" else "are"
-        say(f"excalibr: {source.name} {verb} not in the order of {user_id!r}: sorting {scanned.rows:,} rows on disk.")
-    return scanned
+def _tell_understood(items: ItemArrays, scanned: Scan, job: Job) -> None:
+    """One line on standard error: categories, users, and what nobody named; then one for each thing that looks wrong.
+
+    An error where a column is not there.
+    """
+    dialects = []
+    for source in job.sources:
+        dialects += source.dialects
+        _find_columns(source, items, job.names)
+    reranker = job.reranker
+    users = _said_of_users(scanned, reranker.k)
+    said = "; ".join([items_text(items.columns), users, *job.names.recognised_text(), *dialects])
+    say(f"excalibr: {said}.")
+    named = reranker.k is not None or "users" in job.by_user or not isinstance(reranker.position_weights, str)
+    for note in [*review_items(items), *([] if named else [NO_ROOM])]:
+        say_warning(note.message, WORDS)
 
 
-def _stream(job: Job, source: TableSource, scanned: Scan, run: Run) -> UserStream:
-    return in_user_order(source, job.user_id(source), scanned, run.folder / f"sorting-{source.name}")
+def _find_columns(source: TableSource, items: ItemArrays, options: Tables) -> None:
+    columns = source.schema.names
+    options.check(source.name, columns)
+    if source.name == "history" and options.half_life is not None:
+        options.column("timestamp", "history", columns)
+    if source.name == "targets":
+        options.find("user_id", "targets", columns)
+    if source.name in ("targets", "prior") and not {items.columns[0].name, "category"} & set(columns):
+        options.find("category", source.name, columns)
+
+
+def _said_of_users(scanned: Scan, k: int | None) -> str:
+    """How many users and candidates there are, as far as one pass over the users tells."""
+    rows = scanned.rows - scanned.without_user
+    if not scanned.is_sorted or not scanned.users:
+        return f"{rows:,} rows of candidates" + (f", {k:,} slots a user" if k else "")
+    candidates = rows / scanned.users
+    whole = candidates == round(candidates)
+    about = f"{candidates:,.0f}" if whole else f"about {candidates:,.{0 if candidates > 10 else 1}f}"
+    slots = f"{min(k, round(candidates)):,} slots of {about} candidates" if k else f"{about} candidates and slots"
+    return f"{scanned.users:,} users; {slots}"

@@ -19,19 +19,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from excalibr._writing import open_without_links
+from excalibr._writing import errors_named, open_without_links
 
 try:
     import fcntl
 except ModuleNotFoundError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["MADE_BY", "Holder", "InUseError", "lock_path", "locked"]
-
-MADE_BY = "excalibr rerank"
-"""What files of a run say, beside an output and in its folder of parts."""
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
-"""What file systems answer that know no locks."""
+MADE_BY = "excalibr rerank"  # what files of a run say, beside an output and in its folder of parts
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)  # of file systems that know no locks
 
 
 class InUseError(OSError):
@@ -40,18 +36,7 @@ class InUseError(OSError):
 
 @dataclass(frozen=True)
 class Holder:
-    """Whose lock it is.
-
-    Attributes
-    ----------
-    pid, host
-        The process and its machine.
-    started
-        What tells it from another process with the same number: the machine's boot and the moment in it when the
-        process began. Empty where the system does not say.
-    since
-        When the lock was taken, for a reader.
-    """
+    """Whose lock it is; ``started`` tells the process from another with its number, ``since`` is for a reader."""
 
     pid: int
     host: str
@@ -61,7 +46,6 @@ class Holder:
 
     @classmethod
     def this_process(cls) -> Holder:
-        """The holder that this process would be, now."""
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         return cls(os.getpid(), socket.gethostname(), _start_of(os.getpid()), now)
 
@@ -82,11 +66,6 @@ class Holder:
         return f"process {self.pid} on {self.host}, since {self.since}"
 
 
-def lock_path(output: Path) -> Path:
-    """Where the lock of an output is."""
-    return output.with_name(output.name + ".lock")
-
-
 @contextmanager
 def locked(outputs: Iterable[Path]) -> Iterator[None]:
     """Hold the locks of all outputs, or raise at once; whatever happens inside, they are removed at the end."""
@@ -98,29 +77,35 @@ def locked(outputs: Iterable[Path]) -> Iterator[None]:
 
 @contextmanager
 def _locked(output: Path) -> Iterator[None]:
-    path = lock_path(output)
+    path = output.with_name(output.name + ".lock")
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = _take(path, output)
     try:
+        with errors_named(path):
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, json.dumps(asdict(Holder.this_process())).encode())
         yield
     finally:
         _let_go(descriptor, path)
 
 
 def _take(path: Path, output: Path) -> int:
-    """A descriptor with the lock on the file that is at ``path``, which then says that we hold it."""
+    """A descriptor with the lock on the file that is at ``path``."""
     while True:
         descriptor = open_without_links(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0))
         try:
             taken = _try_lock(descriptor)
             said = _read(descriptor, path)
             if taken is False or (said is not None and _is_another(said, sure=bool(taken))):
-                raise _in_use(output, path, said)
+                raise InUseError(
+                    f"{output}: is being written by another run ({said or 'another process'}), and two runs must not "
+                    f"share an output. Hint: wait for it, or name another output; {path.name} is its lock."
+                )
         except BaseException:
             os.close(descriptor)
             raise
         if _is_at(descriptor, path):  # a run that just ended may have removed it after we opened it
-            _write(descriptor, path, Holder.this_process())
             return descriptor
         os.close(descriptor)
 
@@ -156,43 +141,21 @@ def _is_another(said: Holder, *, sure: bool) -> bool:
     With the system's lock in hand, only a process that is seen to be alive does: its file system has locks in name
     only. Without one, so does a process on another machine, of which nothing can be seen.
     """
-    if said.pid == os.getpid() and said.host == socket.gethostname():
-        return False
-    elsewhere = said.host != socket.gethostname()
-    return said.is_alive() or (elsewhere and not sure)
-
-
-def _in_use(output: Path, path: Path, said: Holder | None) -> InUseError:
-    who = str(said) if said is not None else "another process"
-    return InUseError(
-        f"{output}: is being written by another run ({who}), and two runs must not share an output. Hint: wait for it, "
-        f"or name another output; {path.name} is its lock."
-    )
+    if said.host != socket.gethostname():
+        return not sure
+    return said.pid != os.getpid() and said.is_alive()
 
 
 def _read(descriptor: int, path: Path) -> Holder | None:
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        raise _not_ours(path)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    text = os.read(descriptor, 1 << 16).decode("utf-8", "replace")
-    said = Holder.parse(text)
-    if said is None and text.strip():
-        raise _not_ours(path)
-    return said  # an empty file is of a run that was killed before it could write
-
-
-def _not_ours(path: Path) -> OSError:
-    return OSError(f"{path}: is there and is no lock of ours. Hint: move it away, or name another output.")
-
-
-def _write(descriptor: int, path: Path, holder: Holder) -> None:
-    try:
+    """Who holds it; nobody where the file is empty, of a run that was killed before it could write."""
+    is_file, text = stat.S_ISREG(os.fstat(descriptor).st_mode), ""
+    if is_file:
         os.lseek(descriptor, 0, os.SEEK_SET)
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, json.dumps(asdict(holder)).encode())
-    except OSError as error:  # a full disk
-        _let_go(descriptor, path)
-        raise OSError(error.errno, error.strerror, str(path)) from None
+        text = os.read(descriptor, 1 << 16).decode("utf-8", "replace").strip()
+    said = Holder.parse(text)
+    if not is_file or (text and said is None):
+        raise OSError(f"{path}: is there and is no lock of ours. Hint: move it away, or name another output.")
+    return said
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

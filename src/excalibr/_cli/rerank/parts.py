@@ -21,14 +21,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from excalibr._cli.rerank.inputs import Inputs, parts_folder
+from excalibr._cli.rerank.inputs import Inputs, format_of, parts_folder
 from excalibr._cli.rerank.lock import MADE_BY
-from excalibr._cli.rerank.sources import format_of
 from excalibr._writing import beside, put_in_place, remove_leftovers, sync_file, temporary
 from excalibr.errors import InputError
 from excalibr.tables._results import Tally
-
-__all__ = ["Run", "StoredPart", "fingerprint"]
 
 STAMP = b"excalibr.run"
 MARKER = "run.json"
@@ -54,16 +51,9 @@ class StoredPart:
 
 
 class Run:
-    """The folder of one run, ``<output>.parts``, and the outputs that it ends in.
+    """The folder of one run, ``<output>.parts``, named by the first of the outputs that the run ends in.
 
-    Parameters
-    ----------
-    outputs
-        What is written, by name ("slates", "report", "lotteries"); the first one names the folder.
-    stamp
-        The digest of inputs and options.
-    inputs
-        The files that are read; nothing is kept, nor put in place, after one of them changed.
+    ``stamp`` is the digest of inputs and options. Nothing is kept, nor put in place, after one of the inputs changed.
     """
 
     def __init__(self, outputs: Mapping[str, Path], stamp: str, inputs: Inputs) -> None:
@@ -95,15 +85,12 @@ class Run:
         """Store a part, if it was made of the inputs as they were when the run began."""
         self.inputs.check()
         for name, table in tables.items():
-            with temporary(self._part(number, name)) as path:
-                with pa.ipc.new_file(path, table.schema) as writer:
-                    writer.write_table(table)
-                sync_file(path)
-                path.replace(self._part(number, name))
+            with beside(self._part(number, name)) as path, pa.ipc.new_file(path, table.schema) as writer:
+                writer.write_table(table)
         with beside(self._tally(number)) as path:
             path.write_text(json.dumps({"rows": part.rows, "tally": vars(part.tally)}), encoding="utf-8")
 
-    def finish(self, count: int, check: Callable[[], None] = lambda: None) -> None:
+    def finish(self, count: int, check: Callable[[], None]) -> None:
         """Put the outputs together from the parts and in place, all of them or none, and remove the folder.
 
         ``check`` is called while that can still be stopped.
@@ -145,7 +132,7 @@ class Run:
                 raise self._not_ours(f"has no {MARKER}") from None
             return None  # of a run that was killed as it began or ended
         except ValueError:
-            raise self._not_ours(f"has another's {MARKER}") from None
+            said = None
         if not isinstance(said, dict) or said.get("made_by") != MADE_BY:
             raise self._not_ours(f"has another's {MARKER}")
         return said
@@ -182,19 +169,16 @@ class Run:
         try:
             stored = json.loads(self._tally(number).read_text(encoding="utf-8"))
             for name in self.outputs:
-                with pa.OSFile(str(self._part(number, name))) as file:
-                    pa.ipc.open_file(file)
+                _schema(self._part(number, name))
         except (OSError, ValueError):
             return None
-        tally = Tally()
-        for name, value in stored["tally"].items():
-            setattr(tally, name, Counter(value) if isinstance(value, dict) else value)
-        return StoredPart(stored["rows"], tally)
+        told: dict[str, Any] = stored["tally"]
+        counted = {name: Counter(value) for name, value in told.items() if isinstance(value, dict)}
+        return StoredPart(stored["rows"], Tally(**told | counted))
 
     def _assemble(self, name: str, count: int, path: Path, kind: str, check: Callable[[], None]) -> None:
-        parts = (_read(self._part(number, name)) for number in range(count))
-        with pa.OSFile(str(self._part(0, name))) as file:
-            schema = pa.ipc.open_file(file).schema
+        parts = (read_arrow(self._part(number, name)) for number in range(count))
+        schema = _schema(self._part(0, name))
         with _writer(kind, path, schema.with_metadata({STAMP: self.stamp})) as writer:
             for table in _regrouped(part.cast(schema) for part in parts):
                 check()
@@ -214,9 +198,15 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _read(path: Path) -> Any:
+def read_arrow(path: Path) -> Any:
+    """The table in a file that we wrote."""
     with pa.OSFile(str(path)) as file:
         return pa.ipc.open_file(file).read_all()
+
+
+def _schema(path: Path) -> Any:
+    with pa.OSFile(str(path)) as file:
+        return pa.ipc.open_file(file).schema
 
 
 def _regrouped(tables: Iterable[Any]) -> Iterator[Any]:
@@ -232,25 +222,16 @@ def _regrouped(tables: Iterable[Any]) -> Iterator[Any]:
 
 
 def _writer(kind: str, path: Path, schema: Any) -> Any:
-    match kind:
-        case "parquet":
-            return pa.parquet.ParquetWriter(path, schema)
-        case "csv":
-            return pa.csv.CSVWriter(path, schema)
-        case _:
-            return pa.ipc.new_file(path, schema)
+    writers = {"parquet": pa.parquet.ParquetWriter, "csv": pa.csv.CSVWriter, "arrow": pa.ipc.new_file}
+    return writers[kind](path, schema)
 
 
 def _stamp_of(path: Path) -> str | None:
+    kind = format_of(path, "out")
+    if kind == "csv":
+        return None
     try:
-        match format_of(path, "out"):
-            case "parquet":
-                metadata = pa.parquet.read_schema(path).metadata
-            case "csv":
-                return None
-            case _:
-                with pa.OSFile(str(path)) as file:
-                    metadata = pa.ipc.open_file(file).schema.metadata
+        schema = pa.parquet.read_schema(path) if kind == "parquet" else _schema(path)
     except (OSError, pa.ArrowInvalid):
         return None
-    return (metadata or {}).get(STAMP, b"").decode() or None
+    return (schema.metadata or {}).get(STAMP, b"").decode() or None

@@ -11,8 +11,6 @@ from excalibr.positions import NAMES as POSITION_WEIGHTS
 from excalibr.service._page.choices import OWN_WEIGHTS, Aim, Choices, first_choices
 from excalibr.service._page.explored import Explored
 
-__all__ = ["About", "about"]
-
 RATIOS = (0.01, 0.03, 0.07, 0.12, 0.2, 0.3, 0.45, 0.8, 2.0, 10.0)
 """Points of the curve between pure relevance and pure calibration: λ / (1 − λ), in units of the scores' spread."""
 

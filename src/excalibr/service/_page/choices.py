@@ -12,24 +12,6 @@ from excalibr._options import AIMS
 from excalibr.service._page.explored import Explored
 from excalibr.tables import Reranker
 
-__all__ = [
-    "AIMS",
-    "OWN_WEIGHTS",
-    "Aim",
-    "Choices",
-    "FindRequest",
-    "PageRequest",
-    "PersonRequest",
-    "PinnedItem",
-    "SampleRequest",
-    "ShareLimit",
-    "aim_options",
-    "aimed",
-    "field_of",
-    "first_choices",
-    "reranker_of",
-]
-
 MOST_LIMITS = 100
 
 OWN_WEIGHTS = "as given"

@@ -23,8 +23,6 @@ from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import codes_in
 from excalibr.tables._summary import items_text
 
-__all__ = ["SAMPLE", "Explored", "PageSource", "read_explored"]
-
 SAMPLE = 500
 """Users whose slates are averaged, unless told otherwise."""
 

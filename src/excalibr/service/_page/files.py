@@ -7,8 +7,6 @@ from importlib.resources import files
 
 from excalibr.service._reply import Reply
 
-__all__ = ["POLICY", "STYLE", "file_reply", "module_names", "read_file"]
-
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 """Nothing from anywhere else, nothing inline."""
 

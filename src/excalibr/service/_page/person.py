@@ -15,8 +15,6 @@ from excalibr.service._page.choices import Aim, Choices
 from excalibr.service._page.explored import Explored
 from excalibr.service._page.prepared import prepare
 
-__all__ = ["Person", "person_of"]
-
 VISITS = 7
 DIGITS = 9
 

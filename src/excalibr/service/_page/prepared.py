@@ -19,8 +19,6 @@ from excalibr.service._page.explored import Explored
 from excalibr.tables import Reranker
 from excalibr.tables._by_name import with_numbers
 
-__all__ = ["Prepared", "places_of", "prepare"]
-
 
 @dataclass(frozen=True, eq=False)
 class Prepared:

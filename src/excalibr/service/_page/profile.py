@@ -13,8 +13,6 @@ from excalibr.service._page.explored import PageSource
 from excalibr.service._profiles import FILES, FOR_THE_PAGE, read_toml
 from excalibr.tables import Reranker
 
-__all__ = ["source_of"]
-
 
 def source_of(profiles: Path | None) -> PageSource:
     """The source of a file of profiles; without one, the invented catalogue."""

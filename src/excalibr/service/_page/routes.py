@@ -29,8 +29,6 @@ from excalibr.service._page.sample import SampleFigures, figures_of, named_categ
 from excalibr.service._page.settings import Settings, settings_of
 from excalibr.service._reply import Reply
 
-__all__ = ["Page"]
-
 MOST_BYTES = 100_000
 """Bytes of a question of the page."""
 

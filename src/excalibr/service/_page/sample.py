@@ -21,8 +21,6 @@ from excalibr.service._page.explored import Explored
 from excalibr.service._page.prepared import Prepared, places_of
 from excalibr.tables._by_name import with_names
 
-__all__ = ["Refusal", "SampleFigures", "figures_of", "named_categories"]
-
 DIGITS = 9
 """Decimals of the figures that are sent, which no picture shows."""
 

@@ -21,8 +21,6 @@ from excalibr.service._page.routes import Page
 from excalibr.service._page.sample import figures_of
 from excalibr.service._page.settings import settings_of
 
-__all__ = ["bundle", "save_page", "saved_page"]
-
 STORED_PEOPLE = 12
 """Users that a saved page can show: half of them the worst calibrated before, half as the sample has them."""
 

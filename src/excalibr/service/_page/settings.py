@@ -16,8 +16,6 @@ from excalibr.service._page.explored import Explored
 from excalibr.tables import Reranker, Tables
 from excalibr.tables._files import dialect_of, kind_of
 
-__all__ = ["Settings", "settings_of"]
-
 PINS = "pinned.parquet"
 
 

@@ -13,8 +13,6 @@ from excalibr.tables import CandidateArrays, ItemArrays, Tables
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import codes_in, matched
 
-__all__ = ["Truth", "read_truth"]
-
 
 @dataclass(frozen=True, eq=False)
 class Truth:

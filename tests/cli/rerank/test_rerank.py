@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from excalibr import Reranker
-from excalibr._cli.rerank import streams
+from excalibr._cli.rerank import feed
 from tests.cli.reranking import ASKED, arguments, expected, run, write
 from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables
 
@@ -49,8 +49,8 @@ def test_users_may_straddle_row_groups(tmp_path: Path, tables: Invented, rows: i
 
 @pytest.mark.parametrize("text_ids", [False, True])
 def test_rows_in_any_order_are_sorted_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text_ids: bool) -> None:
-    monkeypatch.setattr(streams, "BUCKET_ROWS", 100)
-    monkeypatch.setattr(streams, "SAMPLED", 5)
+    monkeypatch.setattr(feed, "BUCKET_ROWS", 100)
+    monkeypatch.setattr(feed, "SAMPLED", 5)
     tables = invented_tables(users=40, text_ids=text_ids)
     result = run(write(tmp_path, tables.shuffled(4)))
     assert result.exit_code == 0
@@ -114,6 +114,17 @@ def test_a_target_and_a_prior_for_all_come_from_small_tables(tmp_path: Path, tab
             tables.candidates, tables.items, targets={"art": 1, "epic": 3}, **GENRE_COLUMNS
         )
         assert pq.read_table(tmp_path / "out.parquet").equals(slates)
+
+
+def test_a_prior_with_a_strength_is_added_to_every_history(tmp_path: Path, tables: Invented) -> None:
+    prior = pa.table({"category": ["art", "drama"], "weight": [0.25, 0.75]})
+    pq.write_table(prior, tmp_path / "prior.parquet")
+    asked = ["--prior", str(tmp_path / "prior.parquet"), "--strength", "3"]
+    result = run([*write(tmp_path, tables), *asked])
+    assert result.exit_code == 0, result.exception
+    slates = pq.read_table(tmp_path / "slates.parquet")
+    assert slates.equals(expected(tables, prior=prior, strength=3))
+    assert not slates.equals(expected(tables))
 
 
 def test_position_weights_may_be_numbers(tmp_path: Path, tables: Invented) -> None:

@@ -134,6 +134,12 @@ def test_a_floor_of_a_group_that_nobody_can_show_is_refused() -> None:
         RERANKER.balance(CANDIDATES, with_a_ghost(), history=HISTORY, everyone_floors={"seller": {"ghost": 0.1}})
 
 
+def test_limits_of_an_attribute_that_is_called_by_a_number_count() -> None:
+    items = ITEMS.rename_columns(["7" if name == "seller" else name for name in ITEMS.column_names])
+    with pytest.raises(InfeasibleError, match="floor 0.9 of 7 'new'"):
+        RERANKER.balance(CANDIDATES, items, history=HISTORY, everyone_floors={7: {"new": 0.9}})
+
+
 def test_users_without_candidates_do_not_count() -> None:
     asked = {"everyone": {"seller": WANTED}}
     others = pa.concat_tables([HISTORY, pa.table({"user_id": ["nobody"], "item_id": [1]}).cast(HISTORY.schema)])

@@ -1,3 +1,5 @@
+"""How much memory reading takes."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -6,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from excalibr._cli.rerank.sources import TableSource
+from excalibr._cli.rerank.inputs import TableSource
 
 GROUP_ROWS, GROUPS = 40_000, 40
 
