@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import InputTypeError, explain
+from excalibr.errors import InputTypeError
 
 Array = TypeVar("Array", bound="NDArray[np.generic]")
 
@@ -40,8 +40,7 @@ def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
             raise TypeError(f"they are {given.dtype}")
         return np.array(given, dtype=np.float64, order="C", copy=own or None)
     except (TypeError, ValueError) as error:
-        found = f"cannot be read as numbers ({error})"
-        raise InputTypeError(explain(argument, found, "be an array of numbers")) from error
+        raise InputTypeError(argument, f"cannot be read as numbers ({error})", "be an array of numbers") from error
 
 
 def floats(argument: str, values: ArrayLike) -> Floats:

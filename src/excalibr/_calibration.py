@@ -14,7 +14,7 @@ from excalibr._options import Options, options_of, read_options
 from excalibr._policy import Policy
 from excalibr._problem import Band, ByCategory, CategoriesLike, Problem, Shown, read_problem
 from excalibr._solver import Curve, solve, solve_path
-from excalibr.errors import GapWarning, InputError, InputTypeError, TruncationWarning, explain
+from excalibr.errors import GapWarning, InputError, InputTypeError, TruncationWarning
 
 if TYPE_CHECKING:
     from excalibr._solver.frontier import Frontier
@@ -189,7 +189,7 @@ def calibrate_path(
     problem = _asked(scores, categories, target, asked, _NOT_FOR_PATHS)
     if not np.iterable(trade_offs):
         must, hint = "be a list of numbers from 0 to 1", "calibrate takes a single one."
-        raise InputTypeError(explain("trade_offs", f"is {trade_offs!r}", must, hint))
+        raise InputTypeError("trade_offs", f"is {trade_offs!r}", must, hint)
     listed = [problem.with_trade_off(trade_off) for trade_off in trade_offs]
     if problem.options.draws == "lottery":
         policies = solve_path(problem, [each.trade_off for each in listed])
@@ -256,7 +256,7 @@ def _asked(
     """The problem of a path or a frontier, which have no use for some options."""
     for name, reason in not_for.items():
         if asked.pop(name, None) is not None:
-            raise InputError(explain(name, "is given", f"be left out: {reason}"))
+            raise InputError(name, "is given", f"be left out: {reason}")
     beside = {name: asked.pop(name, None) for name in ("pinned", "shown", "item_prices")}
     options = read_options(Options, {"trade_off": 0.0, **asked}, also=tuple(beside))
     problem = read_problem(scores, categories, target, options, **beside)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from excalibr._arrays import is_real, is_whole
 from excalibr._messages import Message, Option, Wording
 from excalibr._types import Floats
-from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain, unknown_name
+from excalibr.errors import ExcalibrError, InputError, InputTypeError, unknown_name
 from excalibr.positions import NAMES as POSITION_WEIGHTS
 from excalibr.positions import position_weights as weigh_positions
 from excalibr.positions import weights_at
@@ -69,16 +69,16 @@ def real_number(must: str, holds: Callable[[float], bool], hint: str = "") -> Ch
 def _number(is_one: Callable[[Any], bool], must: str, holds: Callable[[Any], bool], hint: str = "") -> Check:
     def check(name: str, value: Any) -> None:
         if not is_one(value):
-            raise InputTypeError(explain(name, f"is {value!r}", must, hint))
+            raise InputTypeError(name, f"is {value!r}", must, hint)
         if not holds(value):
-            raise InputError(explain(name, f"is {value!r}", must, hint))
+            raise InputError(name, f"is {value!r}", must, hint)
 
     return check
 
 
 def truth_value(name: str, value: Any) -> None:
     if not isinstance(value, (bool, np.bool_)):
-        raise InputTypeError(explain(name, f"is {value!r}", "be True or False"))
+        raise InputTypeError(name, f"is {value!r}", "be True or False")
 
 
 def by_category(must: str = "be a number, an array or a mapping") -> Check:
@@ -89,7 +89,7 @@ def by_category(must: str = "be a number, an array or a mapping") -> Check:
             for key, own in value.items():
                 check(f"{name}[{key!r}]", own)
         elif isinstance(value, (bool, np.bool_)):
-            raise InputTypeError(explain(name, f"is {value}", must))
+            raise InputTypeError(name, f"is {value}", must)
 
     return check
 
@@ -237,13 +237,13 @@ class Options(Declared):
         aims = [name for name in AIMS if getattr(self, name) is not None]
         if len(aims) > 1:
             both = Message(Option(aims[0]), " and ", Option(aims[1]))
-            raise InputError(explain(both, "are both given", "not go together", "keep one of them."))
+            raise InputError(both, "are both given", "not go together", "keep one of them.")
         if self.method != "excalibr":
             only = [name for name in ("draws", *AIMS[1:]) if getattr(self, name) not in (None, "lottery")]
             if only:
                 must = Message("be 'excalibr' where ", Option(only[0]), " is given")
                 hint = Message("leave out ", Option(only[0]), ", or the method.")
-                raise InputError(explain("method", f"is {self.method!r}", must, hint))
+                raise InputError("method", f"is {self.method!r}", must, hint)
 
 
 def options_of(*values: Any) -> Options:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from excalibr._arrays import is_whole
 from excalibr._messages import Message, Wording
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 Result = TypeVar("Result")
 Advance: TypeAlias = Callable[[int], None]
@@ -54,7 +54,7 @@ def checked_threads(threads: int | None) -> int:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if not is_whole(threads) or threads < 1:
         must = Message("be a whole number of at least 1", Wording(", or None", ""))
-        raise InputError(explain("threads", f"is {threads!r}", must))
+        raise InputError("threads", f"is {threads!r}", must)
     return int(threads)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from excalibr._arrays import spans, starts_of
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,9 +36,9 @@ def read_ranking(ranking: ArrayLike, n: int, k: int) -> Integers:
     given = np.asarray(ranking)
     if given.shape != (k,) or given.dtype.kind not in "iu":
         found = f"has shape {given.shape} and type {given.dtype}"
-        raise InputError(explain("ranking", found, f"be whole numbers of shape ({k},), a candidate for each slot"))
+        raise InputError("ranking", found, f"be whole numbers of shape ({k},), a candidate for each slot")
     if given.min() < 0 or given.max() >= n or len(np.unique(given)) < k:
-        raise InputError(explain("ranking", f"is {given.tolist()}", f"have different candidates, from 0 to {n - 1}"))
+        raise InputError("ranking", f"is {given.tolist()}", f"have different candidates, from 0 to {n - 1}")
     return given.astype(np.int64)
 
 

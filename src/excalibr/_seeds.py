@@ -16,7 +16,7 @@ import numpy as np
 from excalibr._arrays import is_whole
 from excalibr._native import kernel
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputTypeError, explain
+from excalibr.errors import InputTypeError
 
 _TO_UNIT = 2.0**-53
 
@@ -72,7 +72,7 @@ def checked_seed(seed: object) -> int | None:
     if seed is None:
         return None
     if not is_whole(seed):
-        raise InputTypeError(explain("seed", f"is {seed!r}", "be a whole number or None"))
+        raise InputTypeError("seed", f"is {seed!r}", "be a whole number or None")
     return int(seed)
 
 
@@ -101,5 +101,4 @@ def encode(key: Hashable) -> bytes:
     if hasattr(key, "isoformat"):  # dates and times: a user and a day
         return b"d" + encode(key.isoformat())
     must = "be a string, number, date, bytes, None or a tuple of these"
-    hint = "pass str(key), if that names it for good."
-    raise InputTypeError(explain("key", f"is a {type(key).__name__}", must, hint))
+    raise InputTypeError("key", f"is a {type(key).__name__}", must, "pass str(key), if that names it for good.")

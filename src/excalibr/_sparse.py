@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from excalibr._arrays import frozen
-from excalibr.errors import InputError, InputTypeError, explain, needs_extra
+from excalibr.errors import InputError, InputTypeError, needs_extra
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -30,9 +30,9 @@ def read_rows(argument: str, matrix: Any, dtype: DTypeLike = np.float64) -> Spar
         rows: SparseRows = make(matrix, dtype=dtype)
     except (TypeError, ValueError) as error:
         found = f"cannot be read as a sparse matrix ({error})"
-        raise InputTypeError(explain(argument, found, "be a scipy.sparse matrix or an array of numbers")) from error
+        raise InputTypeError(argument, found, "be a scipy.sparse matrix or an array of numbers") from error
     if rows.ndim != 2:
-        raise InputError(explain(argument, f"have shape {rows.shape}", "have two dimensions"))
+        raise InputError(argument, f"have shape {rows.shape}", "have two dimensions")
     return rows
 
 

@@ -15,7 +15,7 @@ from excalibr import _seeds as seeds
 from excalibr._arrays import is_whole
 from excalibr._native import kernel
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 DEAL = 64
 """So many visits belong to one deal; the next ones to another, whose random numbers are its own."""
@@ -27,7 +27,7 @@ LATEST_VISIT = 2**53 - 1
 def read_visit(visit: object) -> int:
     """A visit as a number from 0."""
     if not is_whole(visit) or not 0 <= visit <= LATEST_VISIT:
-        raise InputError(explain("visit", f"is {visit!r}", "be a whole number of at least 0, or None"))
+        raise InputError("visit", f"is {visit!r}", "be a whole number of at least 0, or None")
     return int(visit)
 
 

@@ -16,7 +16,7 @@
     ├── TableWarning                  a table reads as what was hardly meant; says which option would change that
     └── TruncationWarning             as many slots as candidates: a re-ranker can do little there
 
-Messages read *what* · must be · got · where · hint; :func:`explain` and :func:`unknown_name` write them. A
+Messages read *what* · must be · got · where · hint: errors are raised with these parts, and put them together. A
 :class:`Message` remembers the options that it names, so that the command line can say them in its own words.
 """
 
@@ -48,7 +48,15 @@ __all__ = [
 
 
 class ExcalibrError(Exception):
-    """Base of every error that excalibr raises on purpose."""
+    """Base of every error that excalibr raises on purpose: one text, or the parts of one, as :func:`explain` has them.
+
+    >>> raise InputError("k", "is 0", "be at least 1")
+    Traceback (most recent call last):
+    excalibr.errors.InputError: k: is 0, must be at least 1.
+    """
+
+    def __init__(self, what: str, found: str | None = None, must: str = "", hint: str = "") -> None:
+        super().__init__(what if found is None else explain(what, found, must, hint))
 
     def __str__(self) -> str:
         # The message itself where there is one: whoever keeps str(error) can still have it in the command's words.
@@ -124,7 +132,7 @@ def unknown_name(argument: str, name: object, known: Iterable[str]) -> InputErro
     hint = f"did you mean {names[near[0]]!r}?" if near else ""
     listed = ", ".join(repr(each) for each in names.values())
     must = f"be one of {listed}" if len(names) > 1 else f"be {listed}"
-    return InputError(explain(argument, f"is {name!r}", must, hint))
+    return InputError(argument, f"is {name!r}", must, hint)
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

@@ -14,7 +14,7 @@ from excalibr._messages import Message, Option
 from excalibr._options import METHOD_NAMES, check_option
 from excalibr._policy import Policy
 from excalibr._problem import Problem
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 __all__ = ["METHODS", "Method", "apply"]
 
@@ -63,5 +63,5 @@ def apply(name: str, problem: Problem) -> Policy:
     if name != "excalibr" and not problem.plain:
         others = " takes every option; the others one attribute, a distribution and the L1 divergence."
         hint = Message(Option("method", "excalibr"), others)
-        raise InputError(explain("method", f"is {name!r}", "be 'excalibr' for what is asked beyond the paper", hint))
+        raise InputError("method", f"is {name!r}", "be 'excalibr' for what is asked beyond the paper", hint)
     return METHODS[name](problem)

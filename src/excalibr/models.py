@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from excalibr._arrays import frozen
 from excalibr._sparse import SparseRows, read_rows
 from excalibr._types import Integers
-from excalibr.errors import InputError, SolverError, explain, needs_extra, unknown_name
+from excalibr.errors import InputError, SolverError, needs_extra, unknown_name
 
 __all__ = ["EASE", "TopItems", "gram_matrix", "top_items"]
 
@@ -99,10 +99,10 @@ class EASE:
             nearly equal score: hence 1, so that a fit is the same again whatever the settings. None leaves it to BLAS.
         """
         if not 0 < regularisation < np.inf:
-            raise InputError(explain("regularisation", f"is {regularisation}", "be finite and above 0"))
+            raise InputError("regularisation", f"is {regularisation}", "be finite and above 0")
         if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.dtype.name not in ("float32", "float64"):
             found = f"has shape {gram.shape} and type {gram.dtype}"
-            raise InputError(explain("gram", found, "have shape (items, items) and type float32 or float64"))
+            raise InputError("gram", found, "have shape (items, items) and type float32 or float64")
         array = gram if overwrite and gram.flags.c_contiguous else gram.copy(order="C")
         array.flat[:: len(array) + 1] += regularisation
         with needs_extra("scipy", "threadpoolctl"):
@@ -140,9 +140,9 @@ class EASE:
         rows = self._rows(histories)
         hidden = rows if exclude is None else self._rows(exclude, "exclude")
         if batch < 1:
-            raise InputError(explain("batch", f"is {batch}", "be at least 1"))
+            raise InputError("batch", f"is {batch}", "be at least 1")
         if hidden.shape != rows.shape:
-            raise InputError(explain("exclude's shape", f"{hidden.shape}", f"be {rows.shape}"))
+            raise InputError("exclude's shape", f"{hidden.shape}", f"be {rows.shape}")
         parts = []
         for start in range(0, max(rows.shape[0], 1), batch):
             scores = np.asarray(rows[start : start + batch] @ self.weights)
@@ -158,7 +158,7 @@ class EASE:
         rows = read_rows(argument, matrix, self.weights.dtype)
         if rows.shape[1] != self.items:
             must = f"have shape (users, {self.items}), a column for each item of the model"
-            raise InputError(explain(argument, f"have shape {rows.shape}", must))
+            raise InputError(argument, f"have shape {rows.shape}", must)
         return rows
 
     def __repr__(self) -> str:
@@ -176,7 +176,7 @@ def gram_matrix(interactions: Any, *, dtype: Precision = "float32") -> Dense:
     rows = read_rows("interactions", interactions, dtype)
     if not rows.shape[1] or not np.isfinite(rows.data).all():
         found = "contain a value that is not finite" if rows.shape[1] else f"have shape {rows.shape}"
-        raise InputError(explain("interactions", found, "be finite, of shape (users, items)"))
+        raise InputError("interactions", found, "be finite, of shape (users, items)")
     columns: SparseRows = rows.T.tocsr()
     gram = np.empty((rows.shape[1], rows.shape[1]), dtype=dtype)
     for start in range(0, len(gram), _BLOCK):  # blocks, because the whole sparse product can be larger than the dense
@@ -219,8 +219,7 @@ def top_items(scores: Dense, n: int) -> TopItems:
     fewest = int(available.min(initial=scores.shape[1]))
     if not 1 <= n <= fewest:
         where = f" (row {int(np.argmin(available))})" if len(available) else ""
-        must = f"be at least 1 and at most the {fewest} items that can be shown{where}"
-        raise InputError(explain("n", f"is {n}", must))
+        raise InputError("n", f"is {n}", f"be at least 1 and at most the {fewest} items that can be shown{where}")
     chosen = np.argpartition(-scores, n - 1, axis=1)[:, :n]
     least = np.take_along_axis(scores, chosen, axis=1).min(axis=1, keepdims=True)
     for row in np.flatnonzero((scores >= least).sum(axis=1) > n):  # a tie at the edge: argpartition took any of them
@@ -242,7 +241,7 @@ def _invert(array: Dense, regularisation: float) -> None:
     if status or second:
         hint = "pass a larger regularisation" + (', or dtype="float64".' if array.dtype == np.float32 else ".")
         found = f"is {regularisation:g}, too small to invert the Gram matrix (LAPACK status {status or second})"
-        raise SolverError(explain("regularisation", found, "make it positive definite", hint))
+        raise SolverError("regularisation", found, "make it positive definite", hint)
     assert np.shares_memory(inverse, array)
     for start in range(0, len(array), _BLOCK):  # LAPACK leaves one triangle: copy the upper onto the lower
         stop = start + _BLOCK

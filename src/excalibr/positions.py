@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from excalibr._arrays import frozen, numbers
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, explain, unknown_name
+from excalibr.errors import InputError, unknown_name
 
 __all__ = ["NAMES", "position_weights", "raw_weights", "slots_by_weight"]
 
@@ -46,7 +46,7 @@ def position_weights(weights: str | ArrayLike, k: int) -> Floats:
     [0.25, 0.75]
     """
     if k < 1:
-        raise InputError(explain("k", f"is {k}", "be at least 1"))
+        raise InputError("k", f"is {k}", "be at least 1")
     return _named(weights, k) if isinstance(weights, str) else _normalised(_checked(weights, k))
 
 
@@ -83,14 +83,13 @@ def weights_at(name: str, slots: Floats) -> Floats:
 def _checked(weights: ArrayLike, k: int) -> Floats:
     array = numbers("position_weights", weights)
     if array.shape != (k,):
-        must = f"have shape ({k},), one for each slot"
-        raise InputError(explain("position_weights", f"have shape {array.shape}", must))
+        raise InputError("position_weights", f"have shape {array.shape}", f"have shape ({k},), one for each slot")
     bad = ~(np.isfinite(array) & (array >= 0))
     if bad.any():
         slot = int(np.argmax(bad))
-        raise InputError(explain("position_weights", f"slot {slot} has {array[slot]}", "be finite and at least 0"))
+        raise InputError("position_weights", f"slot {slot} has {array[slot]}", "be finite and at least 0")
     if not array.any():
-        raise InputError(explain("position_weights", "are all 0", "have at least one positive value"))
+        raise InputError("position_weights", "are all 0", "have at least one positive value")
     return array
 
 

@@ -20,7 +20,7 @@ from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._problem import Memberships
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 __all__ = ["NEGLIGIBLE", "fixed", "histories", "history", "rating_weights", "recency_weights", "shares_of", "uniform"]
 
@@ -71,16 +71,15 @@ def history(
     shares = _rows("categories", categories, "(items, r)")
     given, n = np.asarray(items), shares.n_candidates
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        found = f"have shape {given.shape} and type {given.dtype}"
-        raise InputError(explain("items", found, "be indices of shape (h,)"))
+        raise InputError("items", f"have shape {given.shape} and type {given.dtype}", "be indices of shape (h,)")
     outside = (given < 0) | (given >= n)
     if outside.any():
-        raise InputError(explain("items", f"contain {given[outside][0]}", f"be rows of categories, 0 to {n - 1}"))
+        raise InputError("items", f"contain {given[outside][0]}", f"be rows of categories, 0 to {n - 1}")
     rows = given.astype(np.int64)
     counted = np.ones(len(rows)) if weights is None else numbers("weights", weights)
     if counted.shape != rows.shape:
         must = f"have shape ({len(rows)},), one for each item of the history"
-        raise InputError(explain("weights", f"have shape {counted.shape}", must))
+        raise InputError("weights", f"have shape {counted.shape}", must)
     one = Memberships(np.array([0, len(rows)]), rows, counted, n)
     return np.asarray(_targets(shares, one, prior, strength)[0])
 
@@ -152,7 +151,7 @@ def recency_weights(timestamps: Any, half_life: float, *, now: float | None = No
 def recency_by_user(times: Floats, starts: Integers, half_life: float, now: float | None = None) -> Floats:
     """The same for many users: user u has the times ``starts[u]`` to ``starts[u + 1]``."""
     if not half_life > 0:
-        raise InputError(explain("half_life", f"is {half_life}", "be above 0"))
+        raise InputError("half_life", f"is {half_life}", "be above 0")
     sizes = np.diff(starts)
     latest = np.zeros(len(sizes)) if now is None else np.full(len(sizes), float(now))
     if now is None and len(times):
@@ -190,7 +189,7 @@ def uniform(r: int, users: int | None = None) -> Floats:
     [0.25, 0.25, 0.25, 0.25]
     """
     if r < 1:
-        raise InputError(explain("r", f"is {r}", "be at least 1"))
+        raise InputError("r", f"is {r}", "be at least 1")
     return fixed(np.full(r, 1.0 / r), users)
 
 
@@ -202,13 +201,13 @@ def fixed(shares: ArrayLike, users: int | None = None) -> Floats:
     """
     given = numbers("shares", shares)
     if given.ndim != 1 or not given.size:
-        raise InputError(explain("shares", f"have shape {given.shape}", "have shape (r,)"))
+        raise InputError("shares", f"have shape {given.shape}", "have shape (r,)")
     if not ((given >= 0) & np.isfinite(given)).all():
         at = int(np.argmin((given >= 0) & np.isfinite(given)))
-        raise InputError(explain("shares", f"number {at} is {given[at]}", "be finite and at least 0"))
+        raise InputError("shares", f"number {at} is {given[at]}", "be finite and at least 0")
     total = float(given.sum())
     if abs(total - 1.0) > kernel.SUM_TOLERANCE:
-        raise InputError(explain("shares", f"sum to {total:.6g}", "sum to 1", "divide them by their sum."))
+        raise InputError("shares", f"sum to {total:.6g}", "sum to 1", "divide them by their sum.")
     return given / total if users is None else np.tile(given / total, (users, 1))
 
 
@@ -216,19 +215,19 @@ def _targets(shares: Memberships, weights: Memberships, prior: ArrayLike | None,
     """(users, r) from the items' shares, and from how much each item counts for each user, a row a user."""
     if weights.n_categories != shares.n_candidates:
         found = f"have shape ({weights.n_candidates}, {weights.n_categories})"
-        raise InputError(explain("weights", found, f"have shape (users, {shares.n_candidates}), a column an item"))
+        raise InputError("weights", found, f"have shape (users, {shares.n_candidates}), a column an item")
     fine = np.isfinite(weights.values) & (weights.values >= 0)
     if not fine.all():
         at = int(np.argmin(fine))
         where = f"row {int(weights.owners[at])}, item {int(weights.indices[at])} is {weights.values[at]}"
-        raise InputError(explain("weights", where, "be finite and at least 0"))
+        raise InputError("weights", where, "be finite and at least 0")
     sums = shares.sums(weights.indices, weights.owners, weights.values, weights.n_candidates)
     sums = sums + _pseudo_counts(prior, strength, shares.n_categories)
     known = sums.sum(axis=1) > 0
     if not known.all():
         where = f"row {int(np.argmin(known))} has no item with a weight above 0"
         hint = Message("pass ", Option("prior", ...), " and ", Option("strength", ...), " for little or no history.")
-        raise InputError(explain("history", where, "have at least one", hint))
+        raise InputError("history", where, "have at least one", hint)
     return shares_of(sums)
 
 
@@ -240,7 +239,7 @@ def _rows(argument: str, matrix: Any, shape: str) -> Memberships:
     """A matrix by rows, as it is given."""
     table = matrix if _is_sparse(matrix) else numbers(argument, matrix)
     if len(table.shape) != 2:
-        raise InputError(explain(argument, f"have shape {tuple(table.shape)}", f"have shape {shape}"))
+        raise InputError(argument, f"have shape {tuple(table.shape)}", f"have shape {shape}")
     if not _is_sparse(matrix):
         return Memberships(*kernel.pack_rows(table), table.shape[1])
     rows = matrix.tocsr()
@@ -250,16 +249,16 @@ def _rows(argument: str, matrix: Any, shape: str) -> Memberships:
 def _pseudo_counts(prior: ArrayLike | None, strength: float, r: int) -> Floats:
     """What the prior adds to every history; a prior without a strength, or the other way round, is a mistake."""
     if not 0 <= strength < np.inf:
-        raise InputError(explain("strength", f"is {strength}", "be finite and at least 0"))
+        raise InputError("strength", f"is {strength}", "be finite and at least 0")
     if (prior is None) != (strength == 0):
         found = f"is {strength} {'without' if prior is None else 'with'} a prior"
         must, hint = "be above 0 with a prior, and 0 without", "strength=10 makes the prior worth ten items."
-        raise InputError(explain("strength", found, must, hint))
+        raise InputError("strength", found, must, hint)
     if prior is None:
         return np.zeros(r)
     shares = fixed(prior)
     if len(shares) != r:
-        raise InputError(explain("prior", f"has shape {shares.shape}", f"have shape ({r},), one for each category"))
+        raise InputError("prior", f"has shape {shares.shape}", f"have shape ({r},), one for each category")
     return np.asarray(strength * shares)
 
 
@@ -267,5 +266,5 @@ def _finite(argument: str, values: ArrayLike) -> Floats:
     given = numbers(argument, values)
     if not np.isfinite(given).all():
         at = int(np.argmin(np.isfinite(given)))
-        raise InputError(explain(argument, f"number {at} is {given.flat[at]}", "be finite"))
+        raise InputError(argument, f"number {at} is {given.flat[at]}", "be finite")
     return given

@@ -12,7 +12,7 @@ from excalibr._experiments.folders import DEVIATIONS, METRICS, FolderComparison,
 from excalibr._grid import Grid
 from excalibr._text import markdown_text
 from excalibr._writing import beside
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 _WORDS = ("attribute", "weights", "n/k", "method", "users", "new is")
 
@@ -32,7 +32,7 @@ def compare(
     equal deviation, on the users that both have, with what chance can do.
     """
     if output is not None and output.suffix not in (".md", ".csv"):
-        raise InputError(explain("output", f"is {output}", "end in .md or .csv"))
+        raise InputError("output", f"is {output}", "end in .md or .csv")
     found = compare_folders(old, new, metric=metric, across=across)
     typer.echo(_text(found))
     if output is not None:

@@ -40,7 +40,7 @@ from excalibr._experiments import (
 from excalibr._experiments.claims import check_claims
 from excalibr._experiments.scoring import Progress as Tell
 from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 _PLAN = Plan()
 _OWN, _LESS, _SIZES = "Data of one's own", "Less of everything", "How many users"
@@ -125,7 +125,7 @@ class ExperimentOptions:
             return None
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?", self.time.strip())
         if found is None or float(found[1]) <= 0:
-            raise InputError(explain("--time", f"is {self.time!r}", "be a time such as 15m, 90s or 2h"))
+            raise InputError("--time", f"is {self.time!r}", "be a time such as 15m, 90s or 2h")
         return float(found[1]) * {"s": 1.0, "h": 3600.0}.get(found[2] or "m", 60.0)
 
     def source(self) -> Source:
@@ -135,10 +135,9 @@ class ExperimentOptions:
             return movielens_source(self.data, complete=self.complete, **limits)
         if self.data is not None or self.ratings is None or self.items is None:
             must = "be given alone, or --ratings, --items and --category-column instead of it"
-            found = "is missing" if self.data is None else "comes with tables of one's own"
-            raise InputError(explain("--data", found, must))
+            raise InputError("--data", "is missing" if self.data is None else "comes with tables of one's own", must)
         if not self.category_column:
-            raise InputError(explain("--category-column", "is missing", "name a column of the items table"))
+            raise InputError("--category-column", "is missing", "name a column of the items table")
         named = (self.user_column, self.item_column, self.rating_column, self.separator)
         columns = Columns(tuple(self.category_column), *named, self.items_item_column, self.timestamp_column)
         others: dict[str, Any] = {name: getattr(self, name) for name in ("scores", "held_out", "above", "minimum")}
@@ -151,7 +150,7 @@ class ExperimentOptions:
         for path in (self.data, self.ratings, self.items, self.scores, self.held_out):
             if path is not None and any(path.resolve().is_relative_to(each.resolve()) for each in written):
                 found = f"is {self.out}, and {path} is one of the files that are written there"
-                raise InputError(explain("--out", found, "be another folder", "an input is never written over."))
+                raise InputError("--out", found, "be another folder", "an input is never written over.")
 
 
 @with_options(ExperimentOptions)

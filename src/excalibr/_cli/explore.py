@@ -10,7 +10,7 @@ import typer
 
 from excalibr._cli.options import WORDS, read_words, with_options
 from excalibr._options import read_options
-from excalibr.errors import InputError, explain, needs_extra
+from excalibr.errors import InputError, needs_extra
 from excalibr.tables import Tables
 from excalibr.tables._reranker import Reranker
 
@@ -82,7 +82,7 @@ def _read(
     tables = {name: path for name, path in given.items() if path is not None} | beside
     if tables and not {"candidates", "items"} <= tables.keys():
         missing = "candidates" if candidates is None else "items"
-        raise InputError(explain(missing, "are missing", "be given with the other tables"))
+        raise InputError(missing, "are missing", "be given with the other tables")
     ranking["k"] = DEFAULT_SLOTS if ranking["k"] is None else ranking["k"]
     return read_options(Reranker, ranking), columns, tables
 

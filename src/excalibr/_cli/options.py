@@ -18,7 +18,7 @@ import typer
 
 from excalibr._cli.wording import words_of
 from excalibr._options import split_keywords
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables import Tables
 from excalibr.tables._by_name import BY_CATEGORY
 from excalibr.tables._columns import OWN_COLUMNS, ColumnNames
@@ -132,7 +132,7 @@ def read_by_group(name: str, value: Any) -> Any:
         return value
     pairs = _pairs(value)
     if pairs is None or not all(label for label, _ in pairs):
-        raise InputError(explain(name, f"is {value!r}", "be names and numbers, such as seller:small=0.02"))
+        raise InputError(name, f"is {value!r}", "be names and numbers, such as seller:small=0.02")
     return _nested(name, pairs)
 
 
@@ -157,7 +157,7 @@ def _nested(name: str, pairs: list[tuple[str, float]]) -> dict[str, Any]:
         own = nested.setdefault(attribute, {} if given else number)
         if isinstance(own, dict) != bool(given):
             must = "have one number for it, or some for its categories"
-            raise InputError(explain(name, f"has {attribute!r} both alone and with a category", must))
+            raise InputError(name, f"has {attribute!r} both alone and with a category", must)
         if given:
             own[category] = number
         else:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from excalibr.errors import InputError, explain, needs_extra, unknown_name
+from excalibr.errors import InputError, needs_extra, unknown_name
 
 LOGS = ("off", "text", "json")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -65,7 +65,7 @@ def serve(
         _require_file("profiles", profiles)
     if page and (host not in LOOPBACK or token_file is not None):
         found = f"is asked for with {'a token' if host in LOOPBACK else f'--host {host}'}"
-        raise InputError(explain("page", found, "be for this machine alone, and without a token"))
+        raise InputError("page", found, "be for this machine alone, and without a token")
     limits = Limits(max_items, max_batch, max_body, backpressure, threads or os.cpu_count() or 1, body_seconds)
     asked: dict[str, Any] = {"host": host, "port": port, "workers": workers, "log": log, "cors": cors, "admin": admin}
     if page:
@@ -81,10 +81,10 @@ def _token(path: Path | None) -> str | None:
     _require_file("token_file", path)
     token = path.read_text(encoding="utf-8").strip()
     if not token or not token.isascii() or any(letter.isspace() for letter in token):
-        raise InputError(explain("token_file", f"{path} is no token", "have one word of ASCII"))
+        raise InputError("token_file", f"{path} is no token", "have one word of ASCII")
     return token
 
 
 def _require_file(option: str, path: Path) -> None:
     if not path.is_file():
-        raise InputError(explain(option, f"{path} is no file", "be a file that can be read"))
+        raise InputError(option, f"{path} is no file", "be a file that can be read")

@@ -18,7 +18,7 @@ from excalibr._experiments.curves import COMPARED, KL, Curves, Estimate, MethodC
 from excalibr._experiments.store import Store
 from excalibr._experiments.table import Table, number
 from excalibr._types import Floats
-from excalibr.errors import InputError, explain, unknown_name
+from excalibr.errors import InputError, unknown_name
 
 DEVIATIONS, METRICS = COMPARED[:4], COMPARED[4:]
 
@@ -36,20 +36,20 @@ class ResultFolder:
         """Read what :func:`excalibr._experiments.run_experiment` left in a folder."""
         must = "be the --out folder of an experiment that has ended"
         if not path.is_dir():
-            raise InputError(explain(str(path), "is no folder" if path.exists() else "does not exist", must))
+            raise InputError(str(path), "is no folder" if path.exists() else "does not exist", must)
         store = Store(path)
         try:
             asked, chosen = store.read_json("manifest.json"), store.read_json("choices.json")
             if asked is None:
-                raise InputError(explain(str(path), "holds no results of an experiment", must))
+                raise InputError(str(path), "holds no results of an experiment", must)
             if not (path / "results.parquet").is_file():
                 hint = "start it again with the same arguments: it goes on where it stopped."
-                raise InputError(explain(str(path), "holds an experiment that has not ended", must, hint))
+                raise InputError(str(path), "holds an experiment that has not ended", must, hint)
             curves = Curves.of(store.read_results())
         except InputError:
             raise
         except (OSError, ValueError, KeyError, AssertionError) as error:
-            raise InputError(explain(str(path), f"holds files that cannot be read ({error})", must)) from error
+            raise InputError(str(path), f"holds files that cannot be read ({error})", must) from error
         return cls(path, {**asked, **(chosen or {})}, curves)
 
 
@@ -75,8 +75,7 @@ def compare_folders(old: Path, new: Path, *, metric: str = "ndcg", across: str =
         if other is not None:
             rows.append(_row(one, other, metric, across, same_data=same_data))
     if not rows:
-        found = f"has no attribute, weighting, setting and method in common with {old}"
-        raise InputError(explain(str(new), found, "have some"))
+        raise InputError(str(new), f"has no attribute, weighting, setting and method in common with {old}", "have some")
     levels = (f"{metric}, 50 %: old", "new", "difference, 50 %", "25 %", "mean over levels")
     head = ("attribute", "weights", "n/k", "method", "users", *levels, "new is")
     note = (

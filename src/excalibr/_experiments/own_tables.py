@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from excalibr._arrays import numbers, run_starts
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.datasets import Interactions, positives
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.models import TopItems
 from excalibr.tables._arrow import pa
 from excalibr.tables._columns import usual_columns
@@ -149,17 +149,17 @@ def _roles(
     if (scores is None) != (held_out is None):
         missing, other = ("--held-out", "--scores") if held_out is None else ("--scores", "--held-out")
         hint = "the ratings are what the model knew; what its users are judged by comes in a table of its own."
-        raise InputError(explain(missing, "is missing", f"be given with {other}", hint))
+        raise InputError(missing, "is missing", f"be given with {other}", hint)
     if scores is not None and held_out is not None:
         yield from ((scores, who | {"score": "score"}), (held_out, who))
 
 
 def _read(path: Path) -> Any:
     if not path.is_file():
-        raise InputError(explain(str(path), "does not exist", f"be a file that ends in one of {ENDINGS}"))
+        raise InputError(str(path), "does not exist", f"be a file that ends in one of {ENDINGS}")
     table = read_table(path)
     if not table.num_rows:
-        raise InputError(explain(str(path), "has no rows", "have at least one"))
+        raise InputError(str(path), "has no rows", "have at least one")
     return table
 
 
@@ -249,7 +249,7 @@ def read_given(scores: OwnTable, judged: OwnTable, liked: Interactions) -> Given
     wanted = np.unique(hidden[:, usable], axis=1)
     rows = np.intersect1d(users[best], wanted[0])
     if not len(rows):
-        raise InputError(explain(str(scores.path), "has no user with ratings and held-out items", "have one"))
+        raise InputError(str(scores.path), "has no user with ratings and held-out items", "have one")
     best = best[np.isin(users[best], rows)]
     best = best[np.lexsort((items[best], -values[best], users[best]))]
     owners, wanted_items = wanted[:, np.isin(wanted[0], rows)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.measures import CATALOGUE, METRICS
-from excalibr.errors import InputError, explain, unknown_name
+from excalibr.errors import InputError, unknown_name
 from excalibr.positions import NAMES
 
 
@@ -31,7 +31,7 @@ class Setting:
         numbers = [int(part) if part.strip().isdigit() else 0 for part in text.split("/")]
         if len(numbers) != 2 or not 1 <= numbers[1] <= numbers[0]:
             must = "be candidates/slots with at least as many candidates as slots"
-            raise InputError(explain("setting", f"is {text!r}", must, "150/100 ranks the best 150 into 100 slots."))
+            raise InputError("setting", f"is {text!r}", must, "150/100 ranks the best 150 into 100 slots.")
         return cls(*numbers)
 
     def __str__(self) -> str:
@@ -89,14 +89,14 @@ class Plan:
         _check_names("metrics", self.metrics or METRICS, (*METRICS, *CATALOGUE))
         for name, least in _LEAST.items():
             if getattr(self, name) < least:
-                raise InputError(explain(name, f"is {getattr(self, name)}", f"be at least {least}"))
+                raise InputError(name, f"is {getattr(self, name)}", f"be at least {least}")
         for name in ("trade_offs", "settings", "regularisations"):
             given = getattr(self, name)
             if (not given and name != "trade_offs") or len(set(given)) < len(given):
-                raise InputError(explain(name, f"are {list(map(str, given))}", "be at least one, each once"))
+                raise InputError(name, f"are {list(map(str, given))}", "be at least one, each once")
         if not all(0.0 < trade_off < 1.0 for trade_off in self.trade_offs):
             hint = "relevance only, trade-off 0, is an arm of its own."
-            raise InputError(explain("trade_offs", f"are {list(self.trade_offs)}", "lie between 0 and 1", hint))
+            raise InputError("trade_offs", f"are {list(self.trade_offs)}", "lie between 0 and 1", hint)
 
     def weightings_of(self, setting: Setting) -> tuple[str, ...]:
         """The paper's figures: all weightings in the first setting, two where n = k, and one in any other."""
@@ -131,7 +131,7 @@ _LEAST = {"users": 1, "sample": 1, "mip_users": 1, "timed_users": 0, "points": 2
 def _check_names(argument: str, names: Iterable[str], known: Iterable[str]) -> None:
     given = list(names)
     if not given:
-        raise InputError(explain(argument, "are empty", "name at least one"))
+        raise InputError(argument, "are empty", "name at least one")
     for name in given:
         if name not in known:
             raise unknown_name(argument, name, known)

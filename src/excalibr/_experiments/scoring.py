@@ -13,7 +13,7 @@ import numpy as np
 from excalibr._sparse import SparseRows
 from excalibr._types import Booleans, Integers
 from excalibr.datasets import HeldOutUsers, Interactions, Split
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.models import EASE, TopItems, gram_matrix
 
 _JUDGED = 100  # the regularisation is chosen by NDCG at so many slots, as in the paper
@@ -77,7 +77,7 @@ def check_memory(cost: FitCost, counts: Integers) -> None:
     least = count_that_keeps(counts, int(np.sqrt(max(available - 0.3, 0.1) / 8e-9)))
     found = f"needs {cost.gigabytes:.1f} GB for {cost.items:,} items, and {available:.1f} GB are free"
     hint = f"pass --min-item-count {least}, or candidates of a model of your own with --scores."
-    raise InputError(explain("EASE", found, "fit in memory", hint))
+    raise InputError("EASE", found, "fit in memory", hint)
 
 
 def fit_candidates(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from excalibr._experiments.own_tables import Columns, GivenScores, OwnTable, open_tables, read_given, read_liked
 from excalibr._types import Integers
 from excalibr.datasets import Attribute, Interactions, decade, from_column, genre, load_movielens, popularity, positives
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables import ItemArrays, Note, Tables, items_text, read_items, review_items
 
 
@@ -160,4 +160,4 @@ def _check_names(categories: Sequence[str]) -> None:
     for place, name in enumerate(categories):
         if name == "popularity" or name in categories[:place]:
             found = f"name {name!r}" + (" twice" if name in categories[:place] else ", which comes by itself")
-            raise InputError(explain("categories", found, "be different columns", "rename the column."))
+            raise InputError("categories", found, "be different columns", "rename the column.")

@@ -17,7 +17,7 @@ from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import PlanPart, Setting
 from excalibr._types import Floats
 from excalibr._writing import beside, remove_all_leftovers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables._arrow import pa, parquet
 
 
@@ -52,7 +52,7 @@ class Store:
             if stored.get(name) != asked.get(name):
                 found = f"has an experiment with {name} {stored.get(name)}, and {asked.get(name)} is asked for"
                 hint = "go on with the same arguments, or pass another --out."
-                raise InputError(explain(str(folder), found, "hold one experiment", hint))
+                raise InputError(str(folder), found, "hold one experiment", hint)
         for place in ("", "parts", "figures", "tables"):  # what a run that was killed was writing
             remove_all_leftovers(folder / place)
         return store

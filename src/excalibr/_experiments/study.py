@@ -19,7 +19,7 @@ from excalibr._experiments.sources import Source
 from excalibr._sparse import build_rows
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.datasets import Attribute, Split, split_users
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.metrics import HeldOut
 
 
@@ -167,13 +167,13 @@ def check_plan(source: Source, plan: Plan) -> None:
         found = f"no user has more than {most} with scores"
     elif plan.split == "time" and not source.liked.timestamps.any():
         hint = "name the column with --timestamp-column, or split at random."
-        raise InputError(explain("split", "is 'time', and the ratings have no times", "be 'random'", hint))
+        raise InputError("split", "is 'time', and the ratings have no times", "be 'random'", hint)
     else:
         most = len(source.liked.item_ids) - int(np.diff(split_for(source, plan).test.history.indptr).max())
         found = f"a user has {most} items outside the history"
     if most < n:
         asked, hint = f"asks for {n} candidates, and {found}", f"pass --settings {most}/{min(10, most)}."
-        raise InputError(explain("settings", asked, f"ask for at most {most}", hint))
+        raise InputError("settings", asked, f"ask for at most {most}", hint)
 
 
 def split_for(source: Source, plan: Plan) -> Split:

@@ -15,7 +15,7 @@ from excalibr._arrays import frozen
 from excalibr._grid import MOST_ROWS, Grid, grid_of, html_of, number, numbers, percent, short
 from excalibr._problem import Problem, relevance_order
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, InputTypeError, explain
+from excalibr.errors import InputError, InputTypeError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -230,24 +230,24 @@ def _category_labels(categories: Any, problem: Problem) -> NDArray[np.object_]:
     attributes = problem.attributes
     if not attributes:
         if isinstance(categories, Mapping):
-            raise InputTypeError(explain("categories", "is a mapping", "be a list of r labels: there is one attribute"))
+            raise InputTypeError("categories", "is a mapping", "be a list of r labels: there is one attribute")
         given = range(problem.r) if categories is None else categories
         return _labels("categories", given, problem.r, "a label for each category")
     names = [each.name for each in attributes]
     if categories is None:
         categories = {each.name: range(each.size) for each in attributes}
     if not isinstance(categories, Mapping) or set(categories) != set(names):
-        raise InputTypeError(explain("categories", "are not by attribute", f"be a mapping from {names} to labels"))
+        raise InputTypeError("categories", "are not by attribute", f"be a mapping from {names} to labels")
     parts = [(f"categories[{each.name!r}]", categories[each.name], each.size) for each in attributes]
     return np.concatenate([_labels(*part, "one a category") for part in parts])
 
 
 def _labels(argument: str, given: Any, count: int, what: str) -> NDArray[np.object_]:
     if isinstance(given, str):
-        raise InputTypeError(explain(argument, f"is {given!r}", "be a list of labels"))
+        raise InputTypeError(argument, f"is {given!r}", "be a list of labels")
     labels = [str(label) for label in given]
     if len(labels) != count:
-        raise InputError(explain(argument, f"have {len(labels)} labels", f"have {count}, {what}"))
+        raise InputError(argument, f"have {len(labels)} labels", f"have {count}, {what}")
     return np.array(labels, dtype=object)
 
 

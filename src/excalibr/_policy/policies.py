@@ -14,7 +14,7 @@ from excalibr._policy.policy import Policy
 from excalibr._problem import Batch, Problem
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
-from excalibr.errors import ExcalibrError, InputError, explain
+from excalibr.errors import ExcalibrError, InputError
 
 
 class SolveInfo(NamedTuple):
@@ -138,7 +138,7 @@ class Policies(Sequence[Policy]):
         A user who could not be calibrated has an empty one.
         """
         if len(keys) != len(self):
-            raise InputError(explain("keys", f"are {len(keys)}", f"be {len(self)}, one for each user"))
+            raise InputError("keys", f"are {len(keys)}", f"be {len(self)}, one for each user")
         drawn = self.lotteries.chosen(keys, seed, self.batch.slots)
         return [self._rankings(user)[row] if row >= 0 else np.empty(0, np.int64) for user, row in enumerate(drawn)]
 

@@ -22,7 +22,7 @@ from excalibr._problem import Problem, relevance_order
 from excalibr._propensities import Propensities, probability_of, propensities_of, read_ranking
 from excalibr._types import Floats, Integers
 from excalibr._visits import read_visit, visit_sequence
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 if TYPE_CHECKING:
     from excalibr._policy.explanation import Explanation
@@ -226,15 +226,14 @@ class Policy:
         [0, 1, 0, 1]
         """
         if size is not None and not (is_whole(size) and size >= 0):
-            must = "be a whole number of at least 0, or None for one ranking"
-            raise InputError(explain("size", f"is {size!r}", must))
+            raise InputError("size", f"is {size!r}", "be a whole number of at least 0, or None for one ranking")
         count = 1 if size is None else int(size)
         if visit is None:
             drawn = seeds.choose(self.weights, seeds.uniforms(seed, key, count))
         else:
             first = read_visit(visit)
             if seed is None and key is None:
-                raise InputError(explain("visit", f"is {first} without a seed and a key", "be a visit of a key"))
+                raise InputError("visit", f"is {first} without a seed and a key", "be a visit of a key")
             drawn = visit_sequence(self.rankings, self.weights, key, seed, first=first, size=count)
         chosen = self.rankings[drawn]
         return chosen[0] if size is None else chosen

@@ -17,7 +17,7 @@ from excalibr._options import Options
 from excalibr._problem.memberships import Memberships
 from excalibr._problem.terms import AttributeSpan
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import InputError, InputTypeError, explain, unknown_name
+from excalibr.errors import InputError, InputTypeError, unknown_name
 
 ByCategory: TypeAlias = "ArrayLike | Mapping[Any, Any]"
 """A number for each category: (r,), or a mapping from category indices, or by attribute a mapping to either."""
@@ -42,7 +42,7 @@ class CategoryReader:
                 weights[columns] *= weight
         if not np.isfinite(weights).all() or weights.max(initial=0.0) > LARGEST_WEIGHT:
             found = f"have a product of {weights.max():.3g}"
-            raise InputError(explain("category_weights and attribute_weights", found, f"be at most {LARGEST_WEIGHT:g}"))
+            raise InputError("category_weights and attribute_weights", found, f"be at most {LARGEST_WEIGHT:g}")
         return weights
 
     def relative(self, weights: Floats, low: Floats, high: Floats) -> Floats:
@@ -66,8 +66,7 @@ class CategoryReader:
             require_all(argument, limits, (limits >= 0.0) & (limits <= 1.0), "be shares from 0 to 1")
         if (floors > caps).any():
             at = int(np.argmax(floors > caps))
-            found, must = f"of category {at} is {floors[at]:g}", f"be at most its cap, {caps[at]:g}"
-            raise InputError(explain("floors", found, must))
+            raise InputError("floors", f"of category {at} is {floors[at]:g}", f"be at most its cap, {caps[at]:g}")
         return np.where(floors > 0.0, floors, -np.inf), np.where(caps < 1.0, caps, np.inf)
 
     def groups(self, given: Any, rows: Memberships) -> tuple[Integers, Integers, Booleans]:
@@ -75,7 +74,7 @@ class CategoryReader:
         if self.attributes and isinstance(given, Mapping) and len(given) > 1:
             found, must = f"limits {len(given)} attributes", "limit one of them"
             hint = "limits of two attributes at once cannot be kept by a sort, and the optimum could not be proven."
-            raise InputError(explain("max_per_category", found, must, hint))
+            raise InputError("max_per_category", found, must, hint)
         limits = self._numbers("max_per_category", given, np.inf)
         whole = (limits >= 0) & ((limits == np.floor(limits)) | np.isinf(limits))
         require_all("max_per_category", limits, whole, "be whole numbers of at least 0")
@@ -93,7 +92,7 @@ class CategoryReader:
         if given is not None and not self.attributes:
             return _spread(argument, given, self.r, default)
         if given is not None and not isinstance(given, Mapping):
-            raise InputTypeError(explain(argument, f"is {given!r}", "be a mapping by attribute, as categories are"))
+            raise InputTypeError(argument, f"is {given!r}", "be a mapping by attribute, as categories are")
         values = np.full(self.r, default)
         for attribute, part in self._by_attribute(argument, given or {}):
             values[attribute.columns] = _spread(f"{argument}[{attribute.name!r}]", part, attribute.size, default)
@@ -103,11 +102,11 @@ class CategoryReader:
         """The columns of each attribute that has a weight, with the weight."""
         if given is not None and not (self.attributes and isinstance(given, Mapping)):
             hint = "pass categories={'genre': …} and target={'genre': …}."
-            raise InputTypeError(explain("attribute_weights", f"is {given!r}", "go with categories by name", hint))
+            raise InputTypeError("attribute_weights", f"is {given!r}", "go with categories by name", hint)
         for attribute, weight in self._by_attribute("attribute_weights", given or {}):
             if not (is_real(weight) and 0.0 <= weight < np.inf):
                 argument, must = f"attribute_weights[{attribute.name!r}]", "be a finite number of at least 0"
-                raise InputError(explain(argument, f"is {weight!r}", must))
+                raise InputError(argument, f"is {weight!r}", must)
             yield attribute.columns, float(weight)
 
     def _by_attribute(self, argument: str, given: Mapping[Any, Any]) -> Iterator[tuple[AttributeSpan, Any]]:
@@ -124,12 +123,12 @@ def _spread(argument: str, given: Any, r: int, default: float) -> Floats:
         values = np.full(r, default)
         for category, value in given.items():
             if not (is_whole(category) and 0 <= category < r):
-                raise InputError(explain(argument, f"has the category {category!r}", f"have indices from 0 to {r - 1}"))
+                raise InputError(argument, f"has the category {category!r}", f"have indices from 0 to {r - 1}")
             values[category] = numbers(f"{argument}[{category}]", value)
         return values
     array = numbers(argument, given)
     if array.ndim and array.shape != (r,):
-        raise InputError(explain(argument, f"has shape {array.shape}", f"have shape ({r},), one for each category"))
+        raise InputError(argument, f"has shape {array.shape}", f"have shape ({r},), one for each category")
     return np.full(r, array)
 
 
@@ -142,4 +141,4 @@ def require_all(argument: str, array: Floats, good: Booleans, must: str) -> None
     """Raise an error that names the first element that is not good."""
     if not good.all():
         at = int(np.argmin(good))
-        raise InputError(explain(argument, f"element {at} is {array[at]}", must))
+        raise InputError(argument, f"element {at} is {array[at]}", must)

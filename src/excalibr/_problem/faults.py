@@ -13,7 +13,7 @@ from typing import Any
 from excalibr._native import kernel
 from excalibr._problem.terms import AttributeSpan
 from excalibr._types import Integers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 TARGET_SHARE, TARGET_SUM, BAND, SHARE, ROW_SUM, SCORE, SCORE_RANGE = range(1, 8)
 """The kernel's numbers."""
@@ -81,11 +81,11 @@ def error_of_fault(
             "leave candidates out instead of masking them with a huge score.",
         ),
     }
-    return InputError(explain(*said[kind]))
+    return InputError(*said[kind])
 
 
 def too_few_candidates(k: float, room: float) -> InputError:
     """The error for slots that cannot all be filled once the shown ones and full groups are out."""
     found = f"is {k:.0f}, and only {room:.0f} of the candidates may be shown together"
     hint = "pass more candidates, a smaller k, or wider limits."
-    return InputError(explain("k", found, f"be at most {room:.0f}", hint))
+    return InputError("k", found, f"be at most {room:.0f}", hint)

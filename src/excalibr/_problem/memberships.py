@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from excalibr._arrays import floats, numbers, sums_by
 from excalibr._native import kernel
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -101,11 +101,11 @@ def read_rows(name: str, categories: Any, n: int | None = None) -> tuple[GivenRo
         given = floats(name, categories)
         shape = given.shape
     if len(shape) != 2:
-        raise InputError(explain(name, f"have shape {shape}", "have shape (n, r)"))
+        raise InputError(name, f"have shape {shape}", "have shape (n, r)")
     if n is not None and shape[0] != n:
-        raise InputError(explain(name, f"have shape {shape}", f"have shape ({n}, r), a row for each score"))
+        raise InputError(name, f"have shape {shape}", f"have shape ({n}, r), a row for each score")
     if not shape[1]:
-        raise InputError(explain(name, f"have shape {shape}", "have at least one category"))
+        raise InputError(name, f"have shape {shape}", "have at least one category")
     return given, shape[0], shape[1]
 
 

@@ -24,7 +24,7 @@ from excalibr._problem.penalty import Penalty
 from excalibr._problem.reading import read_shown, read_terms, require_room, require_same_names
 from excalibr._problem.terms import AttributeSpan, Band
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain
+from excalibr.errors import ExcalibrError, InputError, InputTypeError
 from excalibr.positions import position_weights as weigh_positions
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -271,15 +271,15 @@ def _read_arrays(
     """What callers write as the kernel takes it; the attributes, and whether there is a band."""
     values = floats("scores", scores)
     if values.ndim != 1:
-        raise InputError(explain("scores", f"have shape {values.shape}", "have shape (n,)"))
+        raise InputError("scores", f"have shape {values.shape}", "have shape (n,)")
     if not len(values):
-        raise InputError(explain("scores", "are empty", "have at least one candidate"))
+        raise InputError("scores", "are empty", "have at least one candidate")
     named, parts = isinstance(categories, Mapping), {"": (categories, target)}
     if named:
         require_same_names(categories, target, "target")
         parts = {f"[{name!r}]": (rows, target[name]) for name, rows in categories.items()}
     elif isinstance(target, Mapping):
-        raise InputTypeError(explain("target", "is a mapping", "be an array where categories are an array"))
+        raise InputTypeError("target", "is a mapping", "be an array where categories are an array")
     rows, edges, ends = [], [], [0]
     for label, (given, wanted) in parts.items():
         part, _, r = read_rows(f"categories{label}", given, len(values))
@@ -299,11 +299,11 @@ def _edges(target: Any, r: int, name: str) -> tuple[Floats, Floats]:
     """The lower and the upper edge of a target: of one that is no band, the same array."""
     if isinstance(target, Band):
         if target.low.shape != (r,):
-            raise InputError(explain(name, f"is a band of shape {target.low.shape}", f"have shape ({r},)"))
+            raise InputError(name, f"is a band of shape {target.low.shape}", f"have shape ({r},)")
         return target.low, target.high
     array = floats(name, target)
     if array.shape != (r,):
-        raise InputError(explain(name, f"has shape {array.shape}", f"have shape ({r},), one for each category"))
+        raise InputError(name, f"has shape {array.shape}", f"have shape ({r},), one for each category")
     return array, array
 
 
@@ -325,11 +325,11 @@ def _refuse(_: int, error: ExcalibrError) -> None:
 def _setting(options: Options, n: int) -> dict[str, Any]:
     """All that a batch of one has beside what was checked: the same for all users with as many candidates."""
     if not n:
-        raise InputError(explain("scores", "are empty", "have at least one candidate"))
+        raise InputError("scores", "are empty", "have at least one candidate")
     k = n if options.k is None else int(options.k)
     if k > n:
         hint = "pass more candidates, or a smaller k."
-        raise InputError(explain("k", f"is {options.k}", f"be at most the number of candidates ({n})", hint))
+        raise InputError("k", f"is {options.k}", f"be at most the number of candidates ({n})", hint)
     starts, slots, nought = (frozen(np.array(places, dtype=np.int64)) for places in ([0, n], [k], [0]))
     return {
         "options": options,

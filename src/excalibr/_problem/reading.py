@@ -18,7 +18,7 @@ from excalibr._problem.faults import error_of_fault, too_few_candidates
 from excalibr._problem.memberships import Memberships, read_rows
 from excalibr._problem.terms import AttributeSpan, BatchTerms, Shown
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import ExcalibrError, InputError, InputTypeError, explain
+from excalibr.errors import ExcalibrError, InputError, InputTypeError
 from excalibr.positions import raw_weights
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _groups(batch: Batch, by_category: CategoryReader, refuse: Refuse) -> Groups
         found = f"counts a category of which row {int(np.argmax(own))} has only a share"
         hint = "an item with shares in several categories has no one category to count; use caps on expected shares."
         must = "have one category an item (rows of 0 and 1)"
-        refuse(user, InputError(explain("max_per_category", found, must, hint)))
+        refuse(user, InputError("max_per_category", found, must, hint))
     return of_row, limits
 
 
@@ -126,28 +126,28 @@ def _pins(
 
 def _read_pins(given: Any, n: int, k: int) -> tuple[Integers, Integers]:
     if not isinstance(given, Mapping):
-        raise InputTypeError(explain("pinned", f"is {given!r}", "be a mapping from slots to candidates"))
+        raise InputTypeError("pinned", f"is {given!r}", "be a mapping from slots to candidates")
     for kind, values, size in (("slot", given.keys(), k), ("candidate", given.values(), n)):
         for value in values:
             if not (is_whole(value) and 0 <= value < size):
-                raise InputError(explain("pinned", f"has the {kind} {value!r}", f"be from 0 to {size - 1}"))
+                raise InputError("pinned", f"has the {kind} {value!r}", f"be from 0 to {size - 1}")
     slots = np.array(sorted(given), dtype=np.int64)
     candidates = np.array([given[int(slot)] for slot in slots], dtype=np.int64)
     if len(np.unique(candidates)) < len(candidates):
-        raise InputError(explain("pinned", f"is {dict(given)}", "have each candidate in one slot"))
+        raise InputError("pinned", f"is {dict(given)}", "have each candidate in one slot")
     return slots, candidates
 
 
 def _require_new(candidates: Integers, unavailable: Booleans) -> None:
     if unavailable[candidates].any():
         again = int(candidates[np.argmax(unavailable[candidates])])
-        raise InputError(explain("pinned", f"has candidate {again}, which was shown before", "not be shown already"))
+        raise InputError("pinned", f"has candidate {again}, which was shown before", "not be shown already")
 
 
 def _require_within(groups: Integers, limits: Integers, rows: Integers) -> None:
     counts = np.bincount(groups[rows] + 1, minlength=len(limits) + 1)[1:]
     if (counts > limits).any():
-        raise InputError(explain("pinned", "has more of a category than max_per_category", "keep that limit"))
+        raise InputError("pinned", "has more of a category than max_per_category", "keep that limit")
 
 
 def read_shown(shown: Any, memberships: Memberships, attributes: tuple[AttributeSpan, ...]) -> tuple[Seen, Booleans]:
@@ -155,7 +155,7 @@ def read_shown(shown: Any, memberships: Memberships, attributes: tuple[Attribute
     n, r = memberships.n_candidates, memberships.n_categories
     if not isinstance(shown, Shown):
         hint = "shown=excalibr.Shown(candidates=[3, 1, 4])."
-        raise InputTypeError(explain("shown", f"is {type(shown).__name__}", "be an excalibr.Shown", hint))
+        raise InputTypeError("shown", f"is {type(shown).__name__}", "be an excalibr.Shown", hint)
     pages = _pages(shown.candidates, n)
     others = _other_rows(shown.categories, attributes, r)
     sizes = [len(page) for page in pages] + ([others.n_candidates] if others is not None else [])
@@ -174,7 +174,7 @@ def _pages(candidates: Any, n: int) -> list[Integers]:
         return []
     if not np.iterable(candidates):
         must = "be a list of indices, or of pages"
-        raise InputTypeError(explain("shown.candidates", f"is {candidates!r}", must, "[3] for one item."))
+        raise InputTypeError("shown.candidates", f"is {candidates!r}", must, "[3] for one item.")
     nested = any(np.ndim(page) for page in candidates)
     return [_page(page, n) for page in (candidates if nested else [candidates])]
 
@@ -184,7 +184,7 @@ def _page(page: Any, n: int) -> Integers:
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
-        raise InputError(explain("shown.candidates", f"are {page!r}", f"be candidate indices from 0 to {n - 1}"))
+        raise InputError("shown.candidates", f"are {page!r}", f"be candidate indices from 0 to {n - 1}")
     return array.astype(np.int64)
 
 
@@ -199,9 +199,9 @@ def _other_rows(categories: Any, attributes: tuple[AttributeSpan, ...], r: int) 
     parts = [read_rows(*part) for part in named.items()]
     height, columns = parts[0][1], sum(each[2] for each in parts)
     if any(each[1] != height for each in parts):
-        raise InputError(explain(name, "have attributes of different length", "have a row for each shown item"))
+        raise InputError(name, "have attributes of different length", "have a row for each shown item")
     if columns != r:
-        raise InputError(explain(name, f"have {columns} categories", f"have {r}, as categories do"))
+        raise InputError(name, f"have {columns} categories", f"have {r}, as categories do")
     ends = np.cumsum([each[2] for each in parts])
     any_share = (np.zeros(r), np.ones(r))  # rows are checked with a target, and these are to have none
     rows, bands = [each[0] for each in parts], np.ones(len(ends), dtype=np.bool_)
@@ -214,10 +214,10 @@ def _other_rows(categories: Any, attributes: tuple[AttributeSpan, ...], r: int) 
 def require_same_names(categories: Mapping[str, Any], given: Any, argument: str) -> None:
     """What goes by attribute has those of the categories."""
     if not categories:
-        raise InputError(explain("categories", "is an empty mapping", "have at least one attribute"))
+        raise InputError("categories", "is an empty mapping", "have at least one attribute")
     if not isinstance(given, Mapping) or set(given) != set(categories):
         found = f"has {sorted(map(str, given))}" if isinstance(given, Mapping) else "is not a mapping"
-        raise InputError(explain(argument, found, f"have the attributes of categories, {sorted(map(str, categories))}"))
+        raise InputError(argument, found, f"have the attributes of categories, {sorted(map(str, categories))}")
 
 
 def _shown_weights(given: str | ArrayLike, sizes: list[int]) -> Floats:
@@ -227,6 +227,6 @@ def _shown_weights(given: str | ArrayLike, sizes: list[int]) -> Floats:
         return np.concatenate([*(raw_weights(given, size, argument) for size in sizes), np.empty(0)])
     array = numbers(argument, given)
     if array.shape != (count,):
-        raise InputError(explain(argument, f"have shape {array.shape}", f"have shape ({count},), one an item"))
+        raise InputError(argument, f"have shape {array.shape}", f"have shape ({count},), one an item")
     require_all(argument, array, is_share(array), "be finite and at least 0")
     return array

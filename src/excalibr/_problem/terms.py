@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from excalibr._arrays import frozen, numbers
 from excalibr._problem.memberships import CategoriesLike
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,15 +41,15 @@ class Band:
         edges = {"low": numbers("Band.low", low), "high": numbers("Band.high", high)}
         for name, edge in edges.items():
             if edge.ndim != 1 or not np.isfinite(edge).all():
-                raise InputError(explain(f"Band.{name}", f"is {edge.tolist()}", "be r finite numbers"))
+                raise InputError(f"Band.{name}", f"is {edge.tolist()}", "be r finite numbers")
             object.__setattr__(self, name, frozen(edge))
         if edges["low"].shape != edges["high"].shape:
             shapes = f"have shapes {edges['low'].shape} and {edges['high'].shape}"
-            raise InputError(explain("Band.low and Band.high", shapes, "have the same shape (r,)"))
+            raise InputError("Band.low and Band.high", shapes, "have the same shape (r,)")
         if (self.low > self.high).any():
             at = int(np.argmax(self.low > self.high))
             found = f"of category {at} are {self.low[at]:g} and {self.high[at]:g}"
-            raise InputError(explain("Band.low and Band.high", found, "have low ≤ high"))
+            raise InputError("Band.low and Band.high", found, "have low ≤ high")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from excalibr._arrays import is_real, is_whole
 from excalibr._policy import Policy
 from excalibr._solver import Curve, Point, solve
 from excalibr._types import Floats
-from excalibr.errors import InputError, explain, needs_extra
+from excalibr.errors import InputError, needs_extra
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +56,7 @@ class Frontier:
     def within(self, *, relevance_loss: float | None = None, max_deviation: float | None = None) -> Policy:
         """The exact optimum for a budget: the best calibrated for a loss, or the most relevant within a deviation."""
         if (relevance_loss is None) == (max_deviation is None):
-            found = "are both given or both left out"
-            raise InputError(explain("relevance_loss and max_deviation", found, "be one of the two"))
+            raise InputError("relevance_loss and max_deviation", "are both given or both left out", "be one of the two")
         budget = {"trade_off": None, "relevance_loss": relevance_loss, "max_deviation": max_deviation}
         return solve(self.curve.problem.asking(**budget))
 
@@ -195,12 +194,12 @@ def _stop(point: Point, unit: float) -> _Vertex:
 
 def _checked(tolerance: float, max_vertices: int | None, curve: Curve) -> float:
     if not is_real(tolerance) or not 0.0 <= tolerance < np.inf:
-        raise InputError(explain("tolerance", f"is {tolerance!r}", "be a finite number of at least 0"))
+        raise InputError("tolerance", f"is {tolerance!r}", "be a finite number of at least 0")
     if tolerance == 0.0 and curve.problem.penalty.smoothing:
         hint = "tolerance=1e-6 gives a few hundred points."
-        raise InputError(explain("tolerance", "is 0", "be positive: with KL the curve is smooth, not a polyline", hint))
+        raise InputError("tolerance", "is 0", "be positive: with KL the curve is smooth, not a polyline", hint)
     if max_vertices is not None and not (is_whole(max_vertices) and max_vertices >= 2):
-        raise InputError(explain("max_vertices", f"is {max_vertices!r}", "be a whole number of at least 2, or None"))
+        raise InputError("max_vertices", f"is {max_vertices!r}", "be a whole number of at least 2, or None")
     return float(tolerance)
 
 

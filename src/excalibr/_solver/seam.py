@@ -18,7 +18,7 @@ from excalibr._options import Options
 from excalibr._policy import Policy, SolveInfo
 from excalibr._problem import NEVER_RANKED, AttributeSpan, Batch, Problem, too_few_candidates
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import ExcalibrError, InfeasibleError, InputError, SolverError, explain
+from excalibr.errors import ExcalibrError, InfeasibleError, InputError, SolverError
 
 ENGINES = ("none", "simplex", "proximal", "interior")
 STATUSES = ("converged", "sorts spent", "stalled")
@@ -126,7 +126,7 @@ def error_of(
     if kind == TOO_FEW_CANDIDATES:
         return too_few_candidates(wanted, reached)
     if kind == NUMBERS_TOO_LARGE:
-        return InputError(explain("scores, weights and targets", "overflow", f"be numbers of at most {wanted:g}"))
+        return InputError("scores, weights and targets", "overflow", f"be numbers of at most {wanted:g}")
     return SolverError("the solver ran out of memory. Hint: fewer candidates, slots or categories need less.")
 
 

@@ -13,7 +13,7 @@ from excalibr._problem import Problem
 from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats, Integers
 from excalibr.baselines._greedy import centred_gains, falling_weights, one_ranking, select
-from excalibr.errors import GapWarning, InputError, SolverError, explain, missing_extra, unknown_name
+from excalibr.errors import GapWarning, InputError, SolverError, missing_extra, unknown_name
 
 MAX_NODES = 10_000
 
@@ -64,12 +64,11 @@ def mip_greedy(
         raise unknown_name("solver", solver, _SOLVERS)
     if problem.n == problem.k:
         hint = "with n = k there is only one set to choose; pass more candidates, or order these with method='greedy'."
-        found, must = f"is {problem.k}, the number of candidates", "be less than it for mip-greedy"
-        raise InputError(explain("k", found, must, hint))
+        raise InputError("k", f"is {problem.k}, the number of candidates", "be less than it for mip-greedy", hint)
     if not is_whole(max_nodes) or max_nodes < 1:
-        raise InputError(explain("max_nodes", f"is {max_nodes!r}", "be a whole number of at least 1"))
+        raise InputError("max_nodes", f"is {max_nodes!r}", "be a whole number of at least 1")
     if not 0.0 <= relative_gap < 1.0:
-        raise InputError(explain("relative_gap", f"is {relative_gap!r}", "be at least 0 and below 1"))
+        raise InputError("relative_gap", f"is {relative_gap!r}", "be at least 0 and below 1")
     selection = _SOLVERS[solver](problem, int(max_nodes), float(relative_gap))
     best_first = np.argsort(-selection, kind="stable")  # solvers return 0 and 1 up to a tolerance only
     chosen = np.sort(best_first[: problem.k]).astype(np.int64)

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
 
 from excalibr._messages import Message, Option
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables._arrow import arrow_csv, pa, parquet
 from excalibr.tables._files import SNIFFED, explained, open_bytes, plain_name, sniff
 
@@ -65,7 +65,7 @@ class Unpacked:
         if size > self.most:
             must = f"unpack to at most {self.max_bytes:,} bytes and {self.max_ratio:g} times its size"
             hint = Message("if you trust it, raise ", Option("max_bytes"), " and ", Option("max_ratio"), ".")
-            raise InputError(explain(str(self.path), f"unpacks to more than {self.most:,} bytes", must, hint))
+            raise InputError(str(self.path), f"unpacks to more than {self.most:,} bytes", must, hint)
 
 
 def read_tables(path: Path, max_bytes: int, max_ratio: float) -> tuple[str, Any, Any]:
@@ -80,8 +80,7 @@ def read_tables(path: Path, max_bytes: int, max_ratio: float) -> tuple[str, Any,
             if layout is None:
                 found = f"has {', '.join(sorted(files)[:8]) or 'no files'}"
                 must = "have " + ", or ".join(" and ".join(each) for each in _LAYOUTS)
-                hint = "pass the official zip, or the folder it unpacks to."
-                raise InputError(explain(str(path), found, must, hint))
+                raise InputError(str(path), found, must, "pass the official zip, or the folder it unpacks to.")
             tables = []
             for (name, read), columns in zip(layout.items(), (RATING_COLUMNS, ITEM_COLUMNS), strict=True):
                 with explained(path / name), io.BufferedReader(files[name](), _BUFFER) as file:
@@ -89,7 +88,7 @@ def read_tables(path: Path, max_bytes: int, max_ratio: float) -> tuple[str, Any,
             return folder, tables[0], tables[1]
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         hint = "get it again: `excalibr data get NAME`."
-        raise InputError(explain(str(path), f"is damaged ({error})", "be a whole zip file", hint)) from error
+        raise InputError(str(path), f"is damaged ({error})", "be a whole zip file", hint) from error
 
 
 @contextmanager
@@ -108,7 +107,7 @@ def _opened(path: Path, unpacked: Unpacked) -> Iterator[tuple[str, dict[str, Ope
     else:
         found = "is not a zip file" if path.is_file() else "does not exist"
         hint = "it may be only partly downloaded; `excalibr data get NAME` gets it again." if path.is_file() else ""
-        raise InputError(explain(str(path), found, "be a MovieLens zip or folder", hint))
+        raise InputError(str(path), found, "be a MovieLens zip or folder", hint)
 
 
 def _opener(file: Path, unpacked: Unpacked) -> Opener:
@@ -192,7 +191,7 @@ def _dat_items(file: File, where: Path, columns: dict[str, str], _: Unpacked) ->
             continue
         item, *middle, genres = line.rstrip("\r").split("::")
         if not middle or not item.isdecimal():
-            raise InputError(explain(str(where), f"line {number} is {line!r}", "be item::title::genres"))
+            raise InputError(str(where), f"line {number} is {line!r}", "be item::title::genres")
         rows.append({"item_id": int(item), "title": "::".join(middle), "genres": genres})
     return pa.Table.from_pylist(rows, pa.schema(list(columns.items())))
 
@@ -213,12 +212,12 @@ def _columns(table: Any, where: Path, columns: dict[str, str], may_be_missing: t
     missing = [name for name in columns if name not in table.column_names]
     if missing:
         hint = f"columns are {table.column_names}."
-        raise InputError(explain(str(where), f"has no column {missing[0]!r}", f"have {list(columns)}", hint))
+        raise InputError(str(where), f"has no column {missing[0]!r}", f"have {list(columns)}", hint)
     made = table.select(list(columns)).cast(pa.schema(list(columns.items())))
     for name in columns:
         empty = made.column(name).null_count
         if empty and name not in may_be_missing:
-            raise InputError(explain(str(where), f"column {name!r} lacks {empty} values", "have one in every row"))
+            raise InputError(str(where), f"column {name!r} lacks {empty} values", "have one in every row")
     return made
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from excalibr._arrays import numbers, starts_of
 from excalibr._sparse import SparseRows, build_rows, freeze_rows, read_rows
 from excalibr._types import Floats
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 NO_GENRES = "(no genres listed)"  # MovieLens' own words, and a value like any other
 
@@ -45,7 +45,7 @@ class Attribute:
     def __post_init__(self) -> None:
         if self.matrix.shape[1] != len(self.categories):
             found, must = f"has shape {self.matrix.shape}", f"have {len(self.categories)} columns, one a category"
-            raise InputError(explain("matrix", found, must))
+            raise InputError("matrix", found, must)
         freeze_rows(self.matrix)
 
     @property
@@ -101,10 +101,10 @@ def from_column(
     [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     if isinstance(values, (str, bytes)):
-        raise InputError(explain("values", f"are the text {values!r}", "have an entry for each item"))
+        raise InputError("values", f"are the text {values!r}", "have an entry for each item")
     labels = [_labels(value, separator) or (missing,) for value in values]
     if not labels:
-        raise InputError(explain("values", "are empty", "have an entry for each item"))
+        raise InputError("values", "are empty", "have an entry for each item")
     categories = tuple(sorted({label for row in labels for label in row}))
     column = {label: number for number, label in enumerate(categories)}
     counts = np.array([len(row) for row in labels], dtype=np.int64)
@@ -166,9 +166,9 @@ def popularity(positives: ArrayLike, *, share: float = 0.05) -> Attribute:
     """
     counts = numbers("positives", positives)
     if counts.ndim != 1 or not counts.size:
-        raise InputError(explain("positives", f"have shape {counts.shape}", "have shape (items,)"))
+        raise InputError("positives", f"have shape {counts.shape}", "have shape (items,)")
     if not 0.0 < share < 1.0:
-        raise InputError(explain("share", f"is {share}", "be between 0 and 1", "0.05 is the top 5 %."))
+        raise InputError("share", f"is {share}", "be between 0 and 1", "0.05 is the top 5 %.")
     top = np.argsort(-counts, kind="stable")[: max(1, round(share * len(counts)))]
     columns = np.ones(len(counts), dtype=np.int64)
     columns[top] = 0
@@ -198,12 +198,11 @@ def _is_nothing(value: object) -> bool:
 def _years(years: ArrayLike) -> Floats:
     given = np.nan_to_num(numbers("years", years), nan=0.0)
     if given.ndim != 1 or not given.size:
-        raise InputError(explain("years", f"have shape {given.shape}", "have shape (items,)"))
+        raise InputError("years", f"have shape {given.shape}", "have shape (items,)")
     odd = (given != 0) & ((given < 1000) | (given > 9999) | (given != np.floor(given)))
     if odd.any():
         at = int(np.argmax(odd))
-        must = "be a year of four digits, or 0 where there is none"
-        raise InputError(explain("years", f"item {at} has {given[at]:g}", must))
+        raise InputError("years", f"item {at} has {given[at]:g}", "be a year of four digits, or 0 where there is none")
     if not given.any():
-        raise InputError(explain("years", "are all missing", "have a year for at least one item"))
+        raise InputError("years", "are all missing", "have a year for at least one item")
     return given

@@ -17,7 +17,7 @@ from excalibr import _seeds as seeds
 from excalibr._arrays import frozen
 from excalibr._types import Floats, Integers
 from excalibr.datasets._titles import GENRES, PEOPLE, Genre, titles_of
-from excalibr.errors import InputError, explain, unknown_name
+from excalibr.errors import InputError, unknown_name
 from excalibr.tables._arrow import pa
 
 _FREQUENCIES = np.array([genre.frequency for genre in GENRES])
@@ -118,7 +118,7 @@ class Catalogue:
         scores[self.history(name)] = -np.inf
         unseen = int(np.isfinite(scores).sum())
         if not 1 <= n <= unseen:
-            raise InputError(explain("n", f"is {n}", f"be at least 1 and at most the {unseen} films not watched"))
+            raise InputError("n", f"is {n}", f"be at least 1 and at most the {unseen} films not watched")
         films = np.argsort(-scores, kind="stable")[:n].astype(np.int64)
         return Candidates(films, scores[films], self.categories[films], self.target(name))
 
@@ -164,7 +164,7 @@ def make_catalogue(seed: int = 7, films: int = 600) -> Catalogue:
     ('The Awkward Caterer', 2020, ('Comedy', 'Animation'))
     """
     if not 100 <= films <= 1000:
-        raise InputError(explain("films", f"is {films}", "be from 100 to 1000"))
+        raise InputError("films", f"is {films}", "be from 100 to 1000")
     users = tuple(User(name, _taste(seed, name)) for name in PEOPLE)
     return Catalogue(seed, tuple(genre.name for genre in GENRES), _films(seed, films), users)
 

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from excalibr._messages import Message, Option
 from excalibr._writing import open_without_links
 from excalibr.datasets._movielens import OFFICIAL
-from excalibr.errors import DownloadError, InputError, explain, unknown_name
+from excalibr.errors import DownloadError, InputError, unknown_name
 
 GROUPLENS = "https://files.grouplens.org/datasets/movielens"
 
@@ -81,7 +81,7 @@ def download_movielens(
         return _existing(target, known)
     if known is None and not _is_secure(source):
         must = "begin with https:// where no checksum is known"
-        raise InputError(explain("url", f"is {url!r}", must, Message("pass ", Option("checksum", ...), ".")))
+        raise InputError("url", f"is {url!r}", must, Message("pass ", Option("checksum", ...), "."))
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
     try:
@@ -103,13 +103,13 @@ def _known_checksum(name: str, given: str | None, accept_unverified: bool) -> st
     if given is not None:
         plain = given.lower().removeprefix("sha256:").removeprefix("md5:")
         if not re.fullmatch("[0-9a-f]{32}|[0-9a-f]{64}", plain):
-            raise InputError(explain("checksum", f"is {given!r}", "be a SHA-256 or MD5 in hexadecimal"))
+            raise InputError("checksum", f"is {given!r}", "be a SHA-256 or MD5 in hexadecimal")
         return plain
     if accept_unverified:
         return None
     if name not in CHECKSUMS:
         hint = Message("pass ", Option("checksum", ...), ", or ", Option("accept_unverified", True), ".")
-        raise InputError(explain("checksum", f"of {name} is not known", "be given", hint))
+        raise InputError("checksum", f"of {name} is not known", "be given", hint)
     return CHECKSUMS[name]
 
 
@@ -119,12 +119,11 @@ def _is_secure(source: str) -> bool:
 
 def _existing(target: Path, known: str | None) -> Path:
     if not zipfile.is_zipfile(target):
-        hint = "move it away, then get it again."
-        raise InputError(explain(str(target), "is there and is not a zip file", "be one", hint))
+        raise InputError(str(target), "is there and is not a zip file", "be one", "move it away, then get it again.")
     found = known and _checksum_of(target, known)
     if found != known:
         hint = Message("move it away, then get it again; or pass ", Option("accept_unverified", True), " to take it.")
-        raise InputError(explain(str(target), f"is there and has the checksum {found}", f"have {known}", hint))
+        raise InputError(str(target), f"is there and has the checksum {found}", f"have {known}", hint)
     return target
 
 

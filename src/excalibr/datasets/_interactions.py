@@ -18,7 +18,7 @@ from excalibr._arrays import frozen, is_real, is_whole, numbers, run_starts, spa
 from excalibr._messages import Message, Option
 from excalibr._sparse import SparseRows, build_rows, freeze_rows
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import InputError, InputTypeError, explain, unknown_name
+from excalibr.errors import InputError, InputTypeError, unknown_name
 
 Values: TypeAlias = Literal["ones", "ratings", "timestamps"]
 
@@ -133,14 +133,14 @@ def positives(
     shapes = [part.shape for part in (users, items, values, times)]
     if len(set(shapes)) > 1 or users.ndim != 1:
         found = f"have shapes {', '.join(map(str, shapes))}"
-        raise InputError(explain("user_ids, item_ids, ratings and timestamps", found, "all have shape (ratings,)"))
+        raise InputError("user_ids, item_ids, ratings and timestamps", found, "all have shape (ratings,)")
     liked = np.flatnonzero(values > above)
     names, rows, sizes = np.unique(users[liked], return_inverse=True, return_counts=True)
     enough = sizes >= minimum
     liked, rows = liked[enough[rows]], (np.cumsum(enough) - 1)[rows[enough[rows]]]
     if not len(liked):
         hint = Message("is the scale another one? Pass ", Option("above", ...), " and ", Option("minimum", ...), ".")
-        raise InputError(explain("ratings", "leave no user", "leave at least one with enough positives", hint))
+        raise InputError("ratings", "leave no user", "leave at least one with enough positives", hint)
     item_names, columns = np.unique(items[liked], return_inverse=True)
     order = np.lexsort((columns, rows))
     entries = liked[order]
@@ -148,7 +148,7 @@ def positives(
     if twice.any():
         at = entries[int(np.argmax(twice))]
         found = f"have user {users[at]} and item {items[at]} twice"
-        raise InputError(explain("ratings", found, "have each pair once", "keep the latest of each."))
+        raise InputError("ratings", found, "have each pair once", "keep the latest of each.")
     parts = (columns[order].astype(np.int64), values[entries], times[entries])
     return Interactions(names[enough], item_names, starts_of(sizes[enough]), *parts)
 
@@ -222,7 +222,7 @@ def split_users(
     sizes = [_size("validation", validation, users), _size("test", test, users)]
     if sum(sizes) >= users:
         found = f"and test take {sum(sizes)} users"
-        raise InputError(explain("validation", found, f"leave at least one of the {users} to train on"))
+        raise InputError("validation", found, f"leave at least one of the {users} to train on")
     order = np.argsort(seeds.uniforms(_seed(seed), "users", users), kind="stable")
     first, second = np.sort(order[: sizes[0]]), np.sort(order[sizes[0] : sum(sizes)])
     return Split(
@@ -255,14 +255,14 @@ def hold_out(interactions: Interactions, *, share: float = 0.2, seed: int = 0, b
     (8, 2)
     """
     if not 0.0 < share < 1.0:
-        raise InputError(explain("share", f"is {share}", "be between 0 and 1", "0.2 hides a fifth."))
+        raise InputError("share", f"is {share}", "be between 0 and 1", "0.2 hides a fifth.")
     if by not in ("random", "time"):
         raise unknown_name("by", by, ["random", "time"])
     sizes = np.diff(interactions.indptr)
     if sizes.min(initial=2) < 2:
         user = interactions.user_ids[int(np.argmin(sizes))]
         hint = "drop users with few positives: positives(…, minimum=5)."
-        raise InputError(explain("interactions", f"have {sizes.min()} of user {user}", "have at least 2 a user", hint))
+        raise InputError("interactions", f"have {sizes.min()} of user {user}", "have at least 2 a user", hint)
     hidden = np.zeros(len(interactions), dtype=np.bool_)
     users = zip(interactions.user_ids.tolist(), interactions.indptr[:-1].tolist(), sizes.tolist(), strict=True)
     for user, start, size in users:
@@ -278,15 +278,15 @@ def _size(argument: str, size: int | float | None, users: int) -> int:
     if size is None:
         return max(1, min(_PAPER_SIZE, users // 10))
     if not is_real(size):
-        raise InputTypeError(explain(argument, f"is {size!r}", "be a number of users, a share of them, or None"))
+        raise InputTypeError(argument, f"is {size!r}", "be a number of users, a share of them, or None")
     count = round(size * users) if isinstance(size, (float, np.floating)) and size < 1 else size
     if count != int(count) or count < 1:
         found = f"is {size}" if count == size else f"is {size}, which is {count} of {users} users"
-        raise InputError(explain(argument, found, "be at least one user: a whole number, or a share below 1"))
+        raise InputError(argument, found, "be at least one user: a whole number, or a share below 1")
     return int(count)
 
 
 def _seed(seed: int) -> int:
     if not is_whole(seed):
-        raise InputTypeError(explain("seed", f"is {seed!r}", "be a whole number"))
+        raise InputTypeError("seed", f"is {seed!r}", "be a whole number")
     return int(seed)

@@ -19,7 +19,7 @@ from excalibr._messages import Message, Option
 from excalibr._types import Integers
 from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO, read_tables
 from excalibr.datasets._interactions import Interactions, positives
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 _YEAR = re.compile(r"\((\d{4})(?:\s*[-–]\s*(?:\d{4})?\s*)?\)\s*$")  # "(1995)", and of series "(2009–2012)", "(2009– )"
 _FOLDERS = {"ml-10M100K": "ml-10m"}  # where the folder in the zip is not called as the zip is
@@ -78,7 +78,7 @@ class Items:
         at = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
         unknown = self.ids[at] != wanted
         if unknown.any():
-            raise InputError(explain("item_ids", f"contain {wanted[unknown][0]}", "be ids of the catalogue"))
+            raise InputError("item_ids", f"contain {wanted[unknown][0]}", "be ids of the catalogue")
         return Items(self.ids[at], self.titles[at], self.genres[at], self.years[at])
 
 
@@ -137,9 +137,7 @@ def load_movielens(
     made = MovieLens(_FOLDERS.get(folder, folder), _ratings(rating_table, items, where), items)
     if complete and made.name in OFFICIAL and made.counts != OFFICIAL[made.name]:
         hint = Message("get it again; or pass ", Option("complete", False), " if it is a sample on purpose.")
-        raise InputError(
-            explain(str(where), f"has {made.counts}", f"have {OFFICIAL[made.name]} as {made.name} has", hint)
-        )
+        raise InputError(str(where), f"has {made.counts}", f"have {OFFICIAL[made.name]} as {made.name} has", hint)
     return made
 
 
@@ -155,8 +153,7 @@ def _items(table: Any, where: Path) -> Items:
     ids, titles, genres = ids[order], titles[order], genres[order]
     twice = np.diff(ids) == 0
     if twice.any():
-        found = f"has item {ids[int(np.argmax(twice))]} twice among its items"
-        raise InputError(explain(str(where), found, "have it once"))
+        raise InputError(str(where), f"has item {ids[int(np.argmax(twice))]} twice among its items", "have it once")
     years = np.array([year_of(title) for title in titles], dtype=np.int32)
     if "year" in table.column_names:  # where it has none, the title may still have one
         given = table.column("year").fill_null(0).to_numpy()[order]
@@ -166,7 +163,7 @@ def _items(table: Any, where: Path) -> Items:
 
 def _ratings(table: Any, items: Items, where: Path) -> Ratings:
     if not table.num_rows:
-        raise InputError(explain(str(where), "has no ratings", "have at least one"))
+        raise InputError(str(where), "has no ratings", "have at least one")
     ratings = Ratings(*(frozen(np.array(column.to_numpy())) for column in table.columns))
     values = ratings.values
     fine = (values >= 0.5) & (values <= 5.0) & (values * 2 == np.floor(values * 2))
@@ -179,11 +176,11 @@ def _ratings(table: Any, items: Items, where: Path) -> Ratings:
     if twice.any():
         pair = int(pairs[int(np.argmax(twice))])
         found = f"has two ratings of item {pair & 0xFFFFFFFF} by user {pair >> 32}"
-        raise InputError(explain(str(where), found, "have one of each pair"))
+        raise InputError(str(where), found, "have one of each pair")
     return ratings
 
 
 def _all_rows(fine: NDArray[np.bool_], values: NDArray[Any], what: str, must: str, where: Path) -> None:
     if not fine.all():
         at = int(np.argmin(fine))
-        raise InputError(explain(str(where), f"has the {what} {values[at]} in row {at} of its ratings", must))
+        raise InputError(str(where), f"has the {what} {values[at]} in row {at} of its ratings", must)

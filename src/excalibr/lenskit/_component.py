@@ -68,7 +68,7 @@ class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
         """
         asked, given = RecQuery.create(query), items.scores()
         if given is None:
-            raise InputError(explain("items", "have no scores", "have a score each", "wire them to a scorer."))
+            raise InputError("items", "have no scores", "have a score each", "wire them to a scorer.")
         scores = given.astype(np.float64)
         chosen, places = self._candidates(items, scores)
         k = self._slots(n, len(chosen))
@@ -136,7 +136,7 @@ class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
     def _fall_back(self, scores: Floats, k: int, why: str) -> Any:
         """The order by score, nothing, or an error, as configured."""
         if self.config.fallback == "error":
-            raise InputError(explain("query", why, "be of a user who can be calibrated", "see fallback."))
+            raise InputError("query", why, "be of a user who can be calibrated", "see fallback.")
         kept = 0 if self.config.fallback == "nothing" else k
         return np.argsort(-scores, kind="stable")[:kept]
 

@@ -12,7 +12,7 @@ from lenskit.data import Dataset, ItemList, Vocabulary
 
 from excalibr._problem import Memberships, Status
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.lenskit._config import CalibratedRerankerConfig
 from excalibr.tables import ItemArrays, Tables, read_items, read_wanted
 from excalibr.tables._ids import codes_in, read_ids, sorted_unique
@@ -94,7 +94,7 @@ def learn(data: Dataset, config: CalibratedRerankerConfig) -> Learned:
     users = sorted_unique(user_ids)
     wanted, numbers = read_wanted(users, items, tables), codes_in(user_ids, users)
     if wanted.highs is not None:
-        raise InputError(explain("targets", "are bands", "be one share for each category"))
+        raise InputError("targets", "are bands", "be one share for each category")
     return Learned(
         *(items, data.items, np.append(places, -1), data.users),
         *(wanted.targets[numbers], wanted.statuses[numbers] == Status.OK),
@@ -107,7 +107,7 @@ def _read_categories(data: Dataset, config: CalibratedRerankerConfig) -> ItemArr
     if isinstance(config.attribute, str):
         return _read_attribute(data, config.attribute)
     if not config.attribute:
-        raise InputError(explain("attribute", "is empty", "name at least one item attribute"))
+        raise InputError("attribute", "is empty", "name at least one item attribute")
     return side_by_side({name: _read_attribute(data, name) for name in config.attribute})
 
 
@@ -115,7 +115,7 @@ def _read_attribute(data: Dataset, name: str) -> ItemArrays:
     entities = data.entities("item")
     if name not in entities.attributes:
         hint = f"the dataset has {sorted(entities.attributes)}."
-        raise InputError(explain("attribute", f"is {name!r}", "be an attribute of the dataset's items", hint))
+        raise InputError("attribute", f"is {name!r}", "be an attribute of the dataset's items", hint)
     attribute = entities.attribute(name)
     if attribute.is_scalar or attribute.is_list:
         table = pa.table({"item_id": pa.array(attribute.ids()), name: attribute.arrow()})
@@ -143,7 +143,7 @@ def _history(data: Dataset, config: CalibratedRerankerConfig) -> Any:
     missing = [name for name in wanted.values() if name is not None and name not in interactions.attribute_names]
     if missing:
         hint = f"the interactions have {interactions.attribute_names}."
-        raise InputError(explain("weight", f"needs {missing[0]!r}", "be an attribute of the interactions", hint))
+        raise InputError("weight", f"needs {missing[0]!r}", "be an attribute of the interactions", hint)
     table = interactions.arrow(attributes=[name for name in wanted.values() if name is not None], ids=True)
     columns = {"user_id": table["user_id"], "item_id": table["item_id"]}
     return pa.table(columns | {role: table[name] for role, name in wanted.items() if name is not None})

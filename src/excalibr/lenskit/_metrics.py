@@ -14,7 +14,7 @@ from lenskit.metrics import GlobalMetric, ListMetric, RankingMetricBase
 
 from excalibr._options import one_of
 from excalibr._types import Floats
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.lenskit._component import CalibratedReranker
 from excalibr.metrics import DIVERGENCES
 from excalibr.positions import position_weights as weigh_positions
@@ -47,7 +47,7 @@ class _Measure(RankingMetricBase):  # type: ignore[misc]
         one_of(DIVERGENCES)("divergence", divergence)
         weigh_positions(position_weights, 1)
         if not hasattr(reranker, "learned"):
-            raise InputError(explain("reranker", "is not trained", "be trained", "call reranker.train(dataset)."))
+            raise InputError("reranker", "is not trained", "be trained", "call reranker.train(dataset).")
         self.reranker, self.divergence, self.position_weights = reranker, divergence, position_weights
 
     @property

@@ -21,7 +21,7 @@ from excalibr._arrays import numbers
 from excalibr._options import KL_SMOOTHING
 from excalibr._policy import Policy
 from excalibr._types import Floats
-from excalibr.errors import InputError, explain, unknown_name
+from excalibr.errors import InputError, unknown_name
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
@@ -52,7 +52,7 @@ def kl(distribution: ArrayLike, target: ArrayLike, smoothing: float = KL_SMOOTHI
     [4.605, 0.683, 0.0]
     """
     if not 0.0 <= smoothing <= 1.0:
-        raise InputError(explain("smoothing", f"is {smoothing!r}", "be from 0 to 1"))
+        raise InputError("smoothing", f"is {smoothing!r}", "be from 0 to 1")
     p, q = _shares(distribution, target)
     return _relative_entropy(q, (1.0 - smoothing) * p + smoothing * q)
 
@@ -130,10 +130,10 @@ def _shares(distribution: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]
     p, q = numbers("distribution", distribution), numbers("target", target)
     if p.shape[-1:] != q.shape[-1:] or not p.ndim:
         found = f"has shape {p.shape} and the target {q.shape}"
-        raise InputError(explain("distribution", found, "have the target's categories in its last axis"))
+        raise InputError("distribution", found, "have the target's categories in its last axis")
     for argument, shares in (("distribution", p), ("target", q)):
         if not shares.min(initial=0.0) >= 0.0:  # a nan fails this too
-            raise InputError(explain(argument, f"has a share of {shares.min():.6g}", "have shares of at least 0"))
+            raise InputError(argument, f"has a share of {shares.min():.6g}", "have shares of at least 0")
     return p, q
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from excalibr._arrays import numbers
 from excalibr._policy import Policy
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.metrics import _calibration as calibration
 from excalibr.metrics._relevance import HeldOut, mrr, ndcg, recall
 
@@ -47,7 +47,7 @@ def summarise(values: ArrayLike) -> Summary:
     known = numbers("values", values)
     if known.ndim != 1:
         hint = "summarise each column by itself."
-        raise InputError(explain("values", f"have shape {known.shape}", "have shape (users,)", hint))
+        raise InputError("values", f"have shape {known.shape}", "have shape (users,)", hint)
     known = known[~np.isnan(known)]
     count = len(known)
     if not count:

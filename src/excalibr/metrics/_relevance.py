@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from excalibr._arrays import frozen
 from excalibr._policy import Policy
 from excalibr._types import Booleans, Floats
-from excalibr.errors import InputError, InputTypeError, explain
+from excalibr.errors import InputError, InputTypeError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ class HeldOut:
     def __post_init__(self) -> None:
         found = int(np.count_nonzero(self.relevant))
         if self.total < found:
-            raise InputError(explain("total", f"is {self.total}", f"be at least {found}, the held-out candidates"))
+            raise InputError("total", f"is {self.total}", f"be at least {found}, the held-out candidates")
 
     @classmethod
     def of(cls, candidates: ArrayLike, n: int, total: int | None = None) -> HeldOut:
@@ -155,13 +155,13 @@ def _flags(candidates: NDArray[Any], n: int) -> Booleans:
     """(n,) True at the given indices, or the given flags themselves."""
     if candidates.dtype == np.bool_:
         if candidates.shape != (n,):
-            raise InputError(explain("candidates", f"have shape {candidates.shape}", f"have shape ({n},)"))
+            raise InputError("candidates", f"have shape {candidates.shape}", f"have shape ({n},)")
         return candidates
     if candidates.size and not np.issubdtype(candidates.dtype, np.integer):
-        raise InputTypeError(explain("candidates", f"are of type {candidates.dtype}", "be indices or booleans"))
+        raise InputTypeError("candidates", f"are of type {candidates.dtype}", "be indices or booleans")
     outside = (candidates < 0) | (candidates >= n)
     if outside.any():
-        raise InputError(explain("candidates", f"contain {candidates[outside][0]}", f"be indices from 0 to {n - 1}"))
+        raise InputError("candidates", f"contain {candidates[outside][0]}", f"be indices from 0 to {n - 1}")
     relevant = np.zeros(n, dtype=np.bool_)
     relevant[candidates.astype(np.int64)] = True
     return relevant
@@ -171,10 +171,10 @@ def _hits(policy: Policy, held_out: HeldOut, k: int | None) -> Booleans:
     """(L, k): whether each slot of each ranking shows a held-out item."""
     if len(held_out.relevant) != policy.problem.n:
         found, must = f"is of {len(held_out.relevant)} candidates", f"be of the policy's {policy.problem.n}"
-        raise InputError(explain("held_out", found, must))
+        raise InputError("held_out", found, must)
     if k is not None and not (isinstance(k, (int, np.integer)) and 1 <= k <= policy.problem.k):
         must = f"be a whole number from 1 to the policy's number of slots ({policy.problem.k})"
-        raise InputError(explain("k", f"is {k!r}", must))
+        raise InputError("k", f"is {k!r}", must)
     return held_out.relevant[policy.rankings[:, :k]]
 
 

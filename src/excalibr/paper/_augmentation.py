@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from excalibr._arrays import numbers
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -95,18 +95,18 @@ def checked(argument: str, matrix: MatrixLike, *, square: bool) -> Floats:
     dense: Any = matrix.toarray() if hasattr(matrix, "toarray") else matrix
     array = numbers(argument, dense)
     if array.ndim != 2 or not array.size:
-        raise InputError(explain(argument, f"has shape {array.shape}", "be a matrix with at least one row and column"))
+        raise InputError(argument, f"has shape {array.shape}", "be a matrix with at least one row and column")
     rows, columns = array.shape
     if square and rows != columns:
         hint = "augment(P_hat) makes an n × k solution square."
-        raise InputError(explain(argument, f"has shape {array.shape}", "be square", hint))
+        raise InputError(argument, f"has shape {array.shape}", "be square", hint)
     if rows < columns:
-        raise InputError(explain(argument, f"has shape {array.shape}", "have at least as many rows as columns"))
+        raise InputError(argument, f"has shape {array.shape}", "have at least as many rows as columns")
     bad = ~(np.isfinite(array) & (array >= -SUM_TOLERANCE))
     if bad.any():
         row, column = np.unravel_index(np.argmax(bad), bad.shape)
         where = f"row {row}, column {column} is {array[row, column]:.9g}"
-        raise InputError(explain(argument, where, "be finite and at least 0"))
+        raise InputError(argument, where, "be finite and at least 0")
     array = np.maximum(array, 0.0)
     _check_sums(argument, "column", array.sum(axis=0), at_most=False)
     _check_sums(argument, "row", array.sum(axis=1), at_most=not square)
@@ -133,7 +133,7 @@ def _check_sums(argument: str, side: str, sums: Floats, *, at_most: bool) -> Non
     if (distance > SUM_TOLERANCE).any():
         worst = int(np.argmax(distance))
         must = f"sum to {'at most ' if at_most else ''}1 (within {SUM_TOLERANCE:g})"
-        raise InputError(explain(argument, f"{side} {worst} sums to {sums[worst]:.9g}", must))
+        raise InputError(argument, f"{side} {worst} sums to {sums[worst]:.9g}", must)
 
 
 def _scaled(matrix: Floats) -> Floats:

@@ -11,7 +11,7 @@ from rectools import Columns
 from rectools.dataset import Dataset
 
 from excalibr._options import read_options
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.rectools._reading import history_of, items_of
 from excalibr.tables import ItemArrays, Reranker, Tables
 
@@ -39,7 +39,7 @@ class Calibrating:
         self._tables = {name: options[name] for name in OURS[1:] if name in options}
         self._ranking = {name: value for name, value in options.items() if name not in OURS}
         if "k" in options:
-            raise InputError(explain("k", f"is {options['k']!r} here", "be given to recommend"))
+            raise InputError("k", f"is {options['k']!r} here", "be given to recommend")
         read_options(Reranker, self._ranking, OURS[1:])
         read_options(Tables, {"history": () if "targets" not in options else None, **self._tables})
         self._known: tuple[Any, ItemArrays] | None = None

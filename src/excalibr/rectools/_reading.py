@@ -10,7 +10,7 @@ import pandas as pd
 from rectools import Columns
 from rectools.dataset import Dataset, SparseFeatures
 
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables import ItemArrays, Tables, read_items
 
 
@@ -68,7 +68,7 @@ def _pairs(dataset: Dataset, feature: str) -> tuple[Any, list[str], Any]:
     if not columns:
         known = sorted({str(name) for name, _ in named.values()})
         hint = f"the dataset has {known}." if known else "pass a table with categories: items=table."
-        raise InputError(explain("feature", f"is {feature!r}", "be a categorical item feature of the dataset", hint))
+        raise InputError("feature", f"is {feature!r}", "be a categorical item feature of the dataset", hint)
     matrix = features.values[:, columns].tocoo()
     labels = [str(named[number][1]) for number in columns]
     there = matrix.data > 0

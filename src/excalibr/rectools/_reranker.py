@@ -11,7 +11,7 @@ from rectools import Columns
 from rectools.dataset import Dataset
 from rectools.models.ranking import Reranker as SecondStage
 
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.rectools._calibrating import Calibrating
 
 
@@ -62,14 +62,14 @@ class CalibratedReranker(SecondStage):  # type: ignore[misc]
         named = [name for name in candidates.columns if str(name).endswith("_score")]
         if not named:
             hint = "CandidateGenerator(…, keep_scores=True), or a model."
-            raise InputError(explain("candidates", "have no scores", "have those of a generator", hint))
+            raise InputError("candidates", "have no scores", "have those of a generator", hint)
         return candidates[named[0]].to_numpy(dtype=np.float64)
 
     def recommend(self, scored_pairs: pd.DataFrame, k: int, add_rank_col: bool = True) -> pd.DataFrame:
         """The calibrated slates of the users of a table with user, item and score."""
         if self._dataset is None:
             hint = "use CalibratedRankingModel, or call use(dataset) first."
-            raise InputError(explain("CalibratedReranker", "has no dataset", "have one", hint))
+            raise InputError("CalibratedReranker", "has no dataset", "have one", hint)
         if Columns.Score not in scored_pairs:
-            raise InputError(explain("scored_pairs", "have no score", "have a score each"))
+            raise InputError("scored_pairs", "have no score", "have a score each")
         return self.calibrating.rerank(scored_pairs, self._dataset, k, add_rank_col=add_rank_col)

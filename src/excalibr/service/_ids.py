@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._native import kernel
-from excalibr.errors import InputTypeError, explain
+from excalibr.errors import InputTypeError
 from excalibr.service._failures import RequestFailure
 from excalibr.tables._ids import keys_of
 
@@ -28,7 +28,7 @@ class Ids:
         keys = keys_of(ids)
         whole = bool(keys) and isinstance(keys[0], int)
         if not all(isinstance(key, int if whole else str) for key in keys):
-            raise InputTypeError(explain(what, f"has the type {ids.type}", "have text or whole numbers"))
+            raise InputTypeError(what, f"has the type {ids.type}", "have text or whole numbers")
         places = {key: place for place, key in enumerate(keys)}
         return cls(places, whole, kernel.IdTable(np.array(keys, dtype=np.int64)) if whole else places)
 

@@ -17,7 +17,7 @@ from excalibr._native import kernel
 from excalibr._options import Options, read_options
 from excalibr._problem import AttributeSpan, Batch
 from excalibr._types import Floats, Integers
-from excalibr.errors import ExcalibrError, InputError, explain, unknown_name
+from excalibr.errors import ExcalibrError, InputError, unknown_name
 from excalibr.service._ids import Ids
 from excalibr.service._prices import ItemPrices
 from excalibr.tables import ItemArrays, Reranker, Tables, read_wanted
@@ -145,7 +145,7 @@ def read_profiles(source: str | Path | Mapping[str, Any] | None = None) -> dict[
                 raise unknown_name("key", key, ("profiles",))
         profiles = given.get("profiles", {})
         if not isinstance(profiles, Mapping) or not profiles:
-            raise InputError(explain("profiles", "is empty", "have at least one table [profiles.NAME]"))
+            raise InputError("profiles", "is empty", "have at least one table [profiles.NAME]")
     return {name: _read_profile(name, options, where, folder) for name, options in profiles.items()}
 
 
@@ -161,10 +161,10 @@ def read_toml(path: Path) -> Mapping[str, Any]:
 def _read_profile(name: str, options: Any, where: str, folder: Path) -> Profile:
     with _told(f"{where}: [profiles.{name}]"):
         if not isinstance(options, Mapping):
-            raise InputError(explain(name, f"is {options!r}", "be a table of options"))
+            raise InputError(name, f"is {options!r}", "be a table of options")
         _check_keys(options)
         if "items" not in options:
-            raise InputError(explain("items", "is missing", "name a file"))
+            raise InputError("items", "is missing", "name a file")
         given = dict(options)
         files = {key: _read_file(key, given.pop(key), folder) for key in FILES if key in given}
         for key in FOR_THE_PAGE:
@@ -193,11 +193,11 @@ def _read_file(key: str, value: Any, folder: Path) -> Any:
     if isinstance(value, Mapping) and key in WRITTEN:
         return value
     if not isinstance(value, str):
-        raise InputError(explain(key, f"is {value!r}", "be the name of a file"))
+        raise InputError(key, f"is {value!r}", "be the name of a file")
     try:
         return read_table(folder / value)
     except OSError as error:
-        raise InputError(explain(key, f"{folder / value} cannot be read ({error.strerror})", "be a file")) from error
+        raise InputError(key, f"{folder / value} cannot be read ({error.strerror})", "be a file") from error
 
 
 def load_profile(

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from excalibr._messages import CommandWords, Message, Option, message_of
-from excalibr.errors import ExcalibrError, InputError, explain
+from excalibr.errors import ExcalibrError, InputError
 from excalibr.service._limits import Limits
 from excalibr.service._logging import Log
 from excalibr.service._slow import shut_silent
@@ -104,7 +104,7 @@ def serve(server: Server) -> None:
 
     if not is_free(server.host, server.port):
         found = f"{server.port} of {server.host} is taken"
-        raise InputError(explain("port", found, "be free", Message("pass ", Option("port", ...), " with another.")))
+        raise InputError("port", found, "be free", Message("pass ", Option("port", ...), " with another."))
     folder = Path(tempfile.mkdtemp(prefix="excalibr-serve-"))
     try:
         if server.workers > 1:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from excalibr._messages import Message, Option
 from excalibr._options import Options
 from excalibr._problem import AttributeSpan
-from excalibr.errors import InputError, explain, unknown_name
+from excalibr.errors import InputError, unknown_name
 
 Own = TypeVar("Own", bound=Options)
 
@@ -72,9 +72,9 @@ def _check_attributes(option_name: str, value: Any, attributes: Sequence[Attribu
     names = [each.name for each in attributes]
     if not names:
         hint = Message("name the columns of the attributes, ", Option("category", ["genre", "decade"]), ".")
-        raise InputError(explain(option_name, f"is {value!r}", "go with several attributes", hint))
+        raise InputError(option_name, f"is {value!r}", "go with several attributes", hint)
     if not isinstance(value, Mapping):
-        raise InputError(explain(option_name, f"is {value!r}", f"be a mapping by attribute, of {names}"))
+        raise InputError(option_name, f"is {value!r}", f"be a mapping by attribute, of {names}")
     for name in value:
         if name not in names:
             raise unknown_name(option_name, name, names)

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from excalibr.errors import ExcalibrError, InputError, explain
+from excalibr.errors import ExcalibrError, InputError
 from excalibr.tables._arrow import arrow_csv, pa, parquet, pc
 
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".arrow": "arrow", ".feather": "arrow"}
@@ -73,12 +73,12 @@ def files_of(name: str, path: Path) -> list[Path]:
     ``name`` is what a message calls the table.
     """
     if not path.exists():
-        raise InputError(explain(name, f"{path} does not exist", "be a file or a folder"))
+        raise InputError(name, f"{path} does not exist", "be a file or a folder")
     if not path.is_dir():
         return [path]
     found = sorted(file for file in path.rglob("*") if kind_of(file) is not None and file.is_file())
     if not found:
-        raise InputError(explain(name, f"the folder {path} holds no table", f"hold files that end in {ENDINGS}"))
+        raise InputError(name, f"the folder {path} holds no table", f"hold files that end in {ENDINGS}")
     return found
 
 
@@ -87,7 +87,7 @@ def read_schema(path: Path) -> Any:
     with explained(path), _opened(path) as (schema, _):
         twice = [name for number, name in enumerate(schema.names) if name in schema.names[:number]]
         if twice:
-            raise InputError(explain(str(path), f"has the column {twice[0]!r} twice", "have each column once"))
+            raise InputError(str(path), f"has the column {twice[0]!r} twice", "have each column once")
         return schema.remove_metadata()
 
 
@@ -138,7 +138,7 @@ def explained(path: Path) -> Iterator[None]:
             raise (error if named else OSError(error.errno, error.strerror or str(error), str(path))) from error
         found = " ".join(str(error).split()) or type(error).__name__
         hint = "it may be incomplete, damaged, or of another format than its name says."
-        raise InputError(explain(str(path), f"cannot be read ({found})", "be a whole table", hint)) from error
+        raise InputError(str(path), f"cannot be read ({found})", "be a whole table", hint) from error
 
 
 @contextmanager
@@ -160,7 +160,7 @@ def _opened(
                 opened = _open_arrow(file)
                 yield opened.schema, _arrow_batches(opened, columns)
         case _:
-            raise InputError(explain(str(path), "is of no known format", f"end in one of {ENDINGS}"))
+            raise InputError(str(path), "is of no known format", f"end in one of {ENDINGS}")
 
 
 def _open_csv(path: Path, columns: Sequence[str] | None) -> Any:
@@ -173,7 +173,7 @@ def _open_csv(path: Path, columns: Sequence[str] | None) -> Any:
     wrong = [field.name for field in reader.schema if pa.types.is_binary(field.type)]  # text in another encoding
     if wrong:
         found = f"column {wrong[0]!r} has bytes that are not UTF-8"
-        raise InputError(explain(str(path), found, "be UTF-8 text", "save it as UTF-8."))
+        raise InputError(str(path), found, "be UTF-8 text", "save it as UTF-8.")
     return reader
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from excalibr._messages import Message, Option, Wording
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, InputTypeError, explain
+from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._arrow import pa, require_arrow
 from excalibr.tables._ids import is_text
 
@@ -79,16 +79,16 @@ def read_frame(table: Any, name: str) -> Frame:
         twice = [each for number, each in enumerate(frame.columns) if each in frame.columns[:number]]
     except nw.exceptions.DuplicateError as error:
         found = " ".join(str(error).split())
-        raise InputError(explain(name, f"have columns twice ({found})", "have each column once")) from error
+        raise InputError(name, f"have columns twice ({found})", "have each column once") from error
     except TypeError as error:
         if hasattr(table, "__arrow_c_stream__"):
             return Frame(name, nw.from_arrow(table, backend="pyarrow"))
         hint = "call .collect() first." if hasattr(table, "collect") else ""
         found = f"is a {type(table).__module__}.{type(table).__qualname__}"
         must = "be a table of pandas, Polars or PyArrow, or have an Arrow stream"
-        raise InputTypeError(explain(name, found, must, hint)) from error
+        raise InputTypeError(name, found, must, hint) from error
     if twice:
-        raise InputError(explain(name, f"have the column {twice[0]!r} twice", "have each column once"))
+        raise InputError(name, f"have the column {twice[0]!r} twice", "have each column once")
     return frame
 
 
@@ -97,7 +97,7 @@ def numbers_of(column: Any, what: str) -> Floats:
     try:
         return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise InputTypeError(explain(what, _no_number(column), "have numbers")) from error
+        raise InputTypeError(what, _no_number(column), "have numbers") from error
 
 
 def _no_number(column: Any) -> str:
@@ -162,7 +162,7 @@ def _large_integers(values: list[Any], what: str, error: Exception) -> Any:
         return pa.array(values, pa.decimal256(76, 0))
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
         found = f"cannot be read ({error})"
-        raise InputTypeError(explain(what, found, "have values of one type, such as text or whole numbers")) from error
+        raise InputTypeError(what, found, "have values of one type, such as text or whole numbers") from error
 
 
 def _series(name: str, values: Any, backend: Any) -> Any:

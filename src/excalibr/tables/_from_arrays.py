@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from excalibr._arrays import numbers
 from excalibr._types import Booleans, Integers
-from excalibr.errors import InputError, InputTypeError, explain
+from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._arrow import pa
 
 PADDING = -1
@@ -77,11 +77,11 @@ def _read(name: str, values: Any) -> _RaggedRows:
     if any(row.ndim for row in rows):
         if any(row.ndim != 1 for row in rows):
             at = next(number for number, row in enumerate(rows) if row.ndim != 1)
-            raise InputError(explain(name, f"row {at} has shape {rows[at].shape}", "have rows of one dimension"))
+            raise InputError(name, f"row {at} has shape {rows[at].shape}", "have rows of one dimension")
         return _RaggedRows(np.concatenate(rows), np.array([len(row) for row in rows]), one=False)
     found = _array(values)
     if found.ndim not in (1, 2):
-        raise InputError(explain(name, f"have shape {found.shape}", "have one dimension, or two with a row a user"))
+        raise InputError(name, f"have shape {found.shape}", "have one dimension, or two with a row a user")
     if found.ndim == 1:
         return _RaggedRows(found, np.array([len(found)]), one=True)
     return _RaggedRows(found.ravel(), np.full(len(found), found.shape[1]), one=False)
@@ -98,7 +98,7 @@ def _array(values: Any) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError:  # lists of different lengths, one inside another
-        raise InputError(explain("rows", "are lists in lists in lists", "be a list of arrays")) from None
+        raise InputError("rows", "are lists in lists in lists", "be a list of arrays") from None
 
 
 def _matched(ids: _RaggedRows, scores: _RaggedRows) -> tuple[_RaggedRows, _RaggedRows]:
@@ -107,13 +107,11 @@ def _matched(ids: _RaggedRows, scores: _RaggedRows) -> tuple[_RaggedRows, _Ragge
         count = len(scores.sizes)
         ids = _RaggedRows(np.tile(ids.flat, count), np.repeat(ids.sizes, count), one=False)
     if ids.one != scores.one or len(ids.sizes) != len(scores.sizes):
-        found, must = f"have {_shape(scores)}", f"have the shape of the ids, {_shape(ids)}"
-        raise InputError(explain("scores", found, must))
+        raise InputError("scores", f"have {_shape(scores)}", f"have the shape of the ids, {_shape(ids)}")
     if (ids.sizes != scores.sizes).any():
         at = int(np.argmax(ids.sizes != scores.sizes))
         where = "" if ids.one else f"row {at} "
-        found, must = f"{where}has {scores.sizes[at]}", f"have as many as there are ids ({ids.sizes[at]})"
-        raise InputError(explain("scores", found, must))
+        raise InputError("scores", f"{where}has {scores.sizes[at]}", f"have as many as there are ids ({ids.sizes[at]})")
     return ids, scores
 
 
@@ -142,12 +140,12 @@ def _user_ids(users: Any, rows: _RaggedRows) -> NDArray[Any]:
     own = None if users is None else _array(users)
     if own is None or own.ndim == 0:
         if users is not None and not rows.one:
-            raise InputError(explain("users", f"are {users!r}", f"be one id for each of {count} rows"))
+            raise InputError("users", f"are {users!r}", f"be one id for each of {count} rows")
         return np.repeat(np.arange(count) if own is None else own[None], rows.sizes)
     if own.ndim == 1 and len(own) == (total if rows.one else count):
         return own if rows.one else np.repeat(own, rows.sizes)
     must = f"be one id, or {total} of them, one for each candidate" if rows.one else f"be {count} ids, one for each row"
-    raise InputError(explain("users", f"have shape {own.shape}", must))
+    raise InputError("users", f"have shape {own.shape}", must)
 
 
 def _numbered(places: NDArray[Any], items: Any) -> NDArray[Any]:
@@ -155,9 +153,8 @@ def _numbered(places: NDArray[Any], items: Any) -> NDArray[Any]:
     known = _array(items)
     whole = np.asarray(places.tolist() or np.empty(0, dtype=np.int64)) if places.dtype == object else places
     if whole.dtype.kind not in "iu":
-        found = f"are of type {whole.dtype}"
-        raise InputTypeError(explain("ids", found, "be whole numbers, places in items"))
+        raise InputTypeError("ids", f"are of type {whole.dtype}", "be whole numbers, places in items")
     outside = (whole < 0) | (whole >= len(known))
     if outside.any():
-        raise InputError(explain("ids", f"contain {whole[outside][0]}", f"be places in items, 0 to {len(known) - 1}"))
+        raise InputError("ids", f"contain {whole[outside][0]}", f"be places in items, 0 to {len(known) - 1}")
     return np.asarray(known[whole])

@@ -14,7 +14,7 @@ import numpy as np
 
 from excalibr._messages import Message, Wording
 from excalibr._types import Booleans, Integers
-from excalibr.errors import InputTypeError, explain
+from excalibr.errors import InputTypeError
 from excalibr.tables._arrow import pa, pc
 
 
@@ -29,7 +29,7 @@ def read_ids(column: Any, what: str = "ids") -> Any:
     if kind.is_dictionary(column.type):
         column = column.dictionary_decode()
     if kind.is_nested(column.type):
-        raise InputTypeError(explain(what, f"has the type {column.type}", "have text or whole numbers"))
+        raise InputTypeError(what, f"has the type {column.type}", "have text or whole numbers")
     if is_text(column.type):
         return column.cast(pa.large_string())
     if kind.is_floating(column.type):
@@ -53,7 +53,7 @@ def matched(one: Any, other: Any, column: str, tables: tuple[str, str]) -> tuple
     if kinds[0] != kinds[1]:
         found = f"is {kinds[0]} in {tables[0]} and {kinds[1]} in {tables[1]}"
         hint = Message(Wording("cast one of them", "write both as Parquet, with ids of one type"), ".")
-        raise InputTypeError(explain(Message(column), found, "be of one type", hint))
+        raise InputTypeError(Message(column), found, "be of one type", hint)
     wide = pa.decimal256(76, 0) if kinds[0] == "whole numbers" else pa.float64()
     return one.cast(wide), other.cast(wide)
 
@@ -100,7 +100,7 @@ def labels_of(column: Any, what: str = "labels") -> Any:
     try:
         text = pc.utf8_trim_whitespace(read_ids(column, what).cast(pa.large_string()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise InputTypeError(explain(what, f"has the type {column.type} ({error})", "have text or numbers")) from error
+        raise InputTypeError(what, f"has the type {column.type} ({error})", "have text or numbers") from error
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from excalibr._arrays import starts_of, sums_by
 from excalibr._problem import AttributeSpan, Memberships
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import Frame
 from excalibr.tables._ids import encode, is_text, labels_of, valid
@@ -112,7 +112,7 @@ def read_items(table: Any, options: Tables) -> ItemArrays:
     frame = options.open(table, "items")
     ids, places = encode(options.read_ids(frame, "item_id"))
     if not len(ids):
-        raise InputError(explain("items", "are empty", "have at least one row with an item"))
+        raise InputError("items", "are empty", "have at least one row with an item")
     single = isinstance(options.category, str)
     named = {"": options.column("category", "items", frame.columns)} if single else options.category_columns
     found = {name: _read_attribute(frame, column, ids, places, options) for name, column in named.items()}
@@ -138,8 +138,7 @@ def weights_in(frame: Frame, options: Tables) -> Floats:
     wrong = (weights < 0) | np.isinf(weights)
     if wrong.any():
         at, name = int(np.argmax(wrong)), options.column("weight", frame.name, frame.columns)
-        found = f"row {at} is {weights[at]}"
-        raise InputError(explain(f"column {name!r} of {frame.name}", found, "be finite and at least 0"))
+        raise InputError(f"column {name!r} of {frame.name}", f"row {at} is {weights[at]}", "be finite and at least 0")
     return weights
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from excalibr._messages import Message, Option, Wording
 from excalibr._options import Declared, option, real_number, truth_value, whole_number
 from excalibr._visits import read_visit
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables._columns import ColumnNames
 
 GUESS = "auto"
@@ -48,16 +48,16 @@ class Tables(ColumnNames):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.history is not None and self.targets is not None:
-            raise InputError(explain("targets", "are given with a history", "be given alone", "leave one of them out."))
+            raise InputError("targets", "are given with a history", "be given alone", "leave one of them out.")
         if self.history is None and self.targets is None and self.prior is None:
             one_for_all = Wording("targets={'drama': 0.6, …}", "--targets with a table of category and weight")
             must = Message("be given, or ", Option("targets"))
-            raise InputError(explain("history", "is missing", must, Message(one_for_all, " is one for all.")))
+            raise InputError("history", "is missing", must, Message(one_for_all, " is one for all."))
         if not 0 <= self.strength < float("inf") or (self.strength and self.prior is None):
             found = f"is {self.strength}" + (" without a prior" if self.prior is None else "")
-            raise InputError(explain("strength", found, "be finite and at least 0, and 0 without a prior"))
+            raise InputError("strength", found, "be finite and at least 0, and 0 without a prior")
         if not self.category_columns:
-            raise InputError(explain("category", "is empty", "name at least one column"))
+            raise InputError("category", "is empty", "name at least one column")
 
     @property
     def category_columns(self) -> dict[str, str]:
@@ -83,7 +83,7 @@ def _check_by_group(name: str, given: Any) -> None:
     """Limits are by attribute, and then by group."""
     if not isinstance(given, Mapping) or not all(isinstance(own, Mapping) for own in given.values()):
         hint = f'{name}={{"seller": {{"small": 0.02}}}} is one of a group of `seller`.'
-        raise InputError(explain(name, f"is {given!r}", "be a mapping by attribute from groups to shares", hint))
+        raise InputError(name, f"is {given!r}", "be a mapping by attribute from groups to shares", hint)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,4 +111,4 @@ class Everyone(Declared):
         super().__post_init__()
         if self.everyone is None and not self.everyone_floors and not self.everyone_caps:
             hint = 'everyone={"seller": {"big": 0.75, "small": 0.25}} wants these shares of the sellers.'
-            raise InputError(explain("everyone", "is missing", "be given, or everyone_floors or everyone_caps", hint))
+            raise InputError("everyone", "is missing", "be given, or everyone_floors or everyone_caps", hint)

@@ -19,7 +19,7 @@ import numpy as np
 from excalibr._arrays import is_real
 from excalibr._population import Mixture, solve_mixed
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
@@ -48,7 +48,7 @@ class GroupPrices:
             if not any(group in numbers for group in own):
                 more = f" and {len(own) - 1:,} more" if len(own) > 1 else ""
                 found = f"have {own[0][1]!r}{more} of {attribute!r}, none of which an item has"
-                raise InputError(explain("prices", found, "be of groups of these items"))
+                raise InputError("prices", found, "be of groups of these items")
         by_group = np.zeros((len(self.mixture.prices), len(numbers)))
         for column, group in enumerate(self.groups):
             if group in numbers:
@@ -58,7 +58,7 @@ class GroupPrices:
     def solve(self, items: ItemArrays, finish: Finish, **how: Any) -> Iterator[SolvedPart]:
         """As :func:`solve_users`, with every user's lottery mixed from the passes that the user draws."""
         if items.groups is None:
-            raise InputError(explain("items", "were read without the groups that prices are of", "be read with prices"))
+            raise InputError("items", "were read without the groups that prices are of", "be read with prices")
         weights = self.mixture.of_users(finish.keys)
         return solve_mixed(finish.batch, self.item_prices(items.groups), weights, finish, **how)
 
@@ -83,29 +83,29 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     for column in ("attribute", "category", "price"):
         if column not in frame.columns:
             must = "have attribute, category and price, as balance writes them"
-            raise InputError(explain(name, f"have no column {column!r}, but {frame.columns}", must))
+            raise InputError(name, f"have no column {column!r}, but {frame.columns}", must)
     prices, passes, probabilities = frame.numbers("price", name), _passes(frame), _numbers_or_ones(frame, "probability")
     if not (probabilities >= 0).all():
-        raise InputError(explain(f"column 'probability' of {name}", "has a number below 0 or none", "be at least 0"))
+        raise InputError(f"column 'probability' of {name}", "has a number below 0 or none", "be at least 0")
     blocks = _texts(frame, "block") if "block" in frame.columns else [""] * len(frame)
     is_block = np.array([bool(block) for block in blocks], dtype=np.bool_)
     priced, listed = np.flatnonzero(~is_block), np.flatnonzero(is_block)
     if not len(priced):
-        raise InputError(explain(name, "have no row with an attribute, a category and a price", "have one"))
+        raise InputError(name, "have no row with an attribute, a category and a price", "have one")
     if not np.isfinite(prices[priced]).all():
-        raise InputError(explain(f"column 'price' of {name}", "has values that are not finite", "have numbers"))
+        raise InputError(f"column 'price' of {name}", "has values that are not finite", "have numbers")
     attributes, categories = (_texts(frame, column) for column in ("attribute", "category"))
     own = [(attributes[row], categories[row]) for row in priced.tolist()]
     groups = {group: column for column, group in enumerate(dict.fromkeys(own))}
     columns = np.array([groups[group] for group in own])
     numbers, of_row = np.unique(passes[priced], return_inverse=True)
     if len(np.unique(of_row * len(groups) + columns)) < len(priced):
-        raise InputError(explain(name, "have a group twice in a pass", "have one price for each group and pass"))
+        raise InputError(name, "have a group twice in a pass", "have one price for each group and pass")
     by_pass, chances = np.zeros((len(numbers), len(groups))), np.zeros(len(numbers))
     by_pass[of_row, columns], chances[of_row] = prices[priced], probabilities[priced]
     if abs(chances.sum() - 1.0) > SUM_TOLERANCE:
         found = f"sum to {chances.sum():g} over the {len(numbers)} passes"
-        raise InputError(explain(f"column 'probability' of {name}", found, "sum to 1"))
+        raise InputError(f"column 'probability' of {name}", found, "sum to 1")
     told = [_block(blocks[row], name) for row in listed.tolist()]
     by_block = _by_block(name, told, numbers, passes[listed], probabilities[listed])
     return GroupPrices(list(groups), Mixture(by_pass, chances / chances.sum(), *by_block))
@@ -117,15 +117,14 @@ def _from_mapping(table: Mapping[Any, Any], what: str) -> GroupPrices:
     for name, own in table.items():
         if not isinstance(own, Mapping):
             hint = f'{what}={{"seller": {{"big": 0.1}}}} makes the seller big dearer.'
-            must = "have a price for each category of it"
-            raise InputError(explain(what, f"have {own!r} for {name!r}", must, hint))
+            raise InputError(what, f"have {own!r} for {name!r}", "have a price for each category of it", hint)
         for label, price in own.items():
             if not (is_real(price) and np.isfinite(price)):
-                raise InputError(explain(what, f"have {price!r} for {label!r} of {name!r}", "have finite numbers"))
+                raise InputError(what, f"have {price!r} for {label!r} of {name!r}", "have finite numbers")
             groups.append((str(name), str(label)))
             values.append(float(price))
     if not groups:
-        raise InputError(explain(what, "are empty", "have a price for at least one group"))
+        raise InputError(what, "are empty", "have a price for at least one group")
     return GroupPrices(groups, Mixture.single(np.array(values)))
 
 
@@ -154,7 +153,7 @@ def _by_block(
     """
     sizes = {size for _, size in told} or {1}
     if len(sizes) > 1 or not np.isin(passes, numbers).all():
-        raise InputError(explain(name, "mix blocks of several balances", "be the table of one balance"))
+        raise InputError(name, "mix blocks of several balances", "be the table of one balance")
     different, place = np.unique(np.array([block for block, _ in told], dtype=np.int64), return_inverse=True)
     weights = np.zeros((len(numbers), len(different)))
     weights[np.searchsorted(numbers, passes), place] = probabilities
@@ -162,14 +161,14 @@ def _by_block(
     if (np.abs(sums - 1.0) > SUM_TOLERANCE).any():
         worst = int(np.argmax(np.abs(sums - 1.0)))
         found = f"sum to {sums[worst]:g} in block {different[worst]}"
-        raise InputError(explain(f"column 'probability' of {name}", found, "sum to 1 in each block"))
+        raise InputError(f"column 'probability' of {name}", found, "sum to 1 in each block")
     return sizes.pop(), different, weights / sums
 
 
 def _block(text: str, name: str) -> tuple[int, int]:
     number, _, size = text.partition("/")
     if not (number.isdigit() and size.isdigit() and 0 <= int(number) < int(size) <= 1 << 62):
-        raise InputError(explain(f"column 'block' of {name}", f"has {text!r}", "have texts such as '519/1000'"))
+        raise InputError(f"column 'block' of {name}", f"has {text!r}", "have texts such as '519/1000'")
     return int(number), int(size)
 
 
@@ -186,6 +185,5 @@ def _passes(frame: Frame) -> Integers:
     """The number of each row's pass."""
     numbers = _numbers_or_ones(frame, "pass")
     if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
-        what = f"column 'pass' of {frame.name}"
-        raise InputError(explain(what, "has a value that is no number of a pass", "count passes"))
+        raise InputError(f"column 'pass' of {frame.name}", "has a value that is no number of a pass", "count passes")
     return numbers.astype(np.int64)

@@ -20,7 +20,7 @@ from excalibr._problem import Batch, Status
 from excalibr._seeds import checked_seed
 from excalibr._solver import questions_of
 from excalibr._types import Floats
-from excalibr.errors import BatchWarning, InputError, explain
+from excalibr.errors import BatchWarning, InputError
 from excalibr.tables._by_name import with_numbers
 from excalibr.tables._candidates import CandidateArrays, read_candidates
 from excalibr.tables._items import ItemArrays, read_items
@@ -255,7 +255,7 @@ def stop_at_bad(reranker: Reranker, batch: Batch, given: CandidateArrays) -> Non
         why = f": {batch.reasons[at]}" if at in batch.reasons else f" has {Status(batch.statuses[at]).text}"
         found = f"user {given.keys()[at]!r}{why}"
         hint = Message("see ", Option("fallback", ...), ".")
-        raise InputError(explain("candidates", found, "have only users who can be calibrated", hint))
+        raise InputError("candidates", found, "have only users who can be calibrated", hint)
 
 
 def read_items_and_prices(items: Any, table: Any, options: Tables) -> tuple[ItemArrays, GroupPrices | None]:

@@ -23,7 +23,7 @@ from excalibr._propensities import propensities_of_draws
 from excalibr._solver import ENGINES, STATUSES
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
-from excalibr.errors import ExcalibrError, InputError, explain
+from excalibr.errors import ExcalibrError, InputError
 from excalibr.tables._candidates import CandidateArrays
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import encode, keys_of
@@ -324,7 +324,7 @@ def _even_lengths(lengths: Integers, counts: Integers, firsts: Integers, users: 
     if uneven.any():
         at = int(np.repeat(np.arange(len(slots)), counts)[np.argmax(uneven)])
         found = f"have rankings of different lengths for user {keys_of(users)[at]!r}"
-        raise InputError(explain("lotteries", found, "have as many items in every ranking of a user"))
+        raise InputError("lotteries", found, "have as many items in every ranking of a user")
     return slots
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import is_real
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables._arrow import pa
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import codes_in, labels_of
@@ -33,14 +33,14 @@ def shares_by_attribute(
 def read_shares(given: Any, name: str, options: Tables) -> Frame:
     """A table, or a mapping from categories to weights or to pairs of low and high."""
     if given is None:
-        raise InputError(explain(name, "is None", "be a mapping or a table of shares"))
+        raise InputError(name, "is None", "be a mapping or a table of shares")
     if not isinstance(given, Mapping):
         return read_frame(given, name)
     bands = bool(given) and all(np.shape(value) == (2,) for value in given.values())
     for category, value in given.items():
         if not all(map(is_real, value if bands else [value])):
             must = "have a number for each category, or a low and a high for each"
-            raise InputError(explain(name, f"has {value!r} for {category!r}", must))
+            raise InputError(name, f"has {value!r} for {category!r}", must)
     values = np.array(list(given.values()), dtype=np.float64)
     table = name.partition("[")[0]
     category, weight = (getattr(options, f"{table}_{role}", None) for role in ("category", "weight"))

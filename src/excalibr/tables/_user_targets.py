@@ -15,7 +15,7 @@ from excalibr._arrays import sums_by
 from excalibr._problem import Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr._visits import LATEST_VISIT
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables._arrow import pa
 from excalibr.tables._frames import Frame, numbers_of
 from excalibr.tables._ids import codes_in, keys_of
@@ -107,7 +107,7 @@ class _TargetTable:
         if len(bad) or not sums.sum() > 0:
             found = f"have a weight of {bad[0]:g}" if len(bad) else "have no weight on a category that an item has"
             hint = f"categories are {self.categories.to_pylist()[:12]}."
-            raise InputError(explain(self.frame.name, found, "have finite weights of at least 0, not all 0", hint))
+            raise InputError(self.frame.name, found, "have finite weights of at least 0, not all 0", hint)
         return np.asarray(sums / sums.sum())
 
     def edges(self, users: Any, prior: Floats | None, statuses: Integers) -> tuple[Floats, Floats, Booleans]:
@@ -132,7 +132,7 @@ class _TargetTable:
     def _bands(self, users: Any, prior: Floats | None) -> tuple[Floats, Floats, Booleans]:
         """Bands for each user, or one for all; what is not said is any share, from 0 to 1."""
         if self.options.strength:
-            raise InputError(explain("strength", f"is {self.options.strength}", "be 0 where targets are bands"))
+            raise InputError("strength", f"is {self.options.strength}", "be 0 where targets are bands")
         labels, owners = self._labels(), self._owners(users)
         rows, times = (1, len(users)) if owners is None else (len(users), 1)
         owners = np.zeros(len(labels), dtype=np.int64) if owners is None else owners
@@ -170,7 +170,7 @@ def _tables(given: Any, name: str, items: ItemArrays, options: Tables) -> list[_
     if not names:
         frames = [read_shares(given, name, options)]
     elif isinstance(given, Mapping) and set(given) != set(names):
-        raise InputError(explain(name, f"have {list(given)}", f"have the attributes {names}"))
+        raise InputError(name, f"have {list(given)}", f"have the attributes {names}")
     else:
         found = shares_by_attribute(given, name, options, names)
         frames = [found[each] for each in names]
@@ -223,7 +223,7 @@ def read_own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
     owners = owners_of(users, frame, options)
     if not {*OWN_NUMBERS, "weight"} & set(frame.columns):
         found = f"has the columns {frame.columns}"
-        raise InputError(explain("users", found, "have 'trade_off', 'k', 'visit' or 'weight'", "rename yours."))
+        raise InputError("users", found, "have 'trade_off', 'k', 'visit' or 'weight'", "rename yours.")
     return tuple(
         smallest_by_user(owners, frame.numbers(name, name), len(users)) if name in frame.columns else None
         for name in OWN_NUMBERS
@@ -263,7 +263,7 @@ def read_visits(users: Any, options: Tables) -> Integers | None:
     if own is not None and bad is not None and bad.any():
         at = int(np.argmax(bad))
         found = f"has the visit {own[at]:g} for user {keys_of(users)[at]!r}"
-        raise InputError(explain("users", found, "have visits that are whole numbers of at least 0"))
+        raise InputError("users", found, "have visits that are whole numbers of at least 0")
     return None if visits is None else np.broadcast_to(visits, len(users))
 
 

@@ -20,7 +20,7 @@ from excalibr._cli.rerank.inputs import TableSource
 from excalibr._cli.rerank.parts import read_arrow
 from excalibr._types import Integers
 from excalibr._writing import errors_named, sync_file
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables._ids import keys_of, matched, read_ids
 from excalibr.tables._users import UserStream
 
@@ -60,7 +60,7 @@ class Feed:
             if not past.users:
                 break
         found, hint = "lack rows that finished parts took", "leave --resume out to start again."
-        raise InputError(explain("candidates", found, "be those that the run began with", hint))
+        raise InputError("candidates", found, "be those that the run began with", hint)
 
     def _hold(self) -> bool:
         """Whether there is a table at hand."""

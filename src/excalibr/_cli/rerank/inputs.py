@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import pyarrow as pa
 
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables._files import dialect_of, explained, files_of, kind_of, read_batches, read_schema
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".arrow": "arrow", ".feather": "arrow"}
@@ -56,7 +56,7 @@ class TableSource:
             return pa.unify_schemas(schemas, promote_options="permissive")
         except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
             found = f"the files in {self.path} differ ({' '.join(str(error).split())})"
-            raise InputError(explain(self.name, found, "have the same columns")) from error
+            raise InputError(self.name, found, "have the same columns") from error
 
     @property
     def dialects(self) -> list[str]:
@@ -85,7 +85,7 @@ class TableSource:
 def format_of(path: Path, argument: str) -> str:
     """The format that a file's name asks for when it is written."""
     if path.suffix.lower() not in FORMATS:
-        raise InputError(explain(argument, f"is {path.name!r}", f"end in one of {', '.join(FORMATS)}"))
+        raise InputError(argument, f"is {path.name!r}", f"end in one of {', '.join(FORMATS)}")
     return FORMATS[path.suffix.lower()]
 
 
@@ -143,11 +143,10 @@ def check_apart(outputs: Mapping[str, Path], sources: Iterable[TableSource]) -> 
     folder = parts_folder(next(iter(outputs.values())))
     for number, (option, path) in enumerate(by_option.items()):
         if path.is_dir():
-            raise InputError(explain(option, f"{path} is a folder", "be a file"))
+            raise InputError(option, f"{path} is a folder", "be a file")
         for other in list(by_option)[:number]:
             if _is_same(path, by_option[other]):
-                found = f"{path} is the same file as {other}"
-                raise InputError(explain(option, found, f"differ from {other}"))
+                raise InputError(option, f"{path} is the same file as {other}", f"differ from {other}")
         _check_outside(folder, option, path)
     for source in sources:
         for option, path in by_option.items():
@@ -163,18 +162,18 @@ def parts_folder(output: Path) -> Path:
 
 def _check_outside(folder: Path, name: str, path: Path) -> None:
     if _is_within(path, folder):
-        raise InputError(explain(name, f"{path} is in {folder}, which the run removes", "be elsewhere"))
+        raise InputError(name, f"{path} is in {folder}, which the run removes", "be elsewhere")
 
 
 def _check_pair(option: str, output: Path, source: TableSource) -> None:
     if source.path.is_dir() and _is_within(output, source.path):
         found = f"{output} is in {source.path}, all of which is read as {source.name}"
-        raise InputError(explain(option, found, "be in another folder"))
+        raise InputError(option, found, "be in another folder")
     for path in source.files:
         if _is_same(output, path):
             also = f" ({path})" if output.absolute() != path.absolute() else ""
             found = f"{output} is the same file as {source.name}{also}"
-            raise InputError(explain(option, found, "be another file", "an input is never written over."))
+            raise InputError(option, found, "be another file", "an input is never written over.")
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -221,4 +220,4 @@ def _digest(file: BinaryIO, size: int, check: Callable[[], None]) -> str:
 
 def _changed(source: TableSource, path: Path, how: str) -> InputError:
     found, hint = f"{path} changed during the run ({how})", "nothing was put in place; run again without --resume."
-    return InputError(explain(source.name, found, "stay as it is until the end", hint))
+    return InputError(source.name, found, "stay as it is until the end", hint)

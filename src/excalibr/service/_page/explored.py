@@ -14,7 +14,7 @@ from excalibr._arrays import spans
 from excalibr._options import read_options
 from excalibr._problem import Status
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.service._page.truth import Truth, read_truth
 from excalibr.tables import ItemArrays, Reranker, Tables, Wanted, read_candidates, read_items, read_wanted, review_items
 from excalibr.tables._arrow import pa
@@ -114,7 +114,7 @@ def read_explored(source: PageSource) -> Explored:
     items = read_items(items_table, options)
     given = read_candidates(candidates, items, options)
     if not len(given.users):
-        raise InputError(explain("candidates", "have no users", "have at least one row with a user"))
+        raise InputError("candidates", "have no users", "have at least one row with a user")
     wanted = read_wanted(given.users, items, options)
     sample = _sample(wanted, np.diff(given.starts), source)
     users, median = len(given.users), int(np.median(np.diff(given.starts)))

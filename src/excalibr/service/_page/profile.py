@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from excalibr._options import read_options
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.service._page.explored import PageSource
 from excalibr.service._profiles import FILES, FOR_THE_PAGE, read_toml
 from excalibr.tables import Reranker
@@ -23,7 +23,7 @@ def source_of(profiles: Path | None) -> PageSource:
     options = next((each for each in found if isinstance(each, Mapping) and "candidates" in each), None)
     if options is None:
         must = 'have a profile with candidates = "file"'
-        raise InputError(explain("page", f"{profiles} names no candidates", must, "the page shows their users."))
+        raise InputError("page", f"{profiles} names no candidates", must, "the page shows their users.")
     tables: dict[str, Path | Mapping[str, Any]] = {}
     for key in (*FOR_THE_PAGE[:1], *FILES, *FOR_THE_PAGE[1:]):
         if key in options:
