@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from excalibr import Reranker
+from excalibr.errors import GapWarning
 from tests.cli.reranking import run, write
 from tests.cluster import SECOND_PASS, cluster, executors, with_a_kill
 from tests.population.tables import SELLERS, shop
@@ -181,3 +182,11 @@ def test_slates_on_spark_take_the_prices(session: Any) -> None:
     frame = session.createDataFrame(candidates)
     slates = on_spark.rerank(frame, items, history=history, prices=balance.table, **PLAIN)
     assert in_order(slates, "rank").to_pydict() == balance.slates().to_pydict()
+
+
+def test_few_passes_end_with_a_warning_of_the_gap(session: Any) -> None:
+    candidates, items, history = shop(users=60)
+    few: dict[str, Any] = {**PLAIN, **BALANCED, "max_passes": 1, "everyone_tolerance": 1e-9}
+    with pytest.warns(GapWarning, match="stopped after 1 pass at a gap of"):
+        found = on_spark.balance(session.createDataFrame(candidates), items, history=history, **few)
+    assert found.passes == 1

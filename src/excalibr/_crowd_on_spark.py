@@ -101,8 +101,7 @@ class SparkCrowd(Scaled):
     def without_scores(self) -> SparkCrowd:
         """The same users with nothing to gain."""
         sampled = None if self.sampled is None else self.sampled.without_scores()
-        nothing = Scale(0.0, 0.0, 0.0, 0.0)
-        return replace(self, part=replace(self.part, scored=False), scale=nothing, sampled=sampled)
+        return replace(self, part=replace(self.part, scored=False), scale=Scale(), sampled=sampled)
 
 
 def _answers(frame: Any, work: Callable[[Iterator[Any]], Any]) -> list[Any]:

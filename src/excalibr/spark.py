@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._options import read_options, split_keywords
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables import Tables, review_items, warn_all
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import read_frame
@@ -103,6 +103,7 @@ def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
         before = crowd.run(np.zeros(crowd.n_groups)).group_shares
     finally:
         frame.unpersist()
+    warn_all(outcome.notes, stacklevel=2)
     found = outcome.found
     proven = (found.objective, found.bound, found.relative_gap, len(found.history))
     return SparkBalance(pa.table(outcome.table), pa.table(outcome.summary(before)), *proven)
@@ -138,7 +139,7 @@ class _SparkRun:
         """The plan for these arguments of :func:`rerank`."""
         ranking, tables = split_keywords(options, Reranker)
         if "threads" in ranking:
-            raise InputError(explain("threads", f"is {ranking['threads']!r}", "be left out: a task of Spark has one"))
+            raise InputError("threads", f"is {ranking['threads']!r}", "be left out: a task of Spark has one")
         checked = read_options(Tables, tables)
         travelling = {name: tables[name] for name in BY_USER if _is_spark(tables.get(name))}
         local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}

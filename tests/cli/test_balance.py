@@ -68,6 +68,34 @@ def test_parts_of_a_few_users_give_the_same_prices(files: dict[str, Path], monke
     assert parts.equals(whole)
 
 
+def test_a_part_in_which_nobody_counts_is_no_error(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = pyarrow.parquet.read_table(files["candidates"])["user_id"].unique().sort()
+    users = files["out"].with_name("users.parquet")
+    weights = np.where(np.arange(len(ids)) < 14, 0.0, 1.0)
+    pyarrow.parquet.write_table(pa.table({"user_id": ids, "weight": weights}), users)
+    assert run(files, "--users", str(users)).exit_code == 0
+    whole = pyarrow.parquet.read_table(files["out"])
+    monkeypatch.setattr(job, "ALL", 7)
+    result = run(files, "--users", str(users))
+    assert result.exit_code == 0, result.output
+    assert pyarrow.parquet.read_table(files["out"]).equals(whole)
+
+
+def test_few_passes_end_with_a_warning_of_the_gap(files: dict[str, Path]) -> None:
+    result = run(files, "--max-passes", "1", "--everyone-tolerance", "1e-9")
+    assert result.exit_code == 0
+    assert "excalibr: warning: stopped after 1 pass at a gap of" in result.stderr
+    assert "Hint: raise --max-passes." in result.stderr
+
+
+def test_somebody_must_count(files: dict[str, Path]) -> None:
+    ids = pyarrow.parquet.read_table(files["candidates"])["user_id"].unique()
+    users = files["out"].with_name("users.parquet")
+    pyarrow.parquet.write_table(pa.table({"user_id": ids, "weight": np.zeros(len(ids))}), users)
+    with pytest.raises(InputError, match="users: have the weight 0, all of them, must have a weight above 0"):
+        run(files, "--users", str(users))
+
+
 @pytest.mark.parametrize("stops_after", [1, 3])
 def test_a_stopped_run_goes_on_and_ends_with_the_same_prices(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, stops_after: int

@@ -21,7 +21,7 @@ from excalibr._population.start import foreseen_prices
 from excalibr._population.sums import Pass
 from excalibr._population.terms import Terms
 from excalibr._types import Floats
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 
 SAMPLED = 0.15
 """The share of the users that the first prices come from, unless they are few or very many."""
@@ -114,7 +114,7 @@ def balance_crowd(
     ``start`` are prices of the terms to begin with, yesterday's for instance; without them a sample finds some.
     """
     if not crowd.users:
-        raise InputError(explain("candidates", "have no users", "have at least one for a balance"))
+        raise InputError("candidates", "have no users", "have at least one for a balance")
     unit = _unit(crowd, terms)
     slack = limit_slack(tolerance)
     work = 0.0
@@ -243,9 +243,8 @@ class _Search:
         if self.master.small:
             prices, mixed = self.master.solve()
             self._keep(mixed)
-            smooth = (
-                len(self.tried) % 2 == 1
-            )  # pure steps of the program find the last mixtures, smoothed ones lower the bound
+            # Pure steps of the program find the last mixtures, smoothed ones lower the bound.
+            smooth = len(self.tried) % 2 == 1
             return (0.5 * (prices + self.centre) if smooth else prices), self.master.model(prices)
         lowest = np.maximum(self.terms.lowest, self.centre - self.box)
         highest = np.minimum(self.terms.highest, self.centre + self.box)

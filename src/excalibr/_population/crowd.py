@@ -227,7 +227,9 @@ class BatchCrowd:
             spreads[filled] = np.maximum.reduceat(batch.scores, begins) - np.minimum.reduceat(batch.scores, begins)
         weighted = visits * np.nan_to_num(spreads)
         largest = float(np.abs(np.nan_to_num(batch.scores)).max(initial=0.0))
-        return Scale(float(visits.sum()), float(weighted.sum()), float(weighted @ (1.0 - batch.trade_offs)), largest)
+        gains = weighted @ (1.0 - batch.trade_offs)
+        everybody, calibrated = float(self.visits.sum()), float(visits.sum())
+        return Scale(everybody, calibrated, float(weighted.sum()), float(gains), largest)
 
 
 class _Range(NamedTuple):

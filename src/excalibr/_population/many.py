@@ -10,8 +10,6 @@ from excalibr._population.scale import Scale, Scaled, Step
 from excalibr._population.sums import Pass, Sums, add_up, no_sums
 from excalibr._types import Floats
 
-NOTHING = Scale(0.0, 0.0, 0.0, 0.0)
-
 
 @dataclass(frozen=True, eq=False)
 class JoinedCrowd(Scaled):
@@ -65,4 +63,4 @@ class JoinedCrowd(Scaled):
             return (part.without_scores() for part in self.parts())
 
         sampled = self.sampled and self.sampled.without_scores()
-        return JoinedCrowd(parts, self.users, self.n_groups, NOTHING, self.threads, sampled)
+        return JoinedCrowd(parts, self.users, self.n_groups, Scale(), self.threads, sampled)

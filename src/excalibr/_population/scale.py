@@ -24,19 +24,23 @@ NO_STEP = Step()
 
 
 class Scale(NamedTuple):
-    """Sums over users: visits, visits × spread of the scores, and of the gains; and the largest score."""
+    """Sums over users: weights; of those who can be calibrated, visits, and visits × spread of scores and of gains.
 
-    visits: float
-    spreads: float
-    gain_spreads: float
-    largest: float
+    And the largest score.
+    """
+
+    weights: float = 0.0
+    visits: float = 0.0
+    spreads: float = 0.0
+    gain_spreads: float = 0.0
+    largest: float = 0.0
 
     @classmethod
     def join(cls, parts: Iterable[Scale]) -> Scale:
         """Of all parts together."""
-        listed = list(parts) or [cls(0.0, 0.0, 0.0, 0.0)]
-        visits, spreads, gains = (fsum(each[at] for each in listed) for at in range(3))
-        return cls(visits, spreads, gains, max(each.largest for each in listed))
+        listed = list(parts) or [cls()]
+        weights, visits, spreads, gains = (fsum(each[at] for each in listed) for at in range(4))
+        return cls(weights, visits, spreads, gains, max(each.largest for each in listed))
 
     @property
     def spread(self) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr._arrays import floats, frozen, numbers
+from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import Options
 from excalibr._problem.faults import Status, error_of_fault, status_of_faults
@@ -22,7 +23,7 @@ from excalibr._problem.memberships import Memberships, read_rows
 from excalibr._problem.reading import Pinned, read_terms
 from excalibr._problem.terms import AttributeSpan, BatchTerms
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import ExcalibrError, InputError, explain
+from excalibr.errors import ExcalibrError, InputError
 
 if TYPE_CHECKING:
     from excalibr._problem.problem import Problem
@@ -95,7 +96,7 @@ class Batch:
         options = options or Options()
         values = floats("scores", scores)
         if values.ndim != 1:
-            raise InputError(explain("scores", f"have shape {values.shape}", "have one dimension"))
+            raise InputError("scores", f"have shape {values.shape}", "have one dimension")
         starts = _starts(indptr, len(values))
         users, sizes = len(starts) - 1, np.diff(starts)
         rows, height, r = read_rows("categories", categories)
@@ -180,7 +181,7 @@ class Batch:
             return error_of_fault(fault, self.attributes)
         status = Status(self.statuses[user])
         must = _MUSTS.get(status, "be one who can be calibrated")
-        return InputError(explain(f"user {user}", f"has {status.text}", must))
+        return InputError(f"user {user}", f"has {status.text}", must)
 
     def with_statuses(self, statuses: Integers) -> Batch:
         """The same batch with what is known of its users from elsewhere; a worse status of our own stays."""
@@ -191,7 +192,8 @@ class Batch:
         checked = None if prices is None else _item_prices(prices, self.memberships.n_candidates)
         if checked is not None and self.options.asked[1]:
             name = "max_deviation" if self.options.relevance_loss is None else "relevance_loss"
-            raise InputError(explain(name, "is given with prices of items", "be left out", "give a trade_off instead."))
+            hint = Message("give ", Option("trade_off"), " instead.")
+            raise InputError(name, "is given with prices of items", "be left out", hint)
         return self.renewed(item_prices=checked)
 
     def _with_terms(self, pinned: Pinned, shown: Mapping[int, tuple[Integers, Floats]]) -> Batch:
@@ -221,10 +223,10 @@ def _item_prices(prices: ArrayLike, rows: int) -> Floats:
     array = np.array(floats("item_prices", prices))
     if array.shape != (rows,):
         must = f"have shape ({rows},), a price for each candidate"
-        raise InputError(explain("item_prices", f"have shape {array.shape}", must))
+        raise InputError("item_prices", f"have shape {array.shape}", must)
     if not (np.abs(array) <= WIDEST_PRICE).all():
         at = int(np.argmin(np.abs(array) <= WIDEST_PRICE))
-        raise InputError(explain("item_prices", f"have {array[at]} at {at}", "be finite"))
+        raise InputError("item_prices", f"have {array[at]} at {at}", "be finite")
     return frozen(array)
 
 
@@ -232,11 +234,11 @@ def _starts(indptr: ArrayLike, size: int) -> Integers:
     starts = np.array(indptr)
     if starts.ndim != 1 or not starts.size or starts.dtype.kind not in "iu":
         found = f"has shape {starts.shape} and type {starts.dtype}"
-        raise InputError(explain("indptr", found, "be whole numbers of shape (users + 1,)"))
+        raise InputError("indptr", found, "be whole numbers of shape (users + 1,)")
     starts = starts.astype(np.int64)
     if starts[0] != 0 or starts[-1] != size or (np.diff(starts) < 0).any():
         found = f"goes from {starts[0]} to {starts[-1]}"
-        raise InputError(explain("indptr", found, f"rise from 0 to the number of scores ({size}), never falling"))
+        raise InputError("indptr", found, f"rise from 0 to the number of scores ({size}), never falling")
     return frozen(starts)
 
 
@@ -244,15 +246,15 @@ def _items(items: ArrayLike | None, size: int, rows: int) -> Integers | None:
     if items is None:
         if rows != size:
             must = f"have {size} rows, one for each score"
-            raise InputError(explain("categories", f"have {rows} rows", must, "pass items=… to share rows."))
+            raise InputError("categories", f"have {rows} rows", must, "pass items=… to share rows.")
         return None
     chosen = np.array(items)
     if chosen.shape != (size,) or (size and chosen.dtype.kind not in "iu"):
         found = f"have shape {chosen.shape} and type {chosen.dtype}"
-        raise InputError(explain("items", found, f"be whole numbers of shape ({size},), one for each score"))
+        raise InputError("items", found, f"be whole numbers of shape ({size},), one for each score")
     if size and not (chosen.min() >= 0 and chosen.max() < rows):
         found = f"go from {chosen.min()} to {chosen.max()}"
-        raise InputError(explain("items", found, f"be rows of categories, 0 to {rows - 1}"))
+        raise InputError("items", found, f"be rows of categories, 0 to {rows - 1}")
     return frozen(chosen.astype(np.int64))
 
 
@@ -261,7 +263,7 @@ def _targets(targets: ArrayLike, users: int, r: int) -> Floats:
     given = floats("targets", targets)
     if given.shape not in ((users, r), (r,)):
         must = f"have shape ({users}, {r}), a row for each user, or ({r},), one for all"
-        raise InputError(explain("targets", f"have shape {given.shape}", must))
+        raise InputError("targets", f"have shape {given.shape}", must)
     return given.reshape(-1)
 
 
@@ -303,5 +305,5 @@ def _each(values: ArrayLike | None, argument: str, users: int, default: float) -
         return np.full(users, default)
     given = numbers(argument, values)
     if given.shape != (users,):
-        raise InputError(explain(argument, f"have shape {given.shape}", f"have shape ({users},), one for each user"))
+        raise InputError(argument, f"have shape {given.shape}", f"have shape ({users},), one for each user")
     return given

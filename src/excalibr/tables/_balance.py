@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,7 +16,6 @@ from excalibr._parallel import progress_bar
 from excalibr._population import BatchCrowd, Mixture
 from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._types import Floats
-from excalibr.errors import GapWarning
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import read_items
 from excalibr.tables._options import Everyone, Tables
@@ -208,9 +206,7 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
     with progress_bar("Balancing", wanted.max_passes, "passes") as done:
         outcome = search.run(crowd, n_blocks, lambda _: done(1))
     found, passes = outcome.found, len(outcome.found.history)
-    if found.relative_gap > wanted.everyone_tolerance:
-        text = f"stopped after {passes} passes at a gap of {found.relative_gap:.2g}, not {wanted.everyone_tolerance:g}"
-        warnings.warn(f"{text}. Raise max_passes for more.", GapWarning, stacklevel=3)
+    warn_all(outcome.notes, stacklevel=3)
     proven = (found.objective, found.bound, found.relative_gap, passes, found.work)
     solve = partial(reranker.solve, candidates, items, **tables)
     return Balance(*proven, outcome, crowd, read_frame(candidates, "candidates"), solve)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import is_real
+from excalibr._messages import Message, Option
 from excalibr._parallel import checked_threads
 from excalibr._population import (
     Balanced,
@@ -30,7 +31,7 @@ from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._problem import AttributeSpan
 from excalibr._sparse import SparseRows
 from excalibr._types import Floats
-from excalibr.errors import InputError, TableWarning, explain, unknown_name
+from excalibr.errors import GapWarning, InputError, TableWarning, explain, unknown_name
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import read_ids
@@ -81,23 +82,36 @@ class PriceSearch:
 
     def run(self, crowd: Any, n_blocks: int, tell: Callable[[Progress], None] = lambda _: None) -> FoundPrices:
         """Search; where the best mixture does not keep the limits, an error names those that conflict."""
+        if crowd.users and not crowd.scale.weights:  # of all users: in a part of them nobody may count
+            raise InputError("users", "have the weight 0, all of them", "have a weight above 0 for somebody")
         tolerance, most = self.asked.everyone_tolerance, self.asked.max_passes
         found = balance_crowd(crowd, self.terms, tolerance=tolerance, max_passes=most, start=self.start, tell=tell)
         conflict = conflict_of(crowd, found, tolerance)
         if conflict is not None:
             raise conflict.error(self.groups.labels)
-        return FoundPrices(self.groups.labels, self.least, self.most, found, _mixture(found, n_blocks))
+        mixture = _mixture(found, n_blocks)
+        return FoundPrices(self.groups.labels, self.least, self.most, found, mixture, self._short(found))
+
+    def _short(self, found: Balanced) -> list[Note]:
+        """What to warn of where the search ended before its tolerance."""
+        gap, wanted, passes = found.relative_gap, self.asked.everyone_tolerance, len(found.history)
+        if gap <= wanted:
+            return []
+        after = f"{passes} pass{'es' * (passes > 1)}"
+        text = f"stopped after {after} at a gap of {gap:.2g}, not {wanted:g}. Hint: raise "
+        return [Note(GapWarning, Message(text, Option("max_passes"), "."))]
 
 
 @dataclass(frozen=True, eq=False)
 class FoundPrices:
-    """The groups, what was wanted of them, what was found, and who draws which pass."""
+    """The groups, what was wanted of them, what was found, who draws which pass, and what to warn of."""
 
     labels: list[tuple[str, str]]
     least: Floats
     most: Floats
     found: Balanced
     mixture: Mixture
+    notes: list[Note]
 
     @property
     def table(self) -> dict[str, Any]:
@@ -130,12 +144,14 @@ def _mixture(found: Balanced, n_blocks: int) -> Mixture:
 def check_asked(reranker: Reranker, options: Tables) -> None:
     """Refuse what has no bound, and what prices would change the meaning of."""
     if reranker.method != "excalibr":
-        raise InputError(explain("method", f"is {reranker.method!r}", "be 'excalibr': the others prove no bound"))
+        raise InputError("method", f"is {reranker.method!r}", "be 'excalibr': the others prove no bound")
     for name in ("relevance_loss", "max_deviation"):
         if getattr(reranker, name) is not None:
-            raise InputError(explain(name, "is given", "be left out of a balance", "give a trade_off instead."))
+            hint = Message("give ", Option("trade_off"), " instead.")
+            raise InputError(name, "is given", "be left out of a balance", hint)
     if options.prices is not None:
-        raise InputError(explain("prices", "are given", "be left out of a balance", "start= takes earlier prices."))
+        hint = Message(Option("start", ...), " takes earlier prices.")
+        raise InputError("prices", "are given", "be left out of a balance", hint)
 
 
 def crowd_of(
@@ -156,12 +172,9 @@ def _weights(users: Any, options: Tables) -> Floats:
         return np.ones(len(users))
     given = frame.numbers(name, "weight")
     if not ((given >= 0) & np.isfinite(given) | np.isnan(given)).all():
-        raise InputError(explain(f"column {name!r} of users", "has a negative or infinite number", "be at least 0"))
+        raise InputError(f"column {name!r} of users", "has a negative or infinite number", "be at least 0")
     own = smallest_by_user(owners_of(users, frame, options), given, len(users))
-    weights = np.where(np.isnan(own), 1.0, own)
-    if not weights.any():
-        raise InputError(explain(f"column {name!r} of users", "is 0 for everybody", "be above 0 for somebody"))
-    return weights
+    return np.where(np.isnan(own), 1.0, own)
 
 
 def sampled_rows(
@@ -204,7 +217,7 @@ def _read_terms(
     if (floors > caps).any():
         at = int(np.argmax(floors > caps))
         found = f"of {groups.categories[at].as_py()!r} is {floors[at]:g}, above its cap {caps[at]:g}"
-        raise InputError(explain("everyone_floors", found, "be no more than the cap"))
+        raise InputError("everyone_floors", found, "be no more than the cap")
     return join_terms(terms), np.fmax(lows, floors), np.fmin(highs, caps)
 
 
@@ -237,7 +250,7 @@ def _other_groups(given: list[tuple[str, str]], labels: list[tuple[str, str]]) -
     must = f"be of groups of this balance, such as {labels[0][1]!r} of {labels[0][0]!r}"
     if len(others) == len(set(given)):
         found = f"has prices of {category!r} of {attribute!r}{more}, all of them unknown here"
-        raise InputError(explain("start", found, must, "leave it out to begin without prices."))
+        raise InputError("start", found, must, "leave it out to begin without prices.")
     unused = f"has prices of {category!r} of {attribute!r}{more}, which are not used"
     return [Note(TableWarning, explain("start", unused, must))]
 
@@ -248,7 +261,7 @@ def _target_terms(asked: Everyone, part: AttributeSpan, low: Floats, high: Float
     given = asked.everyone_weights
     weight = given.get(part.name, 1.0) if isinstance(given, Mapping) else 1.0 if given is None else given
     if not (is_real(weight) and 0.0 <= weight < np.inf):
-        raise InputError(explain("everyone_weights", f"has {weight!r} for {part.name!r}", "be numbers of at least 0"))
+        raise InputError("everyone_weights", f"has {weight!r} for {part.name!r}", "be numbers of at least 0")
     weights = np.full(len(there), float(weight))
     if asked.everyone_relative:
         middle = 0.5 * (low + high)[there]
@@ -268,16 +281,16 @@ def _edges(frame: Frame, attribute: str, labels: list[str], options: Tables) -> 
         if label not in numbers:
             raise unknown_name(what, label, labels)
         if not np.isnan(low[numbers[label]]):
-            raise InputError(explain(what, f"has {label!r} twice", "have each group once"))
+            raise InputError(what, f"has {label!r} twice", "have each group once")
         if not (0.0 <= least <= 1.0 and 0.0 <= most <= 1.0):
-            raise InputError(explain(what, f"has {least:g} to {most:g} for {label!r}", "have shares from 0 to 1"))
+            raise InputError(what, f"has {least:g} to {most:g} for {label!r}", "have shares from 0 to 1")
         if least > most:
-            raise InputError(explain(what, f"has low {least:g} and high {most:g} of {label!r}", "have low ≤ high"))
+            raise InputError(what, f"has low {least:g} and high {most:g} of {label!r}", "have low ≤ high")
         low[numbers[label]], high[numbers[label]] = least, most
     if np.array_equal(np.nan_to_num(low), np.nan_to_num(high)):
         low = high = np.nan_to_num(low)
         if abs(low.sum() - 1.0) > SUM_TOLERANCE:
-            raise InputError(explain(what, f"sums to {low.sum():g}", "sum to 1", "divide the weights by their sum."))
+            raise InputError(what, f"sums to {low.sum():g}", "sum to 1", "divide the weights by their sum.")
     return low, high
 
 
@@ -291,6 +304,6 @@ def _limits(option_name: str, given: Any, groups: ItemArrays) -> Floats:
             if group not in numbers:
                 raise unknown_name(option_name, group[1], [known for name, known in numbers if name == group[0]])
             if not (is_real(value) and 0.0 <= value <= 1.0):
-                raise InputError(explain(option_name, f"has {value!r} for {label!r}", "have shares from 0 to 1"))
+                raise InputError(option_name, f"has {value!r} for {label!r}", "have shares from 0 to 1")
             found[numbers[group]] = float(value)
     return found

@@ -27,7 +27,7 @@ from excalibr._population.scale import NO_STEP, Scale, Step
 from excalibr._sparse import build_rows
 from excalibr._types import Floats
 from excalibr._writing import beside
-from excalibr.errors import InputError, explain
+from excalibr.errors import InputError
 from excalibr.tables import ItemArrays, Tables, read_items
 from excalibr.tables._options import Everyone
 from excalibr.tables._results import Tally
@@ -101,7 +101,7 @@ def run_balance(
     made = {name: path for name, path in outputs.items() if name in ("out", "shares")}
     named = {name: path for name, path in outputs.items() if name not in made}
     if list(named) == ["report"]:
-        raise InputError(explain("--report", "is given without --slates", "go with --slates"))
+        raise InputError("--report", "is given without --slates", "go with --slates")
     everyone, sources = _everyone(asked, stop)
     for name, path in named.items():
         format_of(path, name)
@@ -132,6 +132,8 @@ def _prices(job: Job, wanted: Everyone, sources: list[TableSource], asked: dict[
             tables["shares"] = pa.table(outcome.summary(crowd.run(np.zeros(crowd.n_groups)).group_shares))
         run.keep(0, StoredPart(0, Tally()), tables)
         run.finish(1, job.stop.check)
+    for note in outcome.notes:
+        say_warning(note.message, WORDS)
     found = outcome.found
     proven = f"proven gap {100 * found.relative_gap:.3g} % after {len(found.history)} passes"
     return f"Prices of {len(search.groups.labels):,} groups in {job.outputs['out']}: {proven}."
@@ -166,7 +168,7 @@ def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[T
     for pair in asked["everyone"] or []:
         attribute, given, path = pair.partition("=")
         if not given:
-            raise InputError(explain("--everyone", f"is {pair!r}", "be an attribute and a file: seller=targets.csv"))
+            raise InputError("--everyone", f"is {pair!r}", "be an attribute and a file: seller=targets.csv")
         sources.append(TableSource(f"everyone {attribute}", Path(path), stop.check))
         targets[attribute] = sources[-1].read()
     read: dict[str, Any] = {"everyone": targets or None}
