@@ -29,7 +29,8 @@ def is_real(value: object) -> TypeGuard[float]:
 def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
     """A new float64 array of the values; where it need not be our own, the caller's, if that is one.
 
-    What numpy would turn into numbers in silence is refused: text, dates, complex numbers without their imaginary part.
+    What numpy would turn into numbers in silence is refused: text, dates, complex numbers without their imaginary part,
+    and what lies under a mask.
 
     >>> numbers("scores", [1, 2]).tolist()
     [1.0, 2.0]
@@ -38,8 +39,12 @@ def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
         given = np.asarray(values)
         if given.dtype.kind not in "biufO":
             raise TypeError(f"they are {given.dtype}")
+        if given.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in given.flat):
+            raise TypeError("some are text")
+        if isinstance(values, np.ndarray) and hasattr(values, "mask") and np.ma.is_masked(values):
+            raise TypeError("some are masked")
         return np.array(given, dtype=np.float64, order="C", copy=own or None)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputTypeError(argument, f"cannot be read as numbers ({error})", "be an array of numbers") from error
 
 

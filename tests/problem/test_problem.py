@@ -113,6 +113,8 @@ BAD_TYPES: list[tuple[dict[str, Any], str]] = [
     ({"scores": [1j, 2, 3]}, "scores: cannot be read as numbers"),
     ({"scores": np.array(["2030-01-31"] * 3, dtype="datetime64[D]")}, "scores: cannot be read as numbers"),
     ({"scores": [3.0, [2.0, 1.0]]}, "scores: cannot be read as numbers"),
+    ({"scores": np.array(["3", 2.0, 1.0], dtype=object)}, r"scores: cannot be read as numbers \(some are text\)"),
+    ({"scores": [10**400, 2.0, 1.0]}, r"scores: cannot be read as numbers \(int too large"),
     ({"categories": [[1, 0], [1], [0, 1]]}, "categories: cannot be read as numbers"),
     ({"categories": sp.csr_array(np.array([[1j, 0], [0, 1], [0, 1]]))}, "categories: cannot be read as numbers"),
     ({"target": {"drama": 0.4}}, "target: is a mapping, must be an array where categories are"),
@@ -126,6 +128,17 @@ BAD_TYPES: list[tuple[dict[str, Any], str]] = [
 def test_a_wrong_type_is_refused(changes: Any, message: str) -> None:
     with pytest.raises(InputTypeError, match=message):
         problem(**changes)
+
+
+@pytest.mark.parametrize("name", ["scores", "categories", "target"])
+def test_what_lies_under_a_mask_is_not_taken_for_numbers(name: str) -> None:
+    arrays = {each: np.array(GOOD[each], dtype=np.float64) for each in ("scores", "categories", "target")}
+    mask = np.zeros(arrays[name].shape, dtype=np.bool_)
+    unmasked = {**arrays, name: np.ma.masked_array(arrays[name], mask)}
+    assert problem(**unmasked).scores.tolist() == GOOD["scores"]
+    mask.flat[0] = True
+    with pytest.raises(InputTypeError, match=rf"{name}: cannot be read as numbers \(some are masked\)"):
+        problem(**{**arrays, name: np.ma.masked_array(arrays[name], mask)})
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1e-9, float("nan"), float("inf"), "small", True])

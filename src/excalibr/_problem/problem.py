@@ -244,10 +244,11 @@ def read_problem(
     attributes: tuple[AttributeSpan, ...] = ()
     checked, banded, unit_range = None, False, options.normalise is not None
     kind = type(categories)
-    if kind is np.ndarray or kind is Memberships:
+    if (kind is np.ndarray or kind is Memberships) and type(scores) is type(target) is np.ndarray:
         rows = categories if kind is np.ndarray else read_rows("", categories)[0]
         try:  # noqa: SIM105 — a context manager would take as long as a third of the check
-            # Float64 arrays without gaps, as a service has them, need no conversion.
+            # Float64 arrays without gaps, as a service has them, need no conversion. Nor may they be of a class of
+            # their own: the kernel sees the numbers alone, and nothing of a mask over them.
             checked = kernel.Checked(scores, None, None, rows, target, None, None, None, unit_range)
         except (TypeError, ValueError):
             pass
