@@ -93,6 +93,15 @@ def test_every_option_of_calibrate_is_taken(options: dict[str, Any]) -> None:
         assert policy.cost == alone.cost
 
 
+def test_limits_per_category_count_candidates_and_not_the_rows_that_they_share() -> None:
+    scores, items = [0.9, 0.8, 0.7, 0.6], [0, 0, 0, 1]
+    together = calibrate_batch(
+        scores, [0, 4], np.eye(2), [0.5, 0.5], items=items, k=3, trade_off=0.0, max_per_category=3
+    )
+    alone = calibrate(scores, np.eye(2)[items], [0.5, 0.5], k=3, trade_off=0.0, max_per_category=3)
+    assert together[0].rankings.tolist() == alone.rankings.tolist() == [[0, 1, 2]]
+
+
 BITS = """
 from tests.test_many_users import bits
 print(bits())

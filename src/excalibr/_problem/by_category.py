@@ -25,6 +25,9 @@ ByCategory: TypeAlias = "ArrayLike | Mapping[Any, Any]"
 LARGEST_WEIGHT = 1e30
 """Weights beyond it mean nothing, and their products with others could overflow."""
 
+MOST_OF_A_CATEGORY = 2**31
+"""A limit per category that no number of candidates reaches; beyond it, whole numbers end."""
+
 
 @dataclass(frozen=True, slots=True)
 class CategoryReader:
@@ -86,7 +89,7 @@ class CategoryReader:
         partial[rows.owners[inside & (np.abs(rows.values - 1.0) > 1e-9)]] = True
         groups = np.full(rows.n_candidates, -1, dtype=np.int64)
         groups[rows.owners[inside]] = number_of[rows.indices[inside]]
-        return groups, np.minimum(limits[limited], rows.n_candidates).astype(np.int64), partial
+        return groups, np.minimum(limits[limited], MOST_OF_A_CATEGORY).astype(np.int64), partial
 
     def _numbers(self, argument: str, given: Any, default: float) -> Floats:
         if given is not None and not self.attributes:
