@@ -250,6 +250,10 @@ def test_bad_users_can_be_ranked_by_their_scores() -> None:
         ({"items": [0, 9]}, "items: go from 0 to 9, must be rows of categories, 0 to 1"),
         ({"categories": np.eye(3)}, "categories: have 3 rows"),
         ({"trade_offs": [0.5, 0.5]}, "trade_offs: have shape"),
+        (
+            {"trade_offs": [0.5], "max_deviation": 0.1},
+            "trade_offs and max_deviation: are both given, must not go together",
+        ),
         ({"trade_of": 0.5}, "option: is 'trade_of'.*did you mean 'trade_off'"),
         ({"threads": 0}, "threads: is 0"),
     ],

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import methods
+from excalibr._messages import Message, Option
 from excalibr._native import kernel
-from excalibr._options import Options, read_options
+from excalibr._options import AIMS, Options, read_options
 from excalibr._parallel import Advance, checked_threads, one_blas_thread, over_ranges, progress_bar
 from excalibr._policy import Effort, Lotteries, Policies, Policy, join, no_effort
 from excalibr._problem import Batch, Status
@@ -87,12 +88,12 @@ def calibrate_batch(
     >>> policies[1].rankings.tolist()
     [[1]]
     """
+    asked = read_options(Options, options)
+    if trade_offs is not None and asked.asked[1]:
+        both = Message(Option("trade_offs"), " and ", Option(AIMS[asked.asked[1]]))
+        raise InputError(both, "are both given", "not go together", "keep one of them.")
     batch = Batch.of(
-        *(scores, indptr, categories, targets),
-        items=items,
-        trade_offs=trade_offs,
-        slots=slots,
-        options=read_options(Options, options),
+        *(scores, indptr, categories, targets), items=items, trade_offs=trade_offs, slots=slots, options=asked
     ).with_item_prices(item_prices)
     workers = checked_threads(threads)
     with progress_bar("Calibrating", batch.users) as advance:
