@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import is_real, is_whole
+from excalibr._arrays import frozen, is_real, is_whole, numbers
 from excalibr._messages import Message, Option, Wording
 from excalibr._types import Floats
 from excalibr.errors import ExcalibrError, InputError, InputTypeError, unknown_name
@@ -175,6 +175,8 @@ class Options(Declared):
             one_of(POSITION_WEIGHTS)("position_weights", weights)
         else:
             weigh_positions(weights, np.size(np.asarray(weights)) if self.k is None else self.k)
+            own = frozen(numbers("position_weights", weights))  # the caller's may change, and they are read again later
+            object.__setattr__(self, "position_weights", own)
         self._check_together()
 
     def given(self) -> dict[str, Any]:

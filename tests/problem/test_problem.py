@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from excalibr._options import Options
 from excalibr._problem import Problem
+from excalibr._solver import solve
 from excalibr.errors import ExcalibrError, InputError, InputTypeError
 
 GOOD: dict[str, Any] = {
@@ -31,6 +32,15 @@ def test_without_k_every_candidate_gets_a_slot() -> None:
 
 def test_whole_numbers_and_booleans_are_numbers() -> None:
     assert problem(scores=np.array([3, 2, 1]), categories=np.array([[True, False]] * 3)).scores.dtype == np.float64
+
+
+def test_position_weights_that_are_changed_later_change_no_problem() -> None:
+    weights = np.array([3.0, 1.0])
+    asked = problem(position_weights=weights)
+    weights[:] = [0.0, 1.0]
+    expected = solve(problem(position_weights=[3.0, 1.0]))
+    assert solve(asked).rankings.tolist() == expected.rankings.tolist()
+    assert solve(asked).weights.tolist() == expected.weights.tolist()
 
 
 def test_another_trade_off_leaves_the_rest_as_it_is() -> None:
