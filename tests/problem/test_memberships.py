@@ -10,7 +10,8 @@ from tests.problem.test_problem import GOOD, problem
 
 
 @pytest.mark.parametrize(
-    "kind", [np.array, sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.lil_array, lambda rows: rows]
+    "kind",
+    [np.array, sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.lil_array, sp.dok_array, lambda rows: rows],
 )
 def test_categories_may_be_any_kind_of_matrix(kind: Any) -> None:
     made = problem(categories=kind(GOOD["categories"])).memberships

@@ -275,7 +275,9 @@ def _read_arrays(
         raise InputError("scores", f"have shape {values.shape}", "have shape (n,)")
     if not len(values):
         raise InputError("scores", "are empty", "have at least one candidate")
-    named, parts = isinstance(categories, Mapping), {"": (categories, target)}
+    # A sparse matrix by keys (DOK) is a mapping too, but not one from names.
+    named = isinstance(categories, Mapping) and not hasattr(categories, "tocsr")
+    parts = {"": (categories, target)}
     if named:
         require_same_names(categories, target, "target")
         parts = {f"[{name!r}]": (rows, target[name]) for name, rows in categories.items()}
