@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from excalibr import Band, Shown, calibrate
+from excalibr._options import Options
+from excalibr._problem import Batch
 from excalibr.errors import ExcalibrError
 
 SCORES = [0.9, 0.8, 0.5, 0.4]
@@ -37,6 +39,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"pinned": {0: 1}, "shown": Shown(candidates=[1])}, "pinned: has candidate 1, which was shown before"),
     ({"shown": [1]}, "shown: is list, must be an excalibr.Shown"),
     ({"shown": Shown(candidates=[7])}, r"shown.candidates: are \[7\], must be candidate indices from 0 to 3"),
+    ({"shown": Shown(candidates=[[[1], [2, 3]]])}, "shown.candidates: are .*, must be candidate indices from 0 to 3"),
     ({"shown": Shown(candidates=[1], position_weights="lgo")}, "shown.position_weights: is 'lgo'"),
     ({"shown": Shown(candidates=[0, 1, 2])}, "k: is 2, and only 1 of the candidates may be shown together"),
     ({"normalise": "max"}, "normalise: is 'max', must be 'range'"),
@@ -50,6 +53,23 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({**NAMED, "attribute_weights": {"a": -1.0}}, r"attribute_weights\['a'\]: is -1.0, must be a finite number"),
     ({**NAMED, "floors": [0.1, 0.1]}, "floors: is .*, must be a mapping by attribute"),
 ]
+
+
+@pytest.mark.parametrize("pages", [[[0], [2]], [[0, 2], []], np.array([[0], [2]])])
+def test_shown_pages_may_come_one_by_one(pages: Any) -> None:
+    asked = {"scores": SCORES, "categories": ROWS, "target": TARGET, "k": 1}
+    for candidates in (pages, iter(pages)):
+        assert calibrate(**asked, shown=Shown(candidates=candidates)).problem.unavailable.tolist() == [1, 0, 1, 0]
+
+
+def test_slots_without_weight_count_alike_beside_what_was_shown() -> None:
+    batch = Batch.of(
+        *(SCORES, [0, 4], ROWS, TARGET),
+        options=Options(position_weights=[0, 0, 0, 0, 1]),
+        shown={0: (np.array([0]), np.array([4.0]))},
+    )
+    assert batch.problem(0).position_weights.tolist() == [0.25] * 4
+    assert batch.problem(0).target.tolist() == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(("changes", "message"), WRONG)

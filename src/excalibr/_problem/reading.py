@@ -80,6 +80,7 @@ def _in_units_of_this_page(batch: Batch, seen: Mapping[int, Seen]) -> tuple[Floa
     for user, (shares, attention) in seen.items():
         if batch.slots[user]:
             own = float(batch.options.attention_at(np.arange(1.0, batch.slots[user] + 1.0)).sum())
+            own = own or float(batch.slots[user])  # weights that are all 0 here count as equal ones, as in a ranking
             bases[user] = shares / own
             parts[user] = own / (own + attention)
     return parts, bases
@@ -175,12 +176,16 @@ def _pages(candidates: Any, n: int) -> list[Integers]:
     if not np.iterable(candidates):
         must = "be a list of indices, or of pages"
         raise InputTypeError("shown.candidates", f"is {candidates!r}", must, "[3] for one item.")
-    nested = any(np.ndim(page) for page in candidates)
-    return [_page(page, n) for page in (candidates if nested else [candidates])]
+    pages = list(candidates)  # once: an iterator has no second time
+    nested = any(np.iterable(page) for page in pages)
+    return [_page(page, n) for page in (pages if nested else [candidates])]
 
 
 def _page(page: Any, n: int) -> Integers:
-    array = np.asarray(page)
+    try:
+        array = np.asarray(page)
+    except ValueError:  # lists of different lengths, one inside another
+        array = np.asarray(None)
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
