@@ -118,7 +118,7 @@ def explain(argument: str, found: str, must: str, hint: str = "") -> Message:
     return Message(name, ": ", found, ", must ", must, ".", *((" Hint: ", hint) if hint else ()))
 
 
-def unknown_name(argument: str, name: object, known: Iterable[str]) -> InputError:
+def unknown_name(argument: str, name: object, known: Iterable[object]) -> InputError:
     """The error for a name that is not one of the known ones, with the nearest of them.
 
     >>> raise unknown_name("position_weights", "Square", ["log", "sqrt"])
@@ -127,7 +127,7 @@ def unknown_name(argument: str, name: object, known: Iterable[str]) -> InputErro
     """
     import difflib  # only whoever mistypes needs it
 
-    names = {each.lower(): each for each in known}
+    names = {str(each).lower(): each for each in known}
     near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.4)
     hint = f"did you mean {names[near[0]]!r}?" if near else ""
     listed = ", ".join(repr(each) for each in names.values())

@@ -28,6 +28,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"caps": [np.nan, 1.0]}, "caps: element 0 is nan, must be shares from 0 to 1"),
     ({"floors": {0: 0.6}, "caps": {0: 0.5}}, "floors: of category 0 is 0.6, must be at most its cap, 0.5"),
     ({"max_per_category": 0.5}, "max_per_category: element 0 is 0.5, must be whole numbers"),
+    ({"floors": {0: [0.1, 0.2]}}, r"floors\[0\]: has shape \(2,\), must be one number"),
     ({"floors": {0: True}}, r"floors\[0\]: is True, must be a number"),
     ({"category_weights": np.True_}, "category_weights: is True, must be a number"),
     ({"max_per_category": {0: False}}, r"max_per_category\[0\]: is False, must be a whole number"),
@@ -50,6 +51,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"target": {"a": TARGET}}, "target: is a mapping, must be an array where categories are an array"),
     ({"categories": {"a": ROWS}}, "target: is not a mapping, must have the attributes of categories"),
     ({**NAMED, "attribute_weights": {"b": 1.0}}, "attribute_weights: is 'b', must be 'a'"),
+    ({"categories": {7: ROWS}, "target": {7: TARGET}, "floors": {8: {}}}, "floors: is 8, must be 7"),
     ({**NAMED, "attribute_weights": {"a": -1.0}}, r"attribute_weights\['a'\]: is -1.0, must be a finite number"),
     ({**NAMED, "floors": [0.1, 0.1]}, "floors: is .*, must be a mapping by attribute"),
 ]

@@ -127,7 +127,10 @@ def _spread(argument: str, given: Any, r: int, default: float) -> Floats:
         for category, value in given.items():
             if not (is_whole(category) and 0 <= category < r):
                 raise InputError(argument, f"has the category {category!r}", f"have indices from 0 to {r - 1}")
-            values[category] = numbers(f"{argument}[{category}]", value)
+            own = numbers(f"{argument}[{category}]", value)
+            if own.ndim:
+                raise InputError(f"{argument}[{category}]", f"has shape {own.shape}", "be one number")
+            values[category] = own
         return values
     array = numbers(argument, given)
     if array.ndim and array.shape != (r,):
