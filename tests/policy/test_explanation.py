@@ -218,6 +218,10 @@ def test_wrong_labels_are_refused() -> None:
         asked().explain(categories=["a"])
     with pytest.raises(InputTypeError, match="categories: is 'abc', must be a list of labels"):
         asked().explain(categories="abc")
+    with pytest.raises(InputTypeError, match="items: is 5, must be a list of labels"):
+        asked().explain(items=5)  # type: ignore[arg-type]
+    with pytest.raises(InputTypeError, match="items: is {0: 'film'}, must be a list of labels"):
+        asked().explain(items={0: "film"})  # type: ignore[arg-type]
     with pytest.raises(InputTypeError, match="there is one attribute"):
         asked().explain(categories={"genre": ["a", "b", "c"]})
     with pytest.raises(InputTypeError, match=r"be a mapping from \['genre', 'decade'\] to labels"):

@@ -7,6 +7,7 @@ import pytest
 import excalibr
 from excalibr import Band, Policy
 from excalibr._grid import MOST_ROWS, grid_of, number, percent
+from excalibr._policy.notebook import picture_of
 from excalibr.errors import InputError, MissingExtraError
 
 HOSTILE = "<script>alert('x')</script> & $_{b$"
@@ -100,6 +101,10 @@ def test_the_picture_shows_the_draw_that_is_given_and_bands() -> None:
     pyplot.close(slates.figure)
     with pytest.raises(InputError):
         policy.plot(ranking=[0, 7])
+
+
+def test_titles_of_a_picture_may_come_one_by_one(policy: Policy) -> None:
+    assert picture_of(policy, iter(TITLES), iter(KINDS), None).new == picture_of(policy, TITLES, KINDS, None).new
 
 
 def test_without_matplotlib_the_extra_is_named(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,9 +180,14 @@ def explain_policy(policy: Policy, items: Sequence[object] | None = None, catego
     prices = np.full(problem.r, np.nan)
     if policy.category_prices is not None:  # as the sort charges them: from 0 on, not as KL's are reported
         prices = np.asarray(policy.category_prices + problem.penalty.price_offset)
-    named = range(problem.n) if items is None else items
-    slate = _slate(policy, prices, _labels("items", named, problem.n, "a label for each candidate"))
+    slate = _slate(policy, prices, labels_of_items(items, problem))
     return Explanation(policy, policy.before, slate, _balance(policy, prices, _category_labels(categories, problem)))
+
+
+def labels_of_items(items: Any, problem: Problem) -> NDArray[np.object_]:
+    """(n,) the labels of the candidates, their indices where there are none."""
+    given = range(problem.n) if items is None else items
+    return _labels("items", given, problem.n, "a label for each candidate")
 
 
 def _slate(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> SlateItems:
@@ -243,7 +248,7 @@ def _category_labels(categories: Any, problem: Problem) -> NDArray[np.object_]:
 
 
 def _labels(argument: str, given: Any, count: int, what: str) -> NDArray[np.object_]:
-    if isinstance(given, str):
+    if isinstance(given, (str, bytes, Mapping)) or not np.iterable(given):
         raise InputTypeError(argument, f"is {given!r}", "be a list of labels")
     labels = [str(label) for label in given]
     if len(labels) != count:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from excalibr import _picture as picture
 from excalibr._grid import MOST_ROWS, Grid, grid_of, html_of, percent, short
-from excalibr._policy.explanation import Explanation, balance_grid, categories_grid
+from excalibr._policy.explanation import Explanation, balance_grid, categories_grid, labels_of_items
 from excalibr._propensities import read_ranking
 from excalibr._types import Integers
 from excalibr.errors import needs_extra
@@ -39,9 +39,11 @@ def policy_plot(policy: Policy, items: Any, categories: Any, ranking: ArrayLike 
 
 def picture_of(policy: Policy, items: Any, categories: Any, ranking: ArrayLike | None) -> picture.Picture:
     """The relevance order beside one ranking of the policy, by default its most probable one."""
-    problem, why = policy.problem, policy.explain(items, categories)
+    problem = policy.problem
+    named = labels_of_items(items, problem).tolist()  # once: an iterator has no second time
+    why = policy.explain(named, categories)
     shown = read_ranking(policy.rankings[0] if ranking is None else ranking, problem.n, problem.k)
-    titles = [short(str(title), LONGEST_TITLE) for title in (range(problem.n) if items is None else items)]
+    titles = [short(title, LONGEST_TITLE) for title in named]
     labels = zip(why.categories.attribute, why.categories.label, strict=True)
     names = [short(f"{attribute}: {label}" if attribute else label, LONGEST_TITLE) for attribute, label in labels]
     old, seen = why.before.rankings[0], (why.before.shares, policy.shares, policy._shares_of(shown))
