@@ -59,7 +59,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("pages", [[[0], [2]], [[0, 2], []], np.array([[0], [2]])])
 def test_shown_pages_may_come_one_by_one(pages: Any) -> None:
-    asked = {"scores": SCORES, "categories": ROWS, "target": TARGET, "k": 1}
+    asked: dict[str, Any] = {"scores": SCORES, "categories": ROWS, "target": TARGET, "k": 1}
     for candidates in (pages, iter(pages)):
         assert calibrate(**asked, shown=Shown(candidates=candidates)).problem.unavailable.tolist() == [1, 0, 1, 0]
 
