@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -76,9 +78,10 @@ def test_weights_that_are_no_numbers_are_refused(weights: object) -> None:
         position_weights(weights, 3)  # type: ignore[arg-type]
 
 
-def test_no_slots_are_refused() -> None:
-    with pytest.raises(ExcalibrError, match="k: is 0, must be at least 1"):
-        position_weights("log", 0)
+@pytest.mark.parametrize("k", [0, 2.5, True, "3"])
+def test_a_number_of_slots_that_cannot_be_is_refused(k: Any) -> None:
+    with pytest.raises(ExcalibrError, match=f"k: is {k!r}, must be a whole number of at least 1"):
+        position_weights("log", k)
 
 
 def test_slots_come_heaviest_first_and_ties_by_the_lower_slot() -> None:

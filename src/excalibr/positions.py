@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import frozen, numbers
+from excalibr._arrays import frozen, is_whole, numbers
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, unknown_name
 
@@ -45,8 +45,8 @@ def position_weights(weights: str | ArrayLike, k: int) -> Floats:
     >>> position_weights([1, 3], 2).tolist()
     [0.25, 0.75]
     """
-    if k < 1:
-        raise InputError("k", f"is {k}", "be at least 1")
+    if not (is_whole(k) and k >= 1):
+        raise InputError("k", f"is {k!r}", "be a whole number of at least 1")
     return _named(weights, k) if isinstance(weights, str) else _normalised(_checked(weights, k))
 
 
