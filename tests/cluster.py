@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 ROOT = Path(__file__).parent.parent
+
+PATIENCE = 120.0
+"""Seconds that executors may take to start or to end."""
 
 SECOND_PASS = 5
 """The job of a balance that is its second pass: after users counted (two jobs), looked at, and the first pass."""
@@ -65,10 +69,20 @@ class Killed(NamedTuple):
     under_way: bool
 
 
+def wait_for_executors(session: Any, wanted: Callable[[list[int]], bool]) -> list[int]:
+    """The processes of the executors once they are as wanted: they start and end beside the session."""
+    end = time.monotonic() + PATIENCE
+    while not wanted(found := executors(session)):
+        assert time.monotonic() < end, f"waited in vain for the executors; there are {found}"
+        time.sleep(0.02)
+    return found
+
+
 def with_a_kill(session: Any, work: Callable[[], Any], *, job: int = 1, pause: float = 0.0) -> Killed:
-    """What ``work`` gives if an executor is killed in its ``job``-th job, ``pause`` seconds after it began."""
+    """What ``work`` gives if one of two executors is killed in its ``job``-th job, ``pause`` seconds after it began."""
     found: list[Any] = []
-    before, tracker = executors(session), session.sparkContext.statusTracker()
+    before = wait_for_executors(session, lambda found: len(found) == 2)
+    tracker = session.sparkContext.statusTracker()
     seen: set[int] = set()
     thread = threading.Thread(target=lambda: found.append(work()))
     thread.start()
@@ -79,4 +93,5 @@ def with_a_kill(session: Any, work: Callable[[], Any], *, job: int = 1, pause: f
     killed = before[0], len(seen), thread.is_alive() and max(seen) in tracker.getActiveJobsIds()
     os.kill(before[0], signal.SIGKILL)
     thread.join()
+    wait_for_executors(session, lambda found: before[0] not in found)
     return Killed(found[0], *killed)
