@@ -183,7 +183,11 @@ def test_threads_of_a_worker_interrupt_one_another_only_where_it_is_asked_for(
         (worker,) = server.workers()
         threads = [int(each.name) for each in Path(f"/proc/{worker}/task").iterdir()]
         assert len(threads) > 3
-        assert {os.sched_getscheduler(each) for each in threads} == {getattr(os, policy)}
+        found = set()
+        for each in threads:
+            with suppress(ProcessLookupError):  # one that had nothing to do may have ended since
+                found.add(os.sched_getscheduler(each))
+        assert found == {getattr(os, policy)}
 
 
 def test_a_reload_under_load_answers_with_the_old_or_the_new_and_a_bad_one_changes_nothing(tmp_path: Path) -> None:
@@ -202,9 +206,14 @@ def test_a_reload_under_load_answers_with_the_old_or_the_new_and_a_bad_one_chang
         assert server.ask("POST", "/reload")[0] == 200
         wait_for(lambda: server.told().count(" loaded ") == 4, "the reload of both workers")
         count = len(load.answers)
-        wait_for(lambda: len(load.answers) > count + 20, "answers after the reload")
+
+        def all_new() -> bool:
+            """The latest twenty are; before them may be one from before that a client was slow to take in."""
+            latest = load.answers[count:]
+            return len(latest) > 20 and all(items_of(answer) == new for answer in latest[-20:])
+
+        wait_for(all_new, "answers after the reload")
         assert {tuple(items_of(answer)) for answer in load.answers} == {tuple(old), tuple(new)}
-        assert items_of(load.answers[-1]) == new
         # Each worker counts what it noted now and then.
         wait_for(lambda: requests_counted(server) >= count, "the counters of both workers")
     assert (load.refused, load.cut) == ([], [])
@@ -235,7 +244,8 @@ HALF = b"POST /rank/films HTTP/1.1\r\nHost: x\r\n"
 @pytest.mark.parametrize("sent", [HALF, HALF + b"Content-Length: 500\r\n\r\n{"], ids=["half a head", "half a body"])
 def test_clients_that_are_slow_are_cut_off_and_others_are_served(tmp_path: Path, sent: bytes) -> None:
     path = write_profiles(tmp_path, TABLES, OPTIONS)
-    with running(path, "--backpressure", "4", "--body-seconds", "1") as server, ExitStack() as closing:
+    # Long enough for a busy machine to answer in: who waits for an answer is as silent as who sends none.
+    with running(path, "--backpressure", "4", "--body-seconds", "5") as server, ExitStack() as closing:
         slow = [closing.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(40)]
         for each in slow:
             each.sendall(sent)  # and never the rest
