@@ -190,10 +190,10 @@ def test_what_is_there_is_not_fetched_again(tmp_path: Path, server: Served) -> N
 
 def test_without_a_network_it_says_what_to_do_by_hand(tmp_path: Path) -> None:
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+        free.bind(("127.0.0.1", 0))  # and nobody listens there, nor can
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(DownloadError) as caught:
-        download_movielens("ml-1m", tmp_path, url=url)
+        with pytest.raises(DownloadError) as caught:
+            download_movielens("ml-1m", tmp_path, url=url)
     for words in (f"{url}/ml-1m.zip: could not be downloaded", "by hand", str(tmp_path / "ml-1m.zip")):
         assert words in str(caught.value)
 
