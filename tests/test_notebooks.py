@@ -7,7 +7,7 @@ import pytest
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib.font_manager")  # its first import lists fonts, and says so where that takes long
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "docs" / "notebooks").glob("*.ipynb"))
 
@@ -16,7 +16,7 @@ NOTEBOOKS = sorted((Path(__file__).parent.parent / "docs" / "notebooks").glob("*
 @pytest.mark.filterwarnings("ignore")  # of the kernel's own messaging
 def test_a_notebook_runs_and_shows_tables_and_pictures(path: Path, tmp_path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
-    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3")
+    client = nbclient.NotebookClient(notebook, timeout=600, startup_timeout=600, kernel_name="python3")
     client.execute(cwd=str(tmp_path))
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output for output in outputs if output.get("name") == "stderr"]
