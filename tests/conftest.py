@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# Machines that run tests are busy with other things: a deadline for each example would measure that.
-settings.register_profile("excalibr", deadline=None)
+# Machines that run tests are busy with other things: a limit of time for an example, or for making it, measures that.
+settings.register_profile("excalibr", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("excalibr")
