@@ -44,6 +44,9 @@ METHOD_NAMES = (
 
 DEFAULT_TRADE_OFF = 0.5
 
+MOST_SORTS = 2**63 - 1
+"""The largest number that the kernel takes, which nothing ever counts up to."""
+
 
 def whole_number(least: int, *, or_none: bool = True) -> Check:
     """The check of a whole number."""
@@ -205,7 +208,7 @@ class Options(Declared):
         """What the kernel is asked of every user alike: smoothing, aim, budget, draws, tolerance, cap on sorts."""
         aim = next((number for number in (1, 2) if getattr(self, AIMS[number]) is not None), 0)
         smoothing, budget = DIVERGENCES[self.divergence], float(getattr(self, AIMS[aim]) or 0.0)
-        sorts = -1 if self.max_sorts is None else int(self.max_sorts)
+        sorts = -1 if self.max_sorts is None else min(int(self.max_sorts), MOST_SORTS)
         return smoothing, aim, budget, DRAWS.index(self.draws), float(self.tolerance), sorts
 
     @property

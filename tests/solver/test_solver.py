@@ -90,6 +90,11 @@ def test_solving_twice_gives_the_same_bits() -> None:
     assert first.gap == second.gap
 
 
+def test_there_is_no_number_of_sorts_that_is_too_large_to_allow() -> None:
+    problem = movie_like_problem(np.random.default_rng(2), 150, 50, 20, 1, 0.5)
+    assert solve(problem.asking(max_sorts=10**30)).gap == solve(problem).gap
+
+
 @pytest.mark.parametrize(("r", "max_sorts"), [(2, 1), (2, 2), (2, 3), (20, 1), (20, 2), (20, 5), (20, 10), (20, 30)])
 def test_a_solve_that_is_cut_short_says_what_it_proved(r: int, max_sorts: int) -> None:
     problem = movie_like_problem(np.random.default_rng(2), 150, 50, r, 1, 0.5)
