@@ -12,7 +12,7 @@ import pytest
 from excalibr.errors import ExcalibrError
 from excalibr.service import application, read_profiles
 from tests.service.client import Client, body_of, client_of, write_profiles
-from tests.tables.invented import invented_tables
+from tests.tables.invented import Invented, invented_tables
 
 TABLES = invented_tables(users=4)
 OPTIONS = 'history = "history.parquet"\nk = 5\ntrade_off = 0.4'
@@ -36,6 +36,10 @@ MISTAKES = {
     "threads = 2": r"key: is 'threads'",
     "visit = 2": r"key: is 'visit'",
     'targets = { drama = 1 }\nhistory = "history.parquet"': r"targets: are given with a history",
+    "user_id = 7": r"user_id: is 7, must be the name of a column",
+    "history_item_id = true": r"history_item_id: is True, must be the name of a column",
+    "prior = { drama = 1 }\nstrength = [1]": r"strength: is \[1\], must be a finite number of at least 0",
+    'history = "history.parquet"\nhalf_life = "x"': r"half_life: is 'x', must be above 0",
     "targets = { x = 1 }": r"targets: have no weight on a category that an item has",
 }
 
@@ -107,6 +111,19 @@ def test_a_bad_reload_changes_nothing_and_says_why(tmp_path: Path, capsys: pytes
     assert client.post("/rank/films", body_of(TABLES.candidates, 100)).json["items"] == before
 
 
+def test_a_fault_of_ours_in_a_reload_leaves_the_profiles_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise TypeError("'int' object is not iterable")
+
+    client = client_of(tmp_path, TABLES, OPTIONS)
+    monkeypatch.setattr("excalibr.service._application.read_profiles", broken)
+    assert not client.service.reload()
+    assert "TypeError: 'int' object is not iterable" in capsys.readouterr().err
+    assert client.post("/rank/films", body_of(TABLES.candidates, 100)).code == 200
+
+
 def test_users_of_a_targets_table_have_their_own(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
@@ -121,9 +138,22 @@ def test_users_of_a_targets_table_have_their_own(tmp_path: Path) -> None:
     assert (told[102]["status"], told[102]["target"]) == ("no target", None)
 
 
+@pytest.mark.parametrize("most", [2**63 - 1, 2**64 - 1])
+def test_ids_may_be_as_large_as_their_column_has_them(tmp_path: Path, most: int) -> None:
+    least = 0 if most > 2**63 else -(2**63)
+    ids = pa.array([least, most], pa.uint64() if most > 2**63 else pa.int64())
+    items = pa.table({"item_id": ids, "genres": ["a", "b"]})
+    history = pa.table({"user_id": ids, "item_id": ids})
+    client = client_of(tmp_path, Invented(TABLES.candidates, items, history), 'history = "history.parquet"')
+    for user, category in ((least, "a"), (most, "b")):
+        answer = client.post("/rank/films", {"user": user, "items": [least, most], "scores": [0.5, 0.5], "k": 1}).json
+        assert (answer["items"][0]["item"], answer["policy"]["target"][category]) == (user, 1.0)
+    assert (
+        client.post("/rank/films", {"user": 1, "items": [most], "scores": [1]}).json["policy"]["status"] == "no target"
+    )
+
+
 def test_ids_that_are_neither_text_nor_whole_numbers_are_refused(tmp_path: Path) -> None:
     items = pa.table({"item_id": [0.5, 1.5], "genres": ["a", "b"]})
-    from tests.tables.invented import Invented
-
     with pytest.raises(ExcalibrError, match="item_id of items: has the type double, must have text or whole numbers"):
         read_profiles(write_profiles(tmp_path, Invented(TABLES.candidates, items, TABLES.history), "k = 1"))

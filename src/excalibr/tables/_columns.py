@@ -14,7 +14,7 @@ import numpy as np
 from excalibr._messages import Message, Option
 from excalibr._options import Declared, option
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._frames import Frame, delimiter_in, missing_column, read_frame, together
 from excalibr.tables._ids import codes_in, matched, read_ids
 
@@ -84,6 +84,14 @@ class ColumnNames(Declared):
     shown_item_id: str | None = option(None, "Column with the item, in shown.")
     shown_weight: str | None = option(None, "Column with weights, in shown.")
     shown_rank: str | None = option(None, "Column with the rank, in shown.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, default in _DEFAULTS.items():
+            value = getattr(self, name)
+            if value is not default and not (_are_names(value) if name == "category" else isinstance(value, str)):
+                must = "be the name of a column" + (", or names of several" if name == "category" else "")
+                raise InputTypeError(name, f"is {value!r}", must)
 
     def find(self, role: str, table: str, columns: Sequence[str]) -> str | None:
         """The column that has a role (``user_id``, ``weight``, …) in a table; None where there is none.
@@ -187,6 +195,12 @@ _DEFAULTS = {each.name: each.default for each in dataclasses.fields(ColumnNames)
 
 OWN_COLUMNS = tuple(name for name, default in _DEFAULTS.items() if default is None)
 """The options that name a column of one table only."""
+
+
+def _are_names(value: Any) -> bool:
+    """Whether it is a column's name, a list of them, or the name of each attribute's."""
+    names = [*value, *value.values()] if isinstance(value, Mapping) else [value] if isinstance(value, str) else value
+    return isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
 
 
 def usual_columns(role: str, columns: Sequence[str]) -> list[str]:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from excalibr._messages import Message, Option, Wording
 from excalibr._options import Declared, option, real_number, truth_value, whole_number
 from excalibr._visits import read_visit
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._columns import ColumnNames
 
 GUESS = "auto"
 """The separator that stands for the one that the labels show."""
+
+
+def _check_separator(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, str):
+        raise InputTypeError(name, f"is {value!r}", "be a text, or None")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,12 +37,20 @@ class Tables(ColumnNames):
     prices: Any = option(
         None, "Prices of groups of items, as balance finds them (pass, probability, attribute, category, price, block)."
     )
-    strength: float = option(0.0, "How many items of a history the prior is worth; 0: it only serves empty histories.")
+    strength: float = option(
+        0.0,
+        "How many items of a history the prior is worth; 0: it only serves empty histories.",
+        real_number("be a finite number of at least 0", lambda value: 0.0 <= value < inf),
+    )
     half_life: float | None = option(
-        None, "Weigh the history by age: the weight halves with each; in the timestamps' unit, seconds for dates."
+        None,
+        "Weigh the history by age: the weight halves with each; in the timestamps' unit, seconds for dates.",
+        real_number("be above 0", lambda value: value > 0.0),
     )
     separator: str | None = option(
-        GUESS, "What stands between the categories in one text, such as |; auto: as the labels show; none: nothing."
+        GUESS,
+        "What stands between the categories in one text, such as |; auto: as the labels show; none: nothing.",
+        _check_separator,
     )
     visit: int | None = option(
         None,
@@ -53,8 +67,8 @@ class Tables(ColumnNames):
             one_for_all = Wording("targets={'drama': 0.6, …}", "--targets with a table of category and weight")
             must = Message("be given, or ", Option("targets"))
             raise InputError("history", "is missing", must, Message(one_for_all, " is one for all."))
-        if not 0 <= self.strength < float("inf") or (self.strength and self.prior is None):
-            found = f"is {self.strength}" + (" without a prior" if self.prior is None else "")
+        if self.strength and self.prior is None:
+            found = f"is {self.strength} without a prior"
             raise InputError("strength", found, "be finite and at least 0, and 0 without a prior")
         if not self.category_columns:
             raise InputError("category", "is empty", "name at least one column")
@@ -98,7 +112,7 @@ class Everyone(Declared):
     everyone_tolerance: float = option(
         1e-3,
         "Stop at this proven gap, relative to the bound or the scores' spread.",
-        real_number("be a positive number", lambda value: 0.0 < value < float("inf")),
+        real_number("be a positive number", lambda value: 0.0 < value < inf),
     )
     max_passes: int = option(
         30,
