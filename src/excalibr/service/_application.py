@@ -130,8 +130,8 @@ class Application:
         start = time.perf_counter()
         try:
             self.load()
-        except (ExcalibrError, OSError, MemoryError) as error:
-            self.log.event("reload failed", error=str(error), kept=self.profiles is not None)
+        except Exception as error:  # files may hold anything, and a fault of ours must not end the reloads either
+            self.log.event("reload failed", error=reason_of(error), kept=self.profiles is not None)
             return False
         self.log.event("loaded", profiles=",".join(self.profiles or ()), seconds=round(time.perf_counter() - start, 3))
         return True
@@ -157,7 +157,7 @@ class Application:
         except RequestFailure as failure:
             reply = _refusal(failure)
         except Exception as error:  # a fault of ours: the client is told that it is, and the log what it was
-            self.log.event("fault", path=path, error=f"{type(error).__name__}: {error}")
+            self.log.event("fault", path=path, error=reason_of(error))
             reply = _refusal(RequestFailure(500, "The server made a mistake, which its log describes."))
         seconds = time.perf_counter() - start
         if name:
@@ -280,6 +280,11 @@ class Application:
         if self._all_ready is not None and not self._all_ready():
             raise RequestFailure(503, "Another worker is still loading: try again.", retry_after=1)
         return Reply(200, _encode({"ready": True, "profiles": sorted(profiles), "in_flight": self._gate.inside}))
+
+
+def reason_of(error: Exception) -> str:
+    """What the log says of an error: its message, and what it is where the message is not for a reader."""
+    return str(error) if isinstance(error, (ExcalibrError, OSError)) else f"{type(error).__name__}: {error}"
 
 
 def _split(path: str) -> tuple[str, bool]:

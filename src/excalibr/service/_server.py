@@ -205,7 +205,7 @@ class Starting:
 
 def _keep_loaded(starting: Starting, server: Server, folder: Path) -> None:
     """Load the profiles; where they cannot be at the start, end the server; reload when asked."""
-    from excalibr.service._application import Application
+    from excalibr.service._application import Application, reason_of
 
     bell = Bell(folder / "reload")
     seen = bell.rung
@@ -221,8 +221,9 @@ def _keep_loaded(starting: Starting, server: Server, folder: Path) -> None:
     )
     try:
         application.load()
-    except (ExcalibrError, OSError, MemoryError) as error:
-        (folder / FAILED).write_text(message_of(error, server.words), encoding="utf-8")
+    except Exception as error:  # a fault of ours too: a server that waits for ever would look as if it still loaded
+        told = message_of(error, server.words) if isinstance(error, ExcalibrError) else reason_of(error)
+        (folder / FAILED).write_text(told, encoding="utf-8")
         os.kill(os.getppid(), signal.SIGTERM)
         return
     application.log.event("loaded", profiles=",".join(application.profiles or ()))
