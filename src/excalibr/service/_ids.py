@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Ids:
         if not all(isinstance(key, int if whole else str) for key in keys):
             raise InputTypeError(what, f"has the type {ids.type}", "have text or whole numbers")
         places = {key: place for place, key in enumerate(keys)}
-        return cls(places, whole, kernel.IdTable(np.array(keys, dtype=np.int64)) if whole else places)
+        return cls(places, whole, _table(keys, places) if whole else places)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -58,12 +59,17 @@ class Ids:
 
     def unused(self) -> int | str:
         """An id that the table does not have."""
-        if not self.places:
-            return 0 if self.whole else ""
-        if not self.whole:
-            return f"{max(self.places)}\0"
-        largest: int = max(self.places)
-        return largest + 1 if largest < 2**63 - 1 else int(min(self.places)) - 1
+        if self.whole:
+            return next(each for each in count() if each not in self.places)
+        return f"{max(self.places)}\0" if self.places else ""
+
+
+def _table(keys: list[int], places: dict[Any, int]) -> kernel.IdTable | dict[Any, int]:
+    """What the kernel looks whole numbers up in; where one has more than 64 bits, Python does."""
+    try:
+        return kernel.IdTable(np.array(keys, dtype=np.int64))
+    except OverflowError:
+        return places
 
 
 def _whole(text: str, path: str) -> int:
