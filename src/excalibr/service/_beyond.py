@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from excalibr._options import Options
 from excalibr._types import Floats, Integers
-from excalibr.service._candidates import GivenItems
+from excalibr.service._candidates import GivenItems, own_ids
 from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest, SeenItem
@@ -18,8 +18,9 @@ FARTHEST = 2**53
 
 
 class ShownBefore(NamedTuple):
-    """Rows of the items table, and the attention that they got."""
+    """Items as the request calls them, their rows in the items table or −1, and the attention that they got."""
 
+    labels: list[int | str]
     places: Integers
     weights: Floats
 
@@ -44,16 +45,19 @@ def read_pins(profile: Profile, request: RankRequest, given: GivenItems, k: int)
     return {0: pinned}
 
 
-def read_shown(profile: Profile, options: Options, request: RankRequest, given: GivenItems) -> ShownBefore | None:
-    """What was shown before, in the order of the items table; items that it does not have are left out."""
-    if not request.shown:
+def read_shown(profile: Profile, options: Options, request: RankRequest) -> ShownBefore | None:
+    """What was shown before, by id, items of the table first; those whose categories nobody knows are left out."""
+    known, own, found = profile.item_ids.places, own_ids(request, profile), []
+    for number, each in enumerate(request.shown or ()):
+        seen = each if isinstance(each, SeenItem) else SeenItem(each)
+        named: Any = profile.item_ids.read(seen.item, f"$.shown[{number}]")
+        if named in known or named in own:
+            found.append((named in own, named, _attention(seen, options), seen.item))
+    if not found:
         return None
-    seen = [each if isinstance(each, SeenItem) else SeenItem(each) for each in request.shown]
-    places = np.array(profile.item_ids.find([each.item for each in seen], "$.shown"), dtype=np.int64)
-    weights = np.array([_attention(each, options) for each in seen], dtype=np.float64)
-    known = np.flatnonzero(places >= 0)
-    known = known[np.lexsort((weights[known], places[known]))]
-    return ShownBefore(places[known], weights[known]) if len(known) else None
+    found.sort(key=lambda one: one[:3])
+    places = np.array([known.get(named, -1) for _, named, _, _ in found], dtype=np.int64)
+    return ShownBefore([item for *_, item in found], places, np.array([weight for _, _, weight, _ in found]))
 
 
 def _attention(seen: SeenItem, options: Options) -> float:

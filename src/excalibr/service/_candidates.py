@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
-from excalibr.service._requests import Candidate, RankRequest
+from excalibr.service._requests import Candidate, RankRequest, SeenItem
 
 WIDEST = 1e150
 """The largest score, as :func:`excalibr.calibrate` has it."""
@@ -47,8 +47,9 @@ class GivenItems:
 
 
 def read_given(request: RankRequest, profile: Profile) -> GivenItems:
-    """The candidates of a request; of ids that come twice, the better score counts."""
-    return _read_known(request, profile) or _read_any(request, profile)
+    """The candidates of a request but for those shown before; of ids that come twice, the better score counts."""
+    given = _read_known(request, profile) or _read_any(request, profile)
+    return _without_shown(given, request.shown, profile) if request.shown else given
 
 
 def _read_known(request: RankRequest, profile: Profile) -> GivenItems | None:
@@ -78,10 +79,11 @@ def _read_any(request: RankRequest, profile: Profile) -> GivenItems:
     """The same for any request, or the reason why it cannot be."""
     labels, scores = _columns(request)
     places = np.array(profile.item_ids.find(labels, "$.items"), dtype=np.int64)
-    ranks, own = places, _own(request, profile)
+    ranks, own = places, own_ids(request, profile)
     if own:
-        ranks = _ranks_by_id(labels, profile)
-        usable = (places >= 0) | np.array([label in own for label in map(str, labels)], dtype=np.bool_)
+        ids = [profile.item_ids.read(label, f"$.items[{number}]") for number, label in enumerate(labels)]
+        ranks = _ranks_by_id(ids)
+        usable = (places >= 0) | np.array([each in own for each in ids], dtype=np.bool_)
     else:
         usable = places >= 0
     picked = np.flatnonzero(usable) if not usable.all() else np.arange(len(labels))
@@ -138,17 +140,29 @@ def _score(item: Any, number: int) -> float:
     raise RequestFailure(422, "An item must have a `score`, or a field `relevancy`.", f"$.items[{number}]")
 
 
-def _own(request: RankRequest, profile: Profile) -> set[str]:
-    """The items that only the request has the categories of, as text."""
-    if not request.categories:
-        return set()
+def own_ids(request: RankRequest, profile: Profile) -> set[int | str]:
+    """The items that only the request has the categories of."""
     read, known = profile.item_ids.read, profile.item_ids.places
-    return {str(key) for label in request.categories if (key := read(label, "$.categories")) not in known}
+    return {own for label in request.categories or () if (own := read(label, "$.categories")) not in known}
 
 
-def _ranks_by_id(labels: list[Any], profile: Profile) -> Integers:
-    """(items,) the place of each id among all ids of the request, in the order of the table's ids."""
+def _without_shown(given: GivenItems, shown: list[Any], profile: Profile) -> GivenItems:
+    """The same without items that were shown before, whoever knows their categories."""
     read = profile.item_ids.read
-    ids: list[Any] = [read(label, f"$.items[{number}]") for number, label in enumerate(labels)]
+    items = [each.item if type(each) is SeenItem else each for each in shown]
+    seen = {read(item, f"$.shown[{number}]") for number, item in enumerate(items)}
+    is_new = [read(label, f"$.items[{number}]") not in seen for number, label in enumerate(given.labels)]
+    kept = np.array(is_new, dtype=np.bool_)[given.picked]
+    return replace(
+        given,
+        picked=given.picked[kept],
+        places=given.places[kept],
+        scores=given.scores[kept],
+        unknown=[at for at in given.unknown if is_new[at]],
+    )
+
+
+def _ranks_by_id(ids: list[Any]) -> Integers:
+    """(items,) the place of each id among all ids of the request, in the order of the table's ids."""
     places = {each: place for place, each in enumerate(sorted(set(ids)))}
     return np.array([places[each] for each in ids], dtype=np.int64)

@@ -10,25 +10,21 @@ import numpy as np
 from excalibr._native import kernel
 from excalibr._problem import AttributeSpan, Memberships
 from excalibr._types import Floats, Integers
-from excalibr.service._candidates import GivenItems
 from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest
 
 
-def rows_of(
-    profile: Profile, given: GivenItems, request: RankRequest, also: Sequence[int] | Integers = ()
-) -> Memberships:
-    """The shares of the candidates, from the table and from the request; then those of other rows of the table."""
-    own = np.flatnonzero(given.places < 0)
-    wanted = np.concatenate((given.places, np.asarray(also, dtype=np.int64)))
+def rows_of(profile: Profile, request: RankRequest, labels: Sequence[int | str], places: Integers) -> Memberships:
+    """The shares of items by their rows in the table; where that is −1, as the request says them."""
+    own = np.flatnonzero(places < 0)
     if not len(own):
-        return profile.items.rows.of(wanted)
+        return profile.items.rows.of(places)
     read, categories = profile.item_ids.read, request.categories or {}
     by_id = {read(label, "$.categories"): label for label in categories}
-    table = profile.items.rows.of(np.maximum(wanted, 0)).dense()
+    table = profile.items.rows.of(np.maximum(places, 0)).dense()
     for number in own.tolist():
-        label = by_id[read(given.labels[int(given.picked[number])], "$.items")]
+        label = by_id[read(labels[number], "$.items")]
         table[number] = _shares(label, categories[label], profile)
     return Memberships(*kernel.pack_rows(table), table.shape[1])
 

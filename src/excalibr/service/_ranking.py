@@ -158,17 +158,11 @@ def _rank_as_batch(
     user: Hashable,
 ) -> Ranked:
     """The same for whatever can be asked, and where it fails, the order by score."""
-    shown = read_shown(profile, asked.options, request, given)
+    n, labels, places = len(given.scores), [given.labels[at] for at in given.picked.tolist()], given.places
+    shown = read_shown(profile, asked.options, request)
     if shown is not None:
-        kept = ~np.isin(given.places, shown.places)
-        given = dataclasses.replace(
-            given, picked=given.picked[kept], places=given.places[kept], scores=given.scores[kept]
-        )
-        if not len(given.picked):
-            return Ranked(None, Status.NO_CANDIDATES, None, given.picked, given.scores)
-    n = len(given.scores)
-    also = np.empty(0, dtype=np.int64) if shown is None else shown.places
-    rows = rows_of(profile, given, request, also)
+        labels, places = labels + shown.labels, np.concatenate((places, shown.places))
+    rows = rows_of(profile, request, labels, places)
     k = int(min(n if asked.options.k is None else min(asked.options.k, n), asked.options.most_slots()))
     beyond: dict[str, Any] = {"attributes": profile.attributes, "highs": wanted.high[None] if wanted.is_band else None}
     beyond["pinned"] = read_pins(profile, request, given, k)
@@ -181,7 +175,7 @@ def _rank_as_batch(
             if profile.prices is None:
                 policy = _apply(batch.problem(0))
             else:
-                policy = profile.prices.solve(batch, np.concatenate((given.places, also)), user)
+                policy = profile.prices.solve(batch, places, user)
             return Ranked(policy, _ended(policy), None, given.picked, given.scores)
         except ExcalibrError as error:
             status, reason = Status.FAILED, str(error)
