@@ -66,6 +66,21 @@ HOSTILE: dict[str, tuple[bytes, int, str | None]] = {
     "a number of slots of 0": (b'{"items": [1], "scores": [1], "k": 0}', 422, "$.k"),
     "a trade-off of 2": (b'{"items": [1], "scores": [1], "trade_off": 2}', 422, "$.trade_off"),
     "two aims": (b'{"items": [1], "scores": [1], "trade_off": 0.5, "max_deviation": 0.1}', 422, "$.trade_off"),
+    "two aims and more": (
+        b'{"items": [1], "scores": [1], "k": 3, "relevance_loss": 0.5, "max_deviation": 0.1}',
+        422,
+        "$.relevance_loss",
+    ),
+    "weights of a target without a sum": (
+        b'{"items": [1], "scores": [1], "target": {"drama": 1.7e308, "epic": 1.7e308}}',
+        422,
+        "$.target",
+    ),
+    "weights of categories without a sum": (
+        b'{"items": [999], "scores": [1], "categories": {"999": {"drama": 1.7e308, "epic": 1.7e308}}}',
+        422,
+        "$.categories.999",
+    ),
     "a day that is none": (b'{"items": [1], "scores": [1], "day": "2030-02-31"}', 422, "$.day"),
     "a visit of -1": (b'{"items": [1], "scores": [1], "visit": -1}', 422, "$.visit"),
     "a target of nothing": (b'{"items": [1], "scores": [1], "target": {}}', 422, "$.target"),

@@ -358,6 +358,12 @@ def test_the_fallback_is_the_profiles(tmp_path: Path, fallback: str, code: int, 
         assert len(reply.json["items"]) == count
 
 
+def test_a_reason_names_the_category(tmp_path: Path) -> None:
+    client = client_of(tmp_path, SHARED, written(PROFILES["a floor that nothing meets"]))
+    told = client.post("/rank/films", body_of(SHARED.candidates, USERS[0])).json["policy"]
+    assert (told["status"], told["reason"][:41]) == ("failed", "floors: category 'drama' cannot reach 0.9")
+
+
 def test_no_candidates_are_no_error(client: Client) -> None:
     answer = client.post("/rank/films", {"items": [], "scores": [], "user": USERS[0]}).json
     assert (answer["items"], answer["policy"]["status"]) == ([], "no candidates")

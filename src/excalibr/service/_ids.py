@@ -64,7 +64,7 @@ class Ids:
         return f"{max(self.places)}\0" if self.places else ""
 
 
-def _table(keys: list[int], places: dict[Any, int]) -> kernel.IdTable | dict[Any, int]:
+def _table(keys: list[Any], places: dict[Any, int]) -> kernel.IdTable | dict[Any, int]:
     """What the kernel looks whole numbers up in; where one has more than 64 bits, Python does."""
     try:
         return kernel.IdTable(np.array(keys, dtype=np.int64))

@@ -53,7 +53,10 @@ def _of_attribute(said: Any, attribute: AttributeSpan, profile: Profile, path: s
                 422, f"The category {category!r:.80} must be one that an item has: {[*numbers][:12]}.", path
             )
         shares[attribute.start + number] = weight
-    total = shares.sum()
-    if not 0 < total < np.inf:
+    with np.errstate(over="ignore"):
+        total = shares.sum()
+    if total == np.inf:
+        raise RequestFailure(422, "The weights of an item's categories must have a finite sum.", path)
+    if not total:
         raise RequestFailure(422, "An item must have at least one category with a weight.", path)
     return np.asarray(shares / total)

@@ -7,6 +7,7 @@ pins, earlier pages or items of its own goes in as a batch of one. The kernel ch
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass
 from operator import attrgetter
@@ -29,6 +30,7 @@ from excalibr.service._own_items import rows_of
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest
 from excalibr.service._targets import RequestTarget
+from excalibr.tables._by_name import with_names
 
 OVERRIDES = ("k", "trade_off", "relevance_loss", "max_deviation", "divergence", "draws", "max_sorts")
 """Options of a profile that a request may have of its own."""
@@ -105,16 +107,16 @@ def asked_of(profile: Profile, request: RankRequest) -> RequestOptions:
 
 def _asked(profile: Profile, own: dict[str, Any]) -> RequestOptions:
     given = {name: value for name, value in own.items() if value is not None}
-    if any(name in given for name in AIMS):
-        given = dict.fromkeys(AIMS) | given
-    budget = next((name for name in ("relevance_loss", "max_deviation") if given.get(name) is not None), None)
+    others: dict[str, Any] = dict.fromkeys(AIMS) if any(name in given for name in AIMS) else {}
+    budget = next((name for name in ("relevance_loss", "max_deviation") if name in given), None)
     if budget is not None and profile.prices is not None:
         found = explain(budget, "is given with prices of items", "be left out", "give a trade_off instead.")
         raise RequestFailure(422, str(found), f"$.{budget}")
     try:
-        return RequestOptions(dataclasses.replace(profile.options, **given), {}, {})
+        return RequestOptions(dataclasses.replace(profile.options, **(others | given)), {}, {})
     except ExcalibrError as error:
-        raise RequestFailure(422, str(error), f"$.{next(name for name in own if own[name] is not None)}") from error
+        named = [name for name in given if re.search(rf"\b{name}\b", str(error))] or [*given]
+        raise RequestFailure(422, str(error), f"$.{named[0]}") from error
 
 
 def rank(
@@ -172,15 +174,15 @@ def _rank_as_batch(
     status, reason = Status(int(batch.statuses[0])), batch.reasons.get(0)
     if status == Status.OK:
         try:
-            if profile.prices is None:
-                policy = _apply(batch.problem(0))
-            else:
-                policy = profile.prices.solve(batch, places, user)
+            prices = profile.prices
+            policy = _apply(batch.problem(0)) if prices is None else prices.solve(batch, places, user)
             return Ranked(policy, _ended(policy), None, given.picked, given.scores)
         except ExcalibrError as error:
             status, reason = Status.FAILED, str(error)
-    policy_or_none = _fallback(profile, batch, status, reason)
-    return Ranked(policy_or_none, status, None if reason is None else str(reason), given.picked, given.scores)
+    reason = (
+        None if reason is None else with_names(str(reason), profile.items.categories.to_pylist(), profile.attributes)
+    )
+    return Ranked(_fallback(profile, batch, status, reason), status, reason, given.picked, given.scores)
 
 
 def _batch(

@@ -59,12 +59,15 @@ def _shares(weights: Any, attribute: str, profile: Profile) -> Floats:
         raise RequestFailure(422, "A target must be weights by category.", path)
     numbers = profile.numbers[attribute]
     sums = np.zeros(len(numbers))
-    for label, weight in weights.items():
-        number = numbers.get(label.strip())
-        if number is not None:
-            sums[number] += weight
-    total = sums.sum()
-    if not 0 < total < np.inf:
+    with np.errstate(over="ignore"):
+        for label, weight in weights.items():
+            number = numbers.get(label.strip())
+            if number is not None:
+                sums[number] += weight
+        total = sums.sum()
+    if total == np.inf:
+        raise RequestFailure(422, "The weights of a target must have a finite sum.", path)
+    if not total:
         known = list(numbers)[:12]
         raise RequestFailure(422, f"The target must have weight on a category that an item has: {known}.", path)
     return np.asarray(shares_of((sums / total)[None])[0])
