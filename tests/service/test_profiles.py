@@ -59,6 +59,8 @@ def test_a_mistake_says_the_file_the_key_what_was_found_and_what_is_wanted(tmp_p
         ("", "profiles: is empty"),
         ("[profile.films]", "key: is 'profile', must be 'profiles'"),
         ("[profiles]\nfilms = 3", "films: is 3, must be a table of options"),
+        ('[profiles."a/b"]\nk = 3', "name: is 'a/b', must be a part of a path: a text without /"),
+        ('[profiles.""]\nk = 3', "name: is '', must be a part of a path"),
         ("[profiles.films]\nk = 3", "items: is missing, must name a file"),
         ("\xff", "is not TOML"),
     ],
@@ -91,6 +93,13 @@ def test_the_invented_catalogue_is_served_where_no_profiles_are_named() -> None:
     assert (len(answer["items"]), answer["policy"]["status"]) == (10, "ok")
     (profile,) = client.get("/profiles").json["profiles"]
     assert (profile["name"], profile["items"], profile["options"]) == ("demo", 600, {"k": 10, "trade_off": 0.5})
+
+
+def test_a_profile_may_have_any_name_that_a_path_can_have(tmp_path: Path) -> None:
+    client = Client(application(write_profiles(tmp_path, TABLES, OPTIONS, '"é 影"')))
+    path = "/rank/é 影".encode().decode("latin-1")  # as WSGI has it
+    assert client.post(path, body_of(TABLES.candidates, 100)).code == 200
+    assert "'ö'" in client.post("/rank/ö".encode().decode("latin-1"), {}).message
 
 
 def test_a_reload_swaps_all_profiles_in_one_step(tmp_path: Path) -> None:

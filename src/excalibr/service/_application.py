@@ -146,7 +146,7 @@ class Application:
 
     def _answered(self, environ: Mapping[str, Any]) -> Reply:
         start = time.perf_counter()
-        method, path = environ["REQUEST_METHOD"], environ.get("PATH_INFO") or "/"
+        method, path = environ["REQUEST_METHOD"], _path(environ)
         name, said = "", dict[str, Any]()
         try:
             if path.startswith("/rank/"):
@@ -280,6 +280,11 @@ class Application:
         if self._all_ready is not None and not self._all_ready():
             raise RequestFailure(503, "Another worker is still loading: try again.", retry_after=1)
         return Reply(200, _encode({"ready": True, "profiles": sorted(profiles), "in_flight": self._gate.inside}))
+
+
+def _path(environ: Mapping[str, Any]) -> str:
+    """The path as text: WSGI has each of its bytes as a letter."""
+    return str(environ.get("PATH_INFO") or "/").encode("latin-1", "replace").decode("utf-8", "replace")
 
 
 def reason_of(error: Exception) -> str:

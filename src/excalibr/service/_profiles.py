@@ -160,6 +160,8 @@ def read_toml(path: Path) -> Mapping[str, Any]:
 
 def _read_profile(name: str, options: Any, where: str, folder: Path) -> Profile:
     with _told(f"{where}: [profiles.{name}]"):
+        if not name or "/" in name:
+            raise InputError("name", f"is {name!r}", "be a part of a path: a text without /")
         if not isinstance(options, Mapping):
             raise InputError(name, f"is {options!r}", "be a table of options")
         _check_keys(options)
