@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from excalibr import Reranker
+from excalibr.service import _server, application
 from tests.service.client import body_of, write_profiles
 from tests.tables.invented import GENRE_COLUMNS, invented_tables
 
@@ -294,6 +295,9 @@ def test_a_token_file_is_asked_for(tmp_path: Path) -> None:
         (["nothing.toml"], "profiles: nothing.toml is no file, must be a file that can be read"),
         (["--log", "xml"], "--log: is 'xml', must be one of 'off', 'text', 'json'"),
         (["--token-file", "nothing"], "--token-file: nothing is no file"),
+        (["--token-file", sys.executable], "is no token, must have one word of ASCII"),
+        (["--host", "no.such.host.invalid"], "--host: is 'no.such.host.invalid', which is not found"),
+        (["--host", "192.0.2.1"], "--host: 192.0.2.1 cannot be listened on at port 8000"),
     ],
 )
 def test_options_that_cannot_be_are_told_in_the_commands_words(options: list[str], message: str) -> None:
@@ -301,3 +305,25 @@ def test_options_that_cannot_be_are_told_in_the_commands_words(options: list[str
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_a_host_may_be_named(tmp_path: Path) -> None:
+    with running(write_profiles(tmp_path, TABLES, OPTIONS), "--host", "localhost") as server:
+        assert server.ask("POST", "/rank/films", BODY)[0] == 200
+        assert f"http://localhost:{server.port}" in server.told()
+
+
+def test_an_address_with_colons_is_told_in_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+    _server._say_listening(_server.Server(host="::1", port=8000, log="text"))
+    assert "url=http://[::1]:8000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shut", [0, 2])
+def test_the_log_tells_of_slow_clients_only_where_some_are_cut_off(
+    shut: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = application()
+    monkeypatch.setattr(service.bodies, "longest", lambda: 11.0)
+    monkeypatch.setattr(_server, "shut_silent", lambda *_: shut)
+    _server._shut_slow(service, _server.Server())
+    assert capsys.readouterr().err.count("slow clients") == (1 if shut else 0)

@@ -79,7 +79,7 @@ def _token(path: Path | None) -> str | None:
     if path is None:
         return None
     _require_file("token_file", path)
-    token = path.read_text(encoding="utf-8").strip()
+    token = path.read_text(encoding="utf-8", errors="replace").strip()
     if not token or not token.isascii() or any(letter.isspace() for letter in token):
         raise InputError("token_file", f"{path} is no token", "have one word of ASCII")
     return token

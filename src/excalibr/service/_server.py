@@ -102,9 +102,8 @@ def serve(server: Server) -> None:
     from granian.log import LogLevels
     from granian.server import Server as Granian
 
-    if not is_free(server.host, server.port):
-        found = f"{server.port} of {server.host} is taken"
-        raise InputError("port", found, "be free", Message("pass ", Option("port", ...), " with another."))
+    address = address_of(server.host)
+    _require_free(address, server.port)
     folder = Path(tempfile.mkdtemp(prefix="excalibr-serve-"))
     try:
         if server.workers > 1:
@@ -113,7 +112,7 @@ def serve(server: Server) -> None:
         threads = threads_of(server.limits)
         granian = Granian(
             "excalibr.service",
-            address=server.host,
+            address=address,
             port=server.port,
             interface=Interfaces.WSGI,
             workers=server.workers,
@@ -143,16 +142,41 @@ def threads_of(limits: Limits) -> int:
     return limits.backpressure + limits.readers + SPARE_THREADS
 
 
-def is_free(host: str, port: int) -> bool:
-    """Whether nobody listens there."""
-    kind = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(kind) as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            tried.bind((host, port))
-        except OSError as error:
-            return error.errno != errno.EADDRINUSE  # what else is wrong, the server says
-    return True
+def address_of(host: str) -> str:
+    """The address of a host that may be named, such as localhost; of several an IPv4 one."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        must = "be an address of this machine, or a name of one"
+        raise InputError("host", f"is {host!r}, which is not found", must) from error
+    return str(min(found, key=lambda each: each[0] != socket.AF_INET)[4][0])
+
+
+def is_free(address: str, port: int) -> bool:
+    """Whether one can listen there."""
+    return _obstacle(address, port) is None
+
+
+def _require_free(address: str, port: int) -> None:
+    obstacle = _obstacle(address, port)
+    if obstacle is None:
+        return
+    if obstacle.errno == errno.EADDRINUSE:
+        hint = Message("pass ", Option("port", ...), " with another.")
+        raise InputError("port", f"{port} of {address} is taken", "be free", hint)
+    found = f"{address} cannot be listened on at port {port} ({obstacle.strerror})"
+    raise InputError("host", found, "be an address of this machine, with a port that is open to you")
+
+
+def _obstacle(address: str, port: int) -> OSError | None:
+    """What is in the way of listening there."""
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind((address, port))
+    except OSError as error:
+        return error
+    return None
 
 
 @dataclass(frozen=True)
@@ -231,12 +255,18 @@ def _keep_loaded(starting: Starting, server: Server, folder: Path) -> None:
     while True:
         time.sleep(LOOKED)
         application.metrics.look()
-        if application.bodies.longest() > server.limits.body_seconds:
-            shut = shut_silent(server.port, server.limits.body_seconds)
-            application.log.event("slow clients", connections=shut)
+        _shut_slow(application, server)
         if bell.rung != seen:
             seen = bell.rung
             application.reload()
+
+
+def _shut_slow(application: Application, server: Server) -> None:
+    """Cut off who is silent while a body is awaited; of one that comes bit by bit there is nothing to say."""
+    if application.bodies.longest() > server.limits.body_seconds:
+        shut = shut_silent(server.port, server.limits.body_seconds)
+        if shut:
+            application.log.event("slow clients", connections=shut)
 
 
 def _page(server: Server) -> Page | None:
@@ -252,8 +282,13 @@ def _tell_ready(server: Server, folder: Path) -> None:
     while folder.exists() and len(list(folder.glob(f"{READY}*"))) < server.workers:
         time.sleep(LOOKED)
     if folder.exists() and server.ready is not None:
-        server.ready(f"http://{server.host}:{server.port}/")
+        server.ready(f"{_url(server)}/")
 
 
 def _say_listening(server: Server) -> None:
-    Log(server.log).event("listening", url=f"http://{server.host}:{server.port}", workers=server.workers)
+    Log(server.log).event("listening", url=_url(server), workers=server.workers)
+
+
+def _url(server: Server) -> str:
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    return f"http://{host}:{server.port}"
