@@ -148,9 +148,9 @@ def test_the_dot_is_dragged_along_the_curve(page: Any, server: Server) -> None:
     page.mouse.down()
     page.mouse.move(end["x"] + 3, end["y"] + 3, steps=4)
     page.mouse.up()
-    page.wait_for_selector('#aim-slider:not([aria-valuetext="λ = 0.3"])')
-    chosen = float(page.get_attribute("#aim-slider", "aria-valuetext").removeprefix("λ = "))
-    assert chosen > 0.5
+    value = '() => Number(document.querySelector("#aim-slider").getAttribute("aria-valuetext").replace("λ = ", ""))'
+    page.wait_for_function(f"() => ({value})() > 0.5")
+    chosen = page.evaluate(value)
     assert_shows(page, report(server, trade_off=chosen))
 
 
@@ -242,6 +242,15 @@ def test_what_is_copied_runs_and_gives_the_same_slate(page: Any) -> None:
     titles = page.locator(".slate.after .title").all_inner_texts()
     named = {str(item): HOSTILE.get(item, f"Film {item}").strip() for item in range(80)}
     assert [title.strip() for title in titles] == [named[item] for item in slates[user]]
+
+
+def test_choices_that_cannot_be_leave_no_settings_of_others(page: Any) -> None:
+    page.wait_for_selector("#settings-python:not(:empty)")
+    page.fill("#choice-k", "0")
+    page.keyboard.press("Enter")
+    for form in ("python", "command", "profile"):
+        told = page.locator(f"#settings-{form}")
+        playwright.expect(told).to_have_text("# k: is 0, must be a whole number of at least 1, or None.\n")
 
 
 def test_hostile_titles_are_text(page: Any) -> None:

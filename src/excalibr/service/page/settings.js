@@ -6,7 +6,6 @@ import { download } from "./figures.js";
 import { store, when } from "./store.js";
 
 const FORMS = { python: "Python", command: "Command line", profile: "Profile for excalibr serve" };
-const texts = {};
 let asked = 0;
 
 export function makeSettings() {
@@ -30,22 +29,19 @@ function settingsBox(name, title) {
 async function showSettings() {
   asked += 1;
   const mine = asked;
-  try {
-    const found = await ask("settings", { choices: store.choices, aim: store.aim });
-    if (mine !== asked) return;
-    Object.assign(texts, found);
-  } catch {
-    return;
-  }
-  for (const name of Object.keys(FORMS)) byId(`settings-${name}`).textContent = texts[name];
+  const why = (error) => Object.fromEntries(Object.keys(FORMS).map((name) => [name, `# ${error.message}\n`]));
+  const found = await ask("settings", { choices: store.choices, aim: store.aim }).catch(why);
+  if (mine !== asked) return;
+  for (const name of Object.keys(FORMS)) byId(`settings-${name}`).textContent = found[name];
 }
 
 async function copyText(name, button) {
+  const shown = byId(`settings-${name}`);
   try {
-    await navigator.clipboard.writeText(texts[name]);
+    await navigator.clipboard.writeText(shown.textContent);
     button.textContent = "Copied";
   } catch {
-    getSelection().selectAllChildren(byId(`settings-${name}`));
+    getSelection().selectAllChildren(shown);
     button.textContent = "Press Ctrl-C";
   }
   setTimeout(() => (button.textContent = "Copy"), 2000);
