@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from excalibr.service import application
+from excalibr.service._page import routes
+from excalibr.service._page.prepared import prepare
 from excalibr.service._page.files import module_names
 from tests.service.client import Client
-from tests.service.page.explored import PageClient, source_of
+from tests.service.page.explored import PageClient, source_of, write_tables
 
 JSON = {"CONTENT_TYPE": "application/json"}
 
@@ -91,3 +94,20 @@ def test_before_the_tables_are_loaded_the_page_says_so(tmp_path: Path) -> None:
     assert client.service.page is not None
     client.service.page.explored = None
     assert client.explore("about").code == 503
+
+
+def test_figures_are_of_the_tables_that_a_reload_brought_while_others_were_solved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = PageClient(source_of(tmp_path))
+
+    def prepared_while_tables_change(*given: Any) -> Any:
+        made = prepare(*given)
+        monkeypatch.setattr(routes, "prepare", prepare)
+        write_tables(tmp_path, users=12)
+        assert client.service.reload()
+        return made
+
+    monkeypatch.setattr(routes, "prepare", prepared_while_tables_change)
+    assert client.sample().json["counted"] == 24  # of the tables that it was asked of
+    assert client.sample(last=12).json == PageClient(source_of(tmp_path, users=12)).sample().json

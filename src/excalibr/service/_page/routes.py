@@ -121,17 +121,18 @@ class Page:
             return Reply(200, found, "text/html; charset=utf-8", Content_Disposition=named, **security_headers())
         return Reply(200, _encode(found), **security_headers())
 
-    def prepared(self, choices: Choices) -> Prepared:
-        """The sample's questions at these choices, checked once for all aims."""
-        explored, key = self.explored, _encode(choices)
-        assert explored is not None
+    def prepared(self, explored: Explored, choices: Choices) -> Prepared:
+        """The sample's questions at these choices, checked once for all aims; those of older tables are not kept."""
+        key = _encode(choices)
         with self._lock:
-            if key in self._prepared:
+            kept = self._prepared.get(key)
+            if kept is not None and kept.explored is explored:
                 self._prepared.move_to_end(key)
-                return self._prepared[key]
+                return kept
         made = prepare(explored, choices, explored.sample)
         with self._lock:
-            self._prepared[key] = made
+            if explored is self.explored:
+                self._prepared[key] = made
             while len(self._prepared) > REMEMBERED:
                 self._prepared.popitem(last=False)
         return made
@@ -141,13 +142,13 @@ class Page:
         if not asked.first < asked.last <= users:
             raise RequestFailure(422, f"first and last must be within the sample of {users}.", "$.first")
         with self._solving:
-            return figures_of(self.prepared(asked.choices), asked.aim, asked.first, asked.last)
+            return figures_of(self.prepared(explored, asked.choices), asked.aim, asked.first, asked.last)
 
     def _save(self, explored: Explored, asked: PageRequest) -> bytes:
         from excalibr.service._page.saving import saved_page
 
         with self._solving:
-            return saved_page(self, asked.choices, asked.aim)
+            return saved_page(self, explored, asked.choices, asked.aim)
 
 
 def _person(explored: Explored, asked: PersonRequest) -> Person:

@@ -15,6 +15,7 @@ from excalibr._writing import beside
 from excalibr.errors import ExcalibrError
 from excalibr.service._page.about import about, grids_of
 from excalibr.service._page.choices import Aim, Choices, first_choices
+from excalibr.service._page.explored import Explored
 from excalibr.service._page.files import STYLE, module_names, read_file
 from excalibr.service._page.person import person_of
 from excalibr.service._page.routes import Page
@@ -32,14 +33,14 @@ _encode = msgspec.json.Encoder().encode
 def save_page(page: Page, path: Path) -> None:
     """Write the page at its first choices, in one step."""
     assert page.explored is not None
-    html = saved_page(page, *first_choices(page.explored))
+    html = saved_page(page, page.explored, *first_choices(page.explored))
     with beside(path) as name:
         Path(name).write_bytes(html)
 
 
-def saved_page(page: Page, choices: Choices, aim: Aim) -> bytes:
+def saved_page(page: Page, explored: Explored, choices: Choices, aim: Aim) -> bytes:
     """The page with everything that it shows at these choices."""
-    stored = _encode(_stored(page, choices, aim)).replace(b"<", b"\\u003c")
+    stored = _encode(_stored(page, explored, choices, aim)).replace(b"<", b"\\u003c")
     text = read_file("index.html").decode()
     text = re.sub(r'<link rel="(?:stylesheet|icon)"[^>]*>\s*', "", text)
     text = re.sub(r'<script type="module"[^>]*></script>\s*', "", text)
@@ -64,13 +65,11 @@ def bundle() -> str:
     return "\n".join(parts).replace("</script", "<\\/script")
 
 
-def _stored(page: Page, choices: Choices, aim: Aim) -> dict[str, Any]:
+def _stored(page: Page, explored: Explored, choices: Choices, aim: Aim) -> dict[str, Any]:
     """The answers that the page would get, point by point of the curve: the sample's, some users', the settings."""
-    explored = page.explored
-    assert explored is not None
     first = about(explored)
     grid = sorted({*grids_of(explored, aim)[aim.kind], aim.value}, reverse=aim.kind == "max_deviation")
-    prepared, users = page.prepared(choices), len(explored.sample)
+    prepared, users = page.prepared(explored, choices), len(explored.sample)
     aims = [Aim(aim.kind, value) for value in grid]
     figures = [figures_of(prepared, each, 0, users) for each in aims]
     worst = sorted(range(users), key=lambda user: -_number(figures[0].columns["deviation_before"][user]))
@@ -79,16 +78,15 @@ def _stored(page: Page, choices: Choices, aim: Aim) -> dict[str, Any]:
     return {
         "about": msgspec.structs.replace(first, choices=choices, aim=aim, grids={aim.kind: grid}),
         "figures": figures,
-        "people": {str(user): [_person(page, choices, each, user) for each in aims] for user in people},
+        "people": {str(user): [_person(explored, choices, each, user) for each in aims] for user in people},
         "labels": {str(user): str(explored.keys[user]) for user in people},
         "settings": [settings_of(explored, choices, each) for each in aims],
     }
 
 
-def _person(page: Page, choices: Choices, aim: Aim, user: int) -> Any:
-    assert page.explored is not None
+def _person(explored: Explored, choices: Choices, aim: Aim, user: int) -> Any:
     try:
-        return person_of(page.explored, choices, aim, user)
+        return person_of(explored, choices, aim, user)
     except ExcalibrError as error:
         return {"error": {"message": str(error)}}
 
