@@ -141,6 +141,14 @@ def test_paths_and_methods(client: Client, method: str, path: str, code: int) ->
         assert reply.body == b""
 
 
+@pytest.mark.parametrize(
+    ("path", "allowed"), [("/rank/films", "POST"), ("/metrics", "GET, HEAD"), ("/livez", "GET, HEAD")]
+)
+def test_another_method_is_told_those_that_the_path_has(client: Client, path: str, allowed: str) -> None:
+    reply = client.ask("DELETE", path)
+    assert (reply.code, reply.headers["Allow"]) == (405, allowed)
+
+
 def test_a_length_that_is_a_lie_is_found_out(client: Client) -> None:
     raw = json.dumps(BODY).encode()
     assert client.post("/rank/films", raw, CONTENT_LENGTH=str(len(raw) + 5)).code == 400
@@ -219,8 +227,10 @@ def test_browsers_may_ask_only_where_an_origin_is_named(tmp_path: Path) -> None:
     closed = client_of(tmp_path, TABLES, OPTIONS)
     assert "Access-Control-Allow-Origin" not in closed.post("/rank/films", BODY).headers
     assert closed.ask("OPTIONS", "/rank/films").code == 405
-    named = client_of(tmp_path, TABLES, OPTIONS, cors="https://shop.example")
-    assert named.ask("OPTIONS", "/rank/films").code == 204
+    named = client_of(tmp_path, TABLES, OPTIONS, cors="https://shop.example", token="s3cret")
+    for path in ("/rank/films", "/profiles", "/readyz"):  # asked before a request that has a token, without it
+        assert named.ask("OPTIONS", path).code == 204
+    assert named.post("/rank/films", BODY, HTTP_AUTHORIZATION="Bearer s3cret").code == 200
     assert named.post("/rank/films", BODY).headers["Access-Control-Allow-Origin"] == "https://shop.example"
 
 

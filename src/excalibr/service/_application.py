@@ -19,7 +19,7 @@ from excalibr.service._answers import Answer, BatchAnswer, answer_of
 from excalibr.service._at_once import answer_of_written, slate_at_once
 from excalibr.service._body import BodyReader
 from excalibr.service._candidates import read_given
-from excalibr.service._failures import RequestFailure, malformed
+from excalibr.service._failures import RequestFailure, malformed, require_method
 from excalibr.service._limits import Gate, Limits, Turns
 from excalibr.service._logging import Log
 from excalibr.service._metrics import Metrics
@@ -149,7 +149,9 @@ class Application:
         method, path = environ["REQUEST_METHOD"], _path(environ)
         name, said = "", dict[str, Any]()
         try:
-            if path.startswith("/rank/"):
+            if method == "OPTIONS" and self._cors is not None:  # what a browser asks first, without a token
+                reply = Reply(204, b"")
+            elif path.startswith("/rank/"):
                 name, batch = _split(path)
                 reply, said = self._rank(environ, name, batch, start)
             else:
@@ -169,11 +171,8 @@ class Application:
         return reply
 
     def _rank(self, environ: Mapping[str, Any], name: str, batch: bool, start: float) -> tuple[Reply, dict[str, Any]]:
-        if environ["REQUEST_METHOD"] == "OPTIONS" and self._cors is not None:
-            return Reply(204, b""), {}
         self._check_token(environ)
-        if environ["REQUEST_METHOD"] != "POST":
-            raise RequestFailure(405, f"{environ['REQUEST_METHOD']} is not how to ask for a slate: POST is.")
+        require_method(environ["REQUEST_METHOD"], "POST")
         profile = self._profile(name)
         self._gate.refuse_if_full()
         body = self.bodies.read(environ)
@@ -255,11 +254,11 @@ class Application:
     def _other(self, environ: Mapping[str, Any], method: str, path: str) -> Reply:
         """Everything but ranks."""
         if path == "/livez":
-            _only(method, "GET", "HEAD")
+            require_method(method, "GET", "HEAD")
             return Reply(200, b'{"alive":true}')
         self._check_token(environ)
         if path == "/reload" and self._reload is not None:
-            _only(method, "POST")
+            require_method(method, "POST")
             self._reload()
             return Reply(200, b'{"reload":"asked for"}')
         found = None if self.page is None else self.page.answer(environ, path)
@@ -267,7 +266,7 @@ class Application:
             return found
         if path not in ("/readyz", "/health", "/profiles", "/openapi.json", "/metrics"):
             raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
-        _only(method, "GET", "HEAD")
+        require_method(method, "GET", "HEAD")
         if path == "/openapi.json":
             return Reply(200, self._document)
         if path == "/metrics":
@@ -304,17 +303,12 @@ def _milliseconds_since(start: float) -> float:
     return round(1000 * (time.perf_counter() - start), 3)
 
 
-def _only(method: str, *allowed: str) -> None:
-    if method not in allowed:
-        raise RequestFailure(405, f"{method:.20} is not how to ask for this: {allowed[0]} is.")
-
-
 def _refusal(failure: RequestFailure) -> Reply:
     headers = {} if failure.retry_after is None else {"Retry_After": str(failure.retry_after)}
     if failure.code == 401:
         headers["WWW_Authenticate"] = "Bearer"
     if failure.code == 405:
-        headers["Allow"] = "GET, HEAD, POST"
+        headers["Allow"] = ", ".join(failure.allowed)
     return Reply(failure.code, _encode(failure.body()), **headers)
 
 

@@ -21,14 +21,24 @@ class RequestFailure(Exception):
         Where in the body, as a JSON path.
     retry_after
         Seconds after which to try again.
+    allowed
+        The methods that the path has, where it was asked with another.
     """
 
-    def __init__(self, code: int, message: str, path: str | None = None, retry_after: int | None = None) -> None:
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        path: str | None = None,
+        retry_after: int | None = None,
+        allowed: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = str(message)  # plain text, where it was a message that remembers its options
         self.path = path
         self.retry_after = retry_after
+        self.allowed = allowed
 
     def body(self) -> dict[str, Any]:
         """What the client gets.
@@ -38,6 +48,12 @@ class RequestFailure(Exception):
         """
         where = {} if self.path is None else {"path": self.path}
         return {"error": {"code": self.code, "message": self.message, **where}}
+
+
+def require_method(method: str, *allowed: str) -> None:
+    """Refuse a method that a path does not have."""
+    if method not in allowed:
+        raise RequestFailure(405, f"{method:.20} is not how to ask for this: {allowed[0]} is.", allowed=allowed)
 
 
 _AT = re.compile(r" - at `(.*)`$", re.DOTALL)

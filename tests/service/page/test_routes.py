@@ -9,8 +9,8 @@ import pytest
 
 from excalibr.service import application
 from excalibr.service._page import routes
-from excalibr.service._page.prepared import prepare
 from excalibr.service._page.files import module_names
+from excalibr.service._page.prepared import prepare
 from tests.service.client import Client
 from tests.service.page.explored import PageClient, source_of, write_tables
 

@@ -11,7 +11,7 @@ import msgspec
 
 from excalibr.errors import ExcalibrError
 from excalibr.service._body import BodyReader
-from excalibr.service._failures import RequestFailure, malformed
+from excalibr.service._failures import RequestFailure, malformed, require_method
 from excalibr.service._page.about import about
 from excalibr.service._page.choices import (
     Choices,
@@ -81,9 +81,9 @@ class Page:
         _check_host(environ)
         method = environ["REQUEST_METHOD"]
         if asked is None:
-            _require(method in ("GET", "HEAD"), f"{method:.20} is not how to ask for this: GET is.")
+            require_method(method, "GET", "HEAD")
             return reply
-        _require(method == "POST", f"{method:.20} is not how to ask for this: POST is.")
+        require_method(method, "POST")
         if not environ.get("CONTENT_TYPE", "").startswith("application/json"):
             raise RequestFailure(400, "The body must be of the type application/json.")
         decode, answer = asked
@@ -181,8 +181,3 @@ def _check_host(environ: Mapping[str, Any]) -> None:
     origin = environ.get("HTTP_ORIGIN")
     if origin is not None and origin != f"http://{given}":
         raise RequestFailure(403, "The page answers only itself.")
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise RequestFailure(405, message)
