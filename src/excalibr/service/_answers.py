@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any, NamedTuple, cast
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -81,11 +81,11 @@ def answer_of(
     policy, left_out = ranked.policy, LeftOut(len(given.unknown), given.repeated)
     if policy is None:
         nothing = PolicySummary(status=ranked.status.text, left_out=left_out, reason=ranked.reason)
-        return Answer(request.id, took, appended(profile, request, given.unknown, 0), nothing)
+        return Answer(request.id, took, _unknown_items(profile, given, 0), nothing)
     slate = _slate(ranked, policy, drawn_ranking(profile, request, policy, user))
     columns = zip(slate.picked, slate.scores, slate.propensities, strict=True)
     shown = [SlateItem(given.labels[at], score, rank, chance) for rank, (at, score, chance) in enumerate(columns, 1)]
-    items = shown + appended(profile, request, given.unknown, len(shown))
+    items = shown + _unknown_items(profile, given, len(shown))
     answer = Answer(request.id, took, items, _summary(profile, ranked, policy, slate, left_out))
     if request.lottery:
         answer.lottery = [
@@ -149,21 +149,14 @@ def _summary(profile: Profile, ranked: Ranked, policy: Policy, slate: Slate, lef
     )
 
 
-def appended(profile: Profile, request: RankRequest, unknown: list[int], after: int) -> list[SlateItem]:
-    """The items that the table does not have, after the slate, in the order of the request, where that is wanted."""
-    if not profile.append_unknown:
-        return []
-    scores, found, items = request.scores, [], cast("list[Any]", request.items)
-    for rank, at in enumerate(unknown, after + 1):
-        item = items[at]
-        label, score = (item, scores[at]) if scores is not None else (item.id, _score(item))
-        found.append(SlateItem(label, score, rank, 1.0))
-    return found
+def _unknown_items(profile: Profile, given: GivenItems, after: int) -> list[SlateItem]:
+    """The items that the table does not have, after the slate, where that is wanted."""
+    return appended(given.labels, given.given_scores, given.unknown, after) if profile.append_unknown else []
 
 
-def _score(item: Any) -> float:
-    fields = (float(field.value) for field in item.fields or () if field.name == "relevancy")
-    return float(item.score) if item.score is not None else next(fields)
+def appended(labels: list[Any], scores: Sequence[float], unknown: list[int], after: int) -> list[SlateItem]:
+    """Some of a request's items after its slate, in their order."""
+    return [SlateItem(labels[at], scores[at], rank, 1.0) for rank, at in enumerate(unknown, after + 1)]
 
 
 def _by_attribute(profile: Profile, deviations: list[float]) -> float | dict[str, float]:

@@ -92,8 +92,9 @@ def _asks_more(request: RankRequest) -> bool:
 def answer_of_written(profile: Profile, request: RankRequest, slate: WrittenSlate, took: float) -> Answer:
     """The answer around a slate, which keeps the form of `SlateItem` and `PolicySummary`."""
     items, unknown = slate.items, slate.unknown
-    if unknown and profile.append_unknown:
-        more = msgspec.json.encode(appended(profile, request, unknown, slate.slots))
+    columns = columns_of(request) if unknown and profile.append_unknown else None
+    if columns is not None:
+        more = msgspec.json.encode(appended(*columns, unknown, slate.slots))
         items = items[:-1] + b"," + more[1:]
     summary = PolicySummary(
         relevance=slate.relevance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,8 +25,8 @@ class GivenItems:
 
     Attributes
     ----------
-    labels
-        All ids as the request wrote them.
+    labels, given_scores
+        All ids as the request wrote them, and their scores.
     picked
         (n,) which of them the candidates are.
     places
@@ -39,6 +40,7 @@ class GivenItems:
     """
 
     labels: list[Any]
+    given_scores: Sequence[float]
     picked: Integers
     places: Integers
     scores: Floats
@@ -62,7 +64,7 @@ def _read_known(request: RankRequest, profile: Profile) -> GivenItems | None:
     if found is None:
         return None
     picked, places, values, unknown = found
-    return GivenItems(labels, picked, places, values, unknown, 0)
+    return GivenItems(labels, scores, picked, places, values, unknown, 0)
 
 
 def columns_of(request: RankRequest) -> tuple[list[Any], list[Any]] | None:
@@ -95,7 +97,7 @@ def _read_any(request: RankRequest, profile: Profile) -> GivenItems:
         picked = picked[np.lexsort((-scores[picked], keys))]
         picked = picked[run_starts(ranks[picked])]
     unknown = np.flatnonzero(~usable).tolist() if len(picked) < len(labels) else []
-    return GivenItems(labels, picked, places[picked], scores[picked], unknown, int(repeated.sum()))
+    return GivenItems(labels, scores.tolist(), picked, places[picked], scores[picked], unknown, int(repeated.sum()))
 
 
 def _columns(request: RankRequest) -> tuple[list[Any], Floats]:
