@@ -61,6 +61,14 @@ def test_bad_users_may_be_left_out_or_stop_everything() -> None:
         Reranker(k=2, fallback="error").rerank(CANDIDATES, ITEMS, history=history)
 
 
+@pytest.mark.parametrize("method", ["excalibr", "greedy"])
+def test_a_question_that_turns_out_to_have_no_answer_stops_everything_too(method: str) -> None:
+    items = pa.table({"item_id": [1, 2, 3, 4, 5], "category": ["a", "a", "b", "b", "c"]})  # nobody has item 5
+    strict = Reranker(k=2, floors={"c": 0.5}, method=method, fallback="error")
+    with pytest.raises(InputError, match="candidates: user 'u': .*, must have only users who can be calibrated"):
+        strict.rerank(CANDIDATES, items, targets={"a": 1.0})
+
+
 @pytest.mark.parametrize("kind", KINDS_OF_FRAMES)
 def test_one_line_says_what_was_understood_and_nothing_is_printed(
     kind: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from excalibr._parallel import Advance, checked_threads, progress_bar
 from excalibr._problem import Batch, Status
 from excalibr._seeds import checked_seed
 from excalibr._solver import questions_of
-from excalibr._types import Floats
+from excalibr._types import Floats, Integers
 from excalibr.errors import BatchWarning, InputError
 from excalibr.tables._by_name import with_numbers
 from excalibr.tables._candidates import CandidateArrays, read_candidates
@@ -159,7 +159,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         visits, bad_visits = visits_of(wanted.visits, options)
         if bad_visits is not None:
             batch = batch.with_statuses(np.where(bad_visits, Status.BAD_VISIT, batch.statuses))
-        stop_at_bad(self, batch, given)
+        stop_at_bad(self, given, batch.statuses, batch.reasons)
         LOGGER.info("%s", understood_text(options, known, batch))
         visited = None if visits is None else np.broadcast_to(visits, batch.users)
         questions = questions_of(batch) if measured else None
@@ -170,7 +170,9 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
                 parts = list(solve_users(batch, finish, **how, advance=done))
             else:
                 parts = list(prices.solve(known, finish, **how, advance=done))
-        return Results(options, known, given, batch, parts)
+        results = Results(options, known, given, batch, parts)
+        stop_at_bad(self, given, results.statuses, results.reasons)  # some questions turn out to have no answer
+        return results
 
     def balance(self, candidates: Any, items: Any, **asked: Any) -> Balance:
         """Prices for groups of items, so that over all users each group gets its share of what is seen.
@@ -248,11 +250,12 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         return results
 
 
-def stop_at_bad(reranker: Reranker, batch: Batch, given: CandidateArrays) -> None:
+def stop_at_bad(reranker: Reranker, given: CandidateArrays, statuses: Integers, reasons: Mapping[int, str]) -> None:
     """Where ``fallback`` is "error", the error for the first user who cannot be calibrated."""
-    if reranker.fallback == "error" and not batch.good.all():
-        at = int(np.argmin(batch.good))
-        why = f": {batch.reasons[at]}" if at in batch.reasons else f" has {Status(batch.statuses[at]).text}"
+    bad = statuses >= Status.NO_CANDIDATES
+    if reranker.fallback == "error" and bad.any():
+        at = int(np.argmax(bad))
+        why = f": {reasons[at]}" if at in reasons else f" has {Status(statuses[at]).text}"
         found = f"user {given.keys()[at]!r}{why}"
         hint = Message("see ", Option("fallback", ...), ".")
         raise InputError("candidates", found, "have only users who can be calibrated", hint)

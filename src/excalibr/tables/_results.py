@@ -152,12 +152,12 @@ class Results:
     def report(self, words: CommandWords | None = None) -> Any:
         """A row a user, in the order of the users; reasons in Python's words, or in those of a command."""
         measures = self._joined("measures", len(MEASURES), kind=float).T.copy()
-        no_target = self._statuses >= Status.NO_CANDIDATES
+        no_target = self.statuses >= Status.NO_CANDIDATES
         for name, values in zip(MEASURES, measures, strict=True):
             if "deviation" in name:
                 values[no_target] = np.nan
-        statuses = [Status(code).text for code in self._statuses.tolist()]
-        for number, reason in (each for part in self.parts for each in part.reasons.items()):
+        statuses = [Status(code).text for code in self.statuses.tolist()]
+        for number, reason in self.reasons.items():
             statuses[number] = f"{statuses[number]}: {message_of(reason, words)}"
         solved = (*measures, self._joined("gaps", kind=float), self._counts, *self._effort())
         columns = (np.diff(self.batch.starts), self._slots, *solved, statuses)
@@ -175,7 +175,7 @@ class Results:
     def tally(self) -> Tally:
         """How many users and rows were not used as they came, and why."""
         tally = Tally(users=self.batch.users, left_out=Counter(self.candidates.left_out))
-        for code in self._statuses[self._statuses != Status.OK].tolist():
+        for code in self.statuses[self.statuses != Status.OK].tolist():
             tally.statuses[Status(code).text] += 1
         if self.batch.options.k is not None:
             tally.tight = int(((self.batch.slots == np.diff(self.batch.starts)) & (self.batch.slots > 1)).sum())
@@ -186,8 +186,14 @@ class Results:
         return self._joined("counts")
 
     @cached_property
-    def _statuses(self) -> Any:
+    def statuses(self) -> Any:
+        """(users,) codes of :class:`Status`."""
         return self._joined("statuses")
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        """Why users failed, in words."""
+        return {user: reason for part in self.parts for user, reason in part.reasons.items()}
 
     @cached_property
     def _slots(self) -> Integers:

@@ -159,7 +159,7 @@ def crowd_of(
 ) -> BatchCrowd:
     """The users of some candidates, to be asked what they would be shown; ``how`` is as :class:`BatchCrowd` has it."""
     given, _, batch = reranker.read(candidates, items, options)
-    stop_at_bad(reranker, batch, given)
+    stop_at_bad(reranker, given, batch.statuses, batch.reasons)
     how |= {"fall_back": reranker.fallback == "relevance", "threads": checked_threads(reranker.threads)}
     return BatchCrowd(batch, given.keys(), groups, _weights(given.users, options), **how)
 
