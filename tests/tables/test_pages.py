@@ -9,7 +9,7 @@ from excalibr import Policy, Reranker, Shown, calibrate
 from excalibr.errors import BatchWarning
 from excalibr.positions import raw_weights
 from tests.tables.attributes import GENRES, Rows, items_of, seen_before
-from tests.tables.invented import RERANKER, Invented
+from tests.tables.invented import CANDIDATES, ITEMS, RERANKER, Invented, quietly
 
 
 def test_pinned_items_keep_their_ranks(tables: Invented) -> None:
@@ -49,6 +49,17 @@ def test_a_pin_beyond_the_last_slot_is_the_users_status_with_the_reason(tables: 
     with pytest.warns(BatchWarning, match="1 failed"):
         report = RERANKER.report(tables.candidates, tables.items, **options).to_pandas()
     assert report["status"][0] == "failed: pinned: has the slot 5, must be from 0 to 4."
+
+
+@pytest.mark.parametrize("pins", [{"rank": [2, 2], "item_id": [1, 3]}, {"rank": [3, 2], "item_id": [3, 3]}])
+def test_which_of_two_pins_is_kept_does_not_depend_on_their_order(pins: dict[str, list[int]]) -> None:
+    pinned = pa.table({"user_id": ["u", "u"], **pins})
+    slates = [
+        quietly(Reranker(k=3), CANDIDATES, ITEMS, targets={"a": 1.0}, pinned=each)
+        for each in (pinned, pinned.take(pa.array([1, 0])))
+    ]
+    assert items_of(slates[0]) == items_of(slates[1])
+    assert items_of(slates[0])[1] == (1 if pins["rank"] == [2, 2] else 3)
 
 
 def test_users_who_are_ranked_by_relevance_keep_their_pins(tables: Invented) -> None:

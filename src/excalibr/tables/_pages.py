@@ -42,16 +42,17 @@ class Seen:
 def read_pinned(given: CandidateArrays, items: ItemArrays, options: Tables) -> Pinned:
     """The pinned items (user, rank, item) as slots and candidates of each user.
 
-    A pin cannot be kept that names no candidate of the user, no rank, or a place or an item that is taken.
+    A pin cannot be kept that names no candidate of the user, no rank, or a place or an item that is taken: of several
+    pins the one of the first rank, and then of the lowest item id, has it.
     """
     frame = options.open(options.pinned, "pinned")
     owners, places = owners_of(given.users, frame, options), options.read_places(frame, "item_id", items.ids, "items")
     ranks = options.read_numbers(frame, "rank")
     pinned: dict[int, dict[int, int]] = {}
     bad = np.zeros(len(given.users), dtype=bool)
-    for owner, place, rank in zip(owners.tolist(), places.tolist(), ranks.tolist(), strict=True):
-        if owner < 0:
-            continue
+    order = np.lexsort((places, ranks, owners))
+    order = order[owners[order] >= 0]
+    for owner, place, rank in zip(owners[order].tolist(), places[order].tolist(), ranks[order].tolist(), strict=True):
         own = given.items[given.starts[owner] : given.starts[owner + 1]]
         at = int(np.searchsorted(own, place))
         slots = pinned.setdefault(owner, {})
