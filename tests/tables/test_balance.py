@@ -268,6 +268,14 @@ def test_prices_as_a_mapping_move_the_exposure(tables: Any, reranker: Any) -> No
     assert seller_shares(dear, items, 5, weights)[0] < seller_shares(plain, items, 5, weights)[0] - 0.2
 
 
+def test_a_mapping_of_prices_names_groups_that_are_numbers_as_the_items_do() -> None:
+    candidates = pa.table({"user_id": ["ada"] * 2, "item_id": [1, 2], "score": [0.9, 0.8]})
+    items = pa.table({"item_id": [1, 2], "category": ["drama", "comedy"], "stars": [2.0, 4.5]})
+    prices = {"stars": {2.0: 1.0, 4.5: 0.0}}
+    dear = Reranker(k=1, trade_off=0.0).rerank(candidates, items, targets={"drama": 1.0}, prices=prices)
+    assert dear["item_id"].to_pylist() == [2]
+
+
 def test_report_has_relevance_of_the_scores_as_they_are(tables: Any, reranker: Any) -> None:
     candidates, items, history = tables
     report = reranker.report(candidates, items, history=history, prices={"seller": {"big": 5.0}}).to_pydict()

@@ -64,6 +64,13 @@ def test_targets_may_come_from_a_table_or_be_one_for_all() -> None:
         assert slates["item_id"].to_pylist() == [3, 4]
 
 
+@pytest.mark.parametrize(("first", "second"), [(1.5, 2.0), (1.0, 2.0), (True, False), (1990, 2000)])
+def test_a_mapping_names_categories_that_are_numbers_as_the_items_do(first: Any, second: Any) -> None:
+    items = pa.table({"item_id": [1, 2, 3, 4], "category": [first, first, second, second]})
+    slates = Reranker(k=2, position_weights="uniform").rerank(CANDIDATES, items, targets={first: 0.5, second: 0.5})
+    assert items_of(slates) == [1, 3]
+
+
 def test_a_negative_weight_in_a_history_is_that_users_status() -> None:
     history = pa.table({"user_id": ["u", "u"], "item_id": [1, 3], "weight": [1.0, -1.0]})
     with pytest.warns(BatchWarning, match="1 bad target"):

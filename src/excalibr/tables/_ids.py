@@ -6,7 +6,7 @@ because of a null is read as the whole numbers that it was.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -102,6 +102,20 @@ def labels_of(column: Any, what: str = "labels") -> Any:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputTypeError(what, f"has the type {column.type} ({error})", "have text or numbers") from error
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text)
+
+
+def labels_of_keys(keys: Iterable[Any]) -> list[str]:
+    """What a mapping names, as labels of a column of the same values; values of several types as Python has them.
+
+    >>> labels_of_keys([1.5, 2.0]), labels_of_keys([True, False]), labels_of_keys(["drama", 7])
+    (['1.5', '2'], ['1', '0'], ['drama', '7'])
+    """
+    values = list(keys)
+    try:
+        labels = labels_of(pa.array(values)).to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, InputTypeError):
+        labels = [None] * len(values)
+    return [str(value) if label is None else label for value, label in zip(values, labels, strict=True)]
 
 
 def is_text(kind: Any) -> bool:

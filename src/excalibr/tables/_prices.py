@@ -21,6 +21,7 @@ from excalibr._population import Mixture, solve_mixed
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 from excalibr.tables._frames import Frame, read_frame
+from excalibr.tables._ids import labels_of_keys
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._results import Finish, SolvedPart
@@ -118,10 +119,10 @@ def _from_mapping(table: Mapping[Any, Any], what: str) -> GroupPrices:
         if not isinstance(own, Mapping):
             hint = f'{what}={{"seller": {{"big": 0.1}}}} makes the seller big dearer.'
             raise InputError(what, f"have {own!r} for {name!r}", "have a price for each category of it", hint)
-        for label, price in own.items():
+        for label, price in zip(labels_of_keys(own), own.values(), strict=True):
             if not (is_real(price) and np.isfinite(price)):
                 raise InputError(what, f"have {price!r} for {label!r} of {name!r}", "have finite numbers")
-            groups.append((str(name), str(label)))
+            groups.append((str(name), label))
             values.append(float(price))
     if not groups:
         raise InputError(what, "are empty", "have a price for at least one group")

@@ -34,7 +34,7 @@ from excalibr._types import Floats
 from excalibr.errors import GapWarning, InputError, TableWarning, explain, unknown_name
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._ids import read_ids
+from excalibr.tables._ids import labels_of_keys, read_ids
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Everyone, Tables
 from excalibr.tables._prices import SUM_TOLERANCE, price_columns, read_groups, read_prices
@@ -299,8 +299,8 @@ def _limits(option_name: str, given: Any, groups: ItemArrays) -> Floats:
     numbers = {group: number for number, group in enumerate(groups.labels)}
     found = np.full(len(numbers), np.nan)
     for attribute, own in (given or {}).items():
-        for label, value in own.items():
-            group = (str(attribute), str(label))
+        for label, value in zip(labels_of_keys(own), own.values(), strict=True):
+            group = (str(attribute), label)
             if group not in numbers:
                 raise unknown_name(option_name, group[1], [known for name, known in numbers if name == group[0]])
             if not (is_real(value) and 0.0 <= value <= 1.0):

@@ -11,7 +11,7 @@ from excalibr._arrays import is_real
 from excalibr.errors import InputError
 from excalibr.tables._arrow import pa
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._ids import codes_in, labels_of
+from excalibr.tables._ids import codes_in, labels_of, labels_of_keys
 from excalibr.tables._options import Tables
 
 
@@ -45,7 +45,7 @@ def read_shares(given: Any, name: str, options: Tables) -> Frame:
     table = name.partition("[")[0]
     category, weight = (getattr(options, f"{table}_{role}", None) for role in ("category", "weight"))
     numbers = {options.low: values[:, 0], options.high: values[:, 1]} if bands else {weight or options.weight: values}
-    return read_frame(pa.table({category or "category": list(map(str, given)), **numbers}), name)
+    return read_frame(pa.table({category or "category": labels_of_keys(given), **numbers}), name)
 
 
 def labels_in(frame: Frame, attribute: str, options: Tables) -> Any:
