@@ -99,6 +99,16 @@ def test_the_table_survives_pandas_polars_and_text(balance: Any, tables: Any, re
         assert again.equals(balance.slates())
 
 
+def test_a_table_of_groups_that_are_numbers_survives_a_csv_file_and_pandas(tmp_path: Any) -> None:
+    candidates = pd.DataFrame({"user_id": ["ada"] * 2, "item_id": [1, 2], "score": [0.9, 0.8]})
+    items = pd.DataFrame({"item_id": [1, 2], "category": ["drama", "comedy"], "decade": [1990, 2000]})
+    targets, reranker = {"drama": 0.5, "comedy": 0.5}, Reranker(k=1, trade_off=0.0)
+    balance = reranker.balance(candidates, items, targets=targets, everyone={"decade": {1990: 0.25, 2000: 0.75}})
+    balance.table.to_csv(tmp_path / "prices.csv", index=False)
+    prices = pd.read_csv(tmp_path / "prices.csv")  # with decades such as 1990.0, for want of one in rows of blocks
+    assert reranker.rerank(candidates, items, targets=targets, prices=prices).equals(balance.slates())
+
+
 def test_prices_have_a_row_a_group(balance: Any) -> None:
     rows = balance.prices.to_pylist()
     assert [row["category"] for row in rows] == list(SELLERS)

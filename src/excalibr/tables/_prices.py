@@ -21,7 +21,7 @@ from excalibr._population import Mixture, solve_mixed
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._ids import labels_of_keys
+from excalibr.tables._ids import labels_of, labels_of_keys
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._results import Finish, SolvedPart
@@ -174,8 +174,9 @@ def _block(text: str, name: str) -> tuple[int, int]:
 
 
 def _texts(frame: Frame, name: str) -> list[str]:
-    values = frame.column(name, frame.name).to_pylist()
-    return ["" if value is None or value != value else str(value) for value in values]
+    """Labels as the items have them, empty where there is none."""
+    labels = labels_of(frame.column(name, frame.name), f"column {name!r} of {frame.name}")
+    return [label or "" for label in labels.to_pylist()]
 
 
 def _numbers_or_ones(frame: Frame, name: str) -> Floats:
