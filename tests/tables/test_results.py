@@ -61,6 +61,30 @@ def test_bad_users_may_be_left_out_or_stop_everything() -> None:
         Reranker(k=2, fallback="error").rerank(CANDIDATES, ITEMS, history=history)
 
 
+@pytest.mark.parametrize(
+    ("ask", "options", "says"),
+    [
+        ("rerank", {"score": "rank"}, "rank: is 'rank', which the candidates have as score"),
+        ("lotteries", {"score": "probability"}, "probability: is 'probability', which the candidates have as score"),
+        ("rerank", {"score": "propensity", "propensities": True}, "propensity: is 'propensity', which"),
+        ("lotteries", {"user_id": "ranking"}, "ranking: is 'ranking', which the candidates have as user_id"),
+        ("report", {"user_id": "status"}, "user_id: is 'status', a column of the report"),
+    ],
+)
+def test_nothing_is_written_over_users_items_and_scores(ask: str, options: dict[str, Any], says: str) -> None:
+    names = [options.get(name, name) for name in ("user_id", "item_id", "score")]
+    with pytest.raises(InputError, match=says):
+        getattr(Reranker(k=2), ask)(CANDIDATES.rename_columns(names), ITEMS, targets={"a": 1.0}, **options)
+
+
+def test_a_score_called_probability_can_be_kept_beside_ours() -> None:
+    candidates = CANDIDATES.rename_columns(["user_id", "item_id", "probability"])
+    asked: dict[str, Any] = {"targets": {"a": 1.0}, "score": "probability"}
+    lotteries = Reranker(k=2).lotteries(candidates, ITEMS, probability="chance", **asked)
+    assert lotteries.select(["chance", "probability"]).to_pydict() == {"chance": [1.0, 1.0], "probability": [0.9, 0.8]}
+    assert Reranker(k=2).rerank(candidates, ITEMS, **asked)["probability"].to_pylist() == [0.9, 0.8]
+
+
 @pytest.mark.parametrize("method", ["excalibr", "greedy"])
 def test_a_question_that_turns_out_to_have_no_answer_stops_everything_too(method: str) -> None:
     items = pa.table({"item_id": [1, 2, 3, 4, 5], "category": ["a", "a", "b", "b", "c"]})  # nobody has item 5
