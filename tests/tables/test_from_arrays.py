@@ -122,3 +122,29 @@ def test_places_in_items_must_be_whole_numbers() -> None:
 def test_scores_must_be_numbers() -> None:
     with pytest.raises(InputTypeError, match="scores: cannot be read as numbers"):
         from_arrays(["a"], ["b"])
+
+
+def test_a_user_without_items_leaves_the_ids_of_the_others_as_they_are() -> None:
+    large = 2**60 + 1
+    table = from_arrays([[large, 7], []], [[0.9, 0.8], []])
+    assert table["item_id"].to_pylist() == [large, 7]
+    assert from_arrays([[0, 1], []], [[0.9, 0.8], []], items=["a", "b"])["item_id"].to_pylist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("ids", [[2**63 + 1, -1], [2.0**60, 1.0]])
+def test_ids_that_lost_their_last_digits_are_refused(ids: list[Any]) -> None:
+    with pytest.raises(InputError, match=r"ids: have 9.22337e\+18|ids: have 1.15292e\+18"):
+        from_arrays(ids, [0.9, 0.8])
+    with pytest.raises(InputError, match="users: have .* as a fraction"):
+        from_arrays([[1], [2]], [[0.9], [0.8]], users=ids)
+
+
+@pytest.mark.parametrize("items", [[object(), "b"], ["a", 2**80]])
+def test_items_that_are_no_ids_of_one_type_are_told(items: Any) -> None:
+    with pytest.raises(InputTypeError, match="items: cannot be read"):
+        from_arrays([0, 1], [0.9, 0.8], items=np.array(items, dtype=object))
+
+
+def test_items_are_a_list_of_ids() -> None:
+    with pytest.raises(InputError, match=r"items: have shape \(2, 1\), must have one dimension"):
+        from_arrays([0, 1], [0.9, 0.8], items=[["a"], ["b"]])

@@ -22,6 +22,10 @@ NO_SCORE = float(np.finfo(np.float32).min)
 """The score that implicit and others write where they have nothing to recommend."""
 
 
+WHOLE_IN_FLOATS = 2.0**53
+"""Below it floats tell whole numbers apart."""
+
+
 def from_arrays(ids: Any, scores: Any, *, users: Any = None, items: Any = None) -> Any:
     """A table of candidates from arrays of item ids and scores.
 
@@ -57,11 +61,22 @@ def from_arrays(ids: Any, scores: Any, *, users: Any = None, items: Any = None) 
     there = _is_item(given.flat) & np.isfinite(values) & (values > NO_SCORE)
     chosen = given.flat[there]
     columns = {
-        "user_id": _user_ids(users, scored)[there],
-        "item_id": chosen if items is None else _numbered(chosen, items),
+        "user_id": _column("users", _user_ids(users, scored)[there]),
+        "item_id": _column("ids", chosen) if items is None else _column("items", _numbered(chosen, items)),
         "score": values[there],
     }
-    return pa.table({name: each.tolist() if each.dtype == object else each for name, each in columns.items()})
+    return pa.table(columns)
+
+
+def _column(name: str, ids: NDArray[Any]) -> Any:
+    """Ids as a column of a table; whole numbers that may have lost their last digits on the way are refused."""
+    if ids.dtype.kind == "f" and (np.abs(ids) >= WHOLE_IN_FLOATS).any():
+        found = f"have {ids[np.abs(ids) >= WHOLE_IN_FLOATS][0]:g} as a fraction, which is not exact"
+        raise InputError(name, found, "be whole numbers, or text", "pass an array of type int64 or uint64.")
+    try:
+        return pa.array(ids.tolist() if ids.dtype == object else ids)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        raise InputTypeError(name, f"cannot be read ({error})", "be text or whole numbers, all of one type") from error
 
 
 class _RaggedRows(NamedTuple):
@@ -78,7 +93,8 @@ def _read(name: str, values: Any) -> _RaggedRows:
         if any(row.ndim != 1 for row in rows):
             at = next(number for number, row in enumerate(rows) if row.ndim != 1)
             raise InputError(name, f"row {at} has shape {rows[at].shape}", "have rows of one dimension")
-        return _RaggedRows(np.concatenate(rows), np.array([len(row) for row in rows]), one=False)
+        filled = [row for row in rows if len(row)] or rows  # an empty list is one of floats to numpy
+        return _RaggedRows(np.concatenate(filled), np.array([len(row) for row in rows]), one=False)
     found = _array(values)
     if found.ndim not in (1, 2):
         raise InputError(name, f"have shape {found.shape}", "have one dimension, or two with a row a user")
@@ -151,6 +167,8 @@ def _user_ids(users: Any, rows: _RaggedRows) -> NDArray[Any]:
 def _numbered(places: NDArray[Any], items: Any) -> NDArray[Any]:
     """The ids at these places."""
     known = _array(items)
+    if known.ndim != 1:
+        raise InputError("items", f"have shape {known.shape}", "have one dimension, an id for each place")
     whole = np.asarray(places.tolist() or np.empty(0, dtype=np.int64)) if places.dtype == object else places
     if whole.dtype.kind not in "iu":
         raise InputTypeError("ids", f"are of type {whole.dtype}", "be whole numbers, places in items")
