@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
@@ -54,6 +55,19 @@ def test_every_kind_of_file_gives_the_same_table(tmp_path: Path, name: str) -> N
     assert read_schema(tmp_path / name).names == TABLE.column_names
     assert read_table(tmp_path / name).to_pydict() == TABLE.to_pydict()
     assert {batch.schema.names[0] for batch in read_batches(tmp_path / name, ["score"])} == {"score"}
+
+
+@pytest.mark.parametrize("category", [pl.String, pl.Categorical, pl.List(pl.String)])
+def test_a_file_of_views_as_polars_writes_it_is_read_as_plain_text(tmp_path: Path, category: pl.DataType) -> None:
+    labels = pl.Series(
+        "category", [["a"], ["b"], None] if category == pl.List(pl.String) else ["a", "b", None], category
+    )
+    table = pl.DataFrame({"item_id": ["x", "y", "z"], "category": labels})
+    table.write_ipc(tmp_path / "t.arrow")
+    read = read_table(tmp_path / "t.arrow")
+    assert read.to_pydict() == table.to_dict(as_series=False)
+    assert read.schema == read_schema(tmp_path / "t.arrow")
+    assert read.take([2, 0])["category"].to_pylist() == [None, labels[0] if category != pl.List(pl.String) else ["a"]]
 
 
 def test_an_arrow_file_of_no_rows_is_an_empty_table(tmp_path: Path) -> None:

@@ -32,6 +32,23 @@ def test_every_kind_of_table_gives_the_same_slates_in_its_own_kind(kind: str, te
     assert as_arrow(slates).to_pydict() == rerank(tables).to_pydict()
 
 
+def test_views_as_polars_hands_them_to_arrow_come_back_as_views() -> None:
+    tables = invented_tables(users=4, text_ids=True)
+    told = pl.from_arrow(tables.candidates).with_columns(
+        note=pl.col("item_id"), tags=pl.concat_list("item_id"), pair=pl.struct("item_id"), rank=pl.col("item_id")
+    )
+    items = pl.from_arrow(tables.items).with_columns(pl.col("genres").cast(pl.Categorical))
+    given = Invented(pa.table(told), pa.table(items), pa.table(pl.from_arrow(tables.history)))
+    assert pa.types.is_string_view(given.candidates.schema.field("user_id").type)  # or there is nothing to see here
+    slates = rerank(given)
+    assert slates.select(["user_id", "rank", "item_id"]).to_pydict() == {
+        name: rerank(tables)[name].to_pylist() for name in ("user_id", "rank", "item_id")
+    }
+    assert slates["note"].to_pylist() == [each[0] for each in slates["tags"].to_pylist()]
+    for name in ("user_id", "item_id", "note", "tags", "pair"):
+        assert slates.schema.field(name).type == given.candidates.schema.field(name).type
+
+
 @pytest.mark.parametrize("kind", ["int16", "uint64", "Int64", "category", "str", "object"])
 def test_ids_and_kept_columns_come_back_in_their_own_type(kind: str) -> None:
     tables = invented_tables(users=4)

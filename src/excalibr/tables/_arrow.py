@@ -34,3 +34,30 @@ def require_arrow() -> None:
     """Raise the error that names the extra, where pyarrow is not installed."""
     with needs_extra("data", "pyarrow"):
         import_module("pyarrow")
+
+
+def without_views(schema: Any) -> Any:
+    """The same schema with plain text for views, as Polars writes them, which Arrow can neither sort nor take.
+
+    >>> without_views(pa.schema({"user_id": pa.string_view(), "score": pa.float64()})).types
+    [DataType(large_string), DataType(double)]
+    """
+    return pa.schema([field.with_type(_plain(field.type)) for field in schema], metadata=schema.metadata)
+
+
+def _plain(kind: Any) -> Any:
+    types = pa.types
+    if types.is_string_view(kind):
+        return pa.large_string()
+    if types.is_binary_view(kind):
+        return pa.large_binary()
+    if types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _plain(kind.value_type), kind.ordered)
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(_plain(field.type)) for field in kind])
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        inner = kind.value_field.with_type(_plain(kind.value_type))
+        if types.is_large_list(kind):
+            return pa.large_list(inner)
+        return pa.list_(inner) if types.is_list(kind) else pa.list_(inner, kind.list_size)
+    return kind

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from excalibr.errors import ExcalibrError, InputError
-from excalibr.tables._arrow import arrow_csv, pa, parquet, pc
+from excalibr.tables._arrow import arrow_csv, pa, parquet, pc, without_views
 
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".arrow": "arrow", ".feather": "arrow"}
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
@@ -158,7 +158,7 @@ def _opened(
         case "arrow":
             with pa.OSFile(str(path)) as file:  # mapped, a file that gets shorter would end the process
                 opened = _open_arrow(file)
-                yield opened.schema, _arrow_batches(opened, columns)
+                yield without_views(opened.schema), _arrow_batches(opened, columns)
         case _:
             raise InputError(str(path), "is of no known format", f"end in one of {ENDINGS}")
 
@@ -191,7 +191,9 @@ def _arrow_batches(opened: Any, columns: Sequence[str] | None) -> Iterator[Any]:
     count = getattr(opened, "num_record_batches", None)  # a stream does not know it
     for batch in opened if count is None else map(opened.get_batch, range(count)):
         batch.validate(full=True)  # what a damaged file points to may be anywhere
-        yield batch if columns is None else batch.select(columns)
+        chosen = batch if columns is None else batch.select(columns)
+        plain = without_views(chosen.schema)
+        yield chosen if plain == chosen.schema else chosen.cast(plain)
 
 
 def _open_arrow(file: Any) -> Any:

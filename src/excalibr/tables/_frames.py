@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from excalibr._messages import Message, Option, Wording
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, InputTypeError
-from excalibr.tables._arrow import pa, require_arrow
+from excalibr.tables._arrow import pa, require_arrow, without_views
 from excalibr.tables._ids import is_text
 
 DELIMITERS = (";", "\t", "|", ",")
@@ -28,10 +28,14 @@ NEAR = 0.55
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One of the caller's tables, and what to call it in a message."""
+    """One of the caller's tables, and what to call it in a message.
+
+    ``views`` has the Arrow fields of columns that were views in the caller's table, and are again in what comes back.
+    """
 
     name: str
     data: Any
+    views: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def columns(self) -> list[str]:
@@ -58,7 +62,12 @@ class Frame:
         kept = [name for name in columns if name not in added]
         chosen = nw.maybe_reset_index(self.data.select(kept)[rows])
         new = [_series(name, values, self.data.implementation) for name, values in added.items()]
-        return nw.to_native(chosen.with_columns(*new).select(*columns))
+        made = nw.to_native(chosen.with_columns(*new).select(*columns))
+        if not self.views:
+            return made
+        return made.cast(
+            pa.schema([own if own.name in added else self.views.get(own.name, own) for own in made.schema])
+        )
 
     def like(self, columns: Mapping[str, Any]) -> Any:
         """A table of these columns, of numbers or texts, in the caller's kind."""
@@ -82,14 +91,26 @@ def read_frame(table: Any, name: str) -> Frame:
         raise InputError(name, f"have columns twice ({found})", "have each column once") from error
     except TypeError as error:
         if hasattr(table, "__arrow_c_stream__"):
-            return Frame(name, nw.from_arrow(table, backend="pyarrow"))
+            return _plain(Frame(name, nw.from_arrow(table, backend="pyarrow")))
         hint = "call .collect() first." if hasattr(table, "collect") else ""
         found = f"is a {type(table).__module__}.{type(table).__qualname__}"
         must = "be a table of pandas, Polars or PyArrow, or have an Arrow stream"
         raise InputTypeError(name, found, must, hint) from error
     if twice:
         raise InputError(name, f"have the column {twice[0]!r} twice", "have each column once")
-    return frame
+    return _plain(frame)
+
+
+def _plain(frame: Frame) -> Frame:
+    """The same with plain columns for views, which Arrow can neither sort nor take."""
+    import narwhals as nw
+
+    table = nw.to_native(frame.data)
+    if not isinstance(table, pa.Table):
+        return frame
+    schema = without_views(table.schema)
+    views = {own.name: own for own, plain in zip(table.schema, schema, strict=True) if own.type != plain.type}
+    return Frame(frame.name, nw.from_native(table.cast(schema), eager_only=True), views) if views else frame
 
 
 def numbers_of(column: Any, what: str) -> Floats:
