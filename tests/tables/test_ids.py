@@ -1,14 +1,16 @@
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
 from excalibr import Reranker
 from excalibr.errors import BatchWarning, InputTypeError
 from excalibr.tables._ids import codes_in, encode, keys_of, labels_of, matched, read_ids
-from tests.tables.invented import CANDIDATES, Invented, invented_tables, quietly, rerank
+from tests.tables.invented import CANDIDATES, FOUR, ITEMS, Invented, invented_tables, quietly, rerank
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,8 @@ from tests.tables.invented import CANDIDATES, Invented, invented_tables, quietly
         (pa.array(["a"], pa.string_view()), pa.large_string()),
         (pa.array([5], pa.decimal256(76, 0)), pa.int64()),
         (pa.array([2**70], pa.decimal256(76, 0)), pa.decimal256(76, 0)),
+        (pa.array([Decimal("1.00"), None], pa.decimal128(10, 2)), pa.int64()),
+        (pa.array([Decimal("1.25")], pa.decimal128(10, 2)), pa.decimal128(10, 2)),
         (pa.chunked_array([["a"], ["b"]]), pa.large_string()),
     ],
 )
@@ -52,6 +56,44 @@ def test_keys_are_plain_python_values() -> None:
     huge = read_ids(pa.array([2**70], pa.decimal256(76, 0)))
     assert keys_of(huge) == [2**70]
     assert isinstance(keys_of(huge)[0], int)
+
+
+def test_fractions_are_keys_of_their_own() -> None:
+    ids = pa.array([Decimal("1.25"), Decimal("1.50"), Decimal("2.00")], pa.decimal128(10, 2))
+    assert keys_of(read_ids(ids)) == [1.25, 1.5, 2]
+    assert keys_of(read_ids(pa.array([Decimal(10**70), Decimal(1)], pa.decimal256(76, 0)))) == [10**70, 1]
+
+
+def test_fractions_and_whole_numbers_do_not_meet() -> None:
+    fractions = read_ids(pa.array([Decimal("1.25")], pa.decimal128(10, 2)))
+    with pytest.raises(
+        InputTypeError, match=r"item_id: is decimal128\(10, 2\) in candidates and whole numbers in items"
+    ):
+        matched(fractions, read_ids(pa.array([1])), "item_id", ("candidates", "items"))
+
+
+def test_a_column_of_nothing_but_nulls_meets_any_other() -> None:
+    history = pa.table({"user_id": pa.nulls(2), "item_id": pa.nulls(2)})
+    slates = Reranker(k=2).rerank(CANDIDATES, ITEMS, history=history, prior={"a": 1.0})
+    assert slates["item_id"].to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pd.Series(pd.period_range("2030", periods=4, freq="D")),
+        pd.Series(pd.interval_range(0, 4)),
+        pd.Series([1j, 2j, 3j, 4j]),
+        pl.Series([object()] * 4, dtype=pl.Object),
+        pa.array([pa.MonthDayNano([1, 1, 1])] * 4),
+    ],
+)
+@pytest.mark.parametrize("role", ["user_id", "item_id"])
+def test_ids_that_cannot_be_told_apart_or_sorted_are_an_error_that_names_the_column(ids: Any, role: str) -> None:
+    columns = {**FOUR, role: ids}
+    make = {pd.Series: pd.DataFrame, pl.Series: pl.DataFrame}.get(type(ids), pa.table)
+    with pytest.raises(InputTypeError, match=f"column '{role}' of candidates: "):
+        Reranker(k=2).rerank(make(columns), ITEMS, targets={"a": 1.0})
 
 
 def test_labels_are_text_without_space_around() -> None:

@@ -170,9 +170,13 @@ def delimiter_in(columns: Sequence[str]) -> str | None:
 
 
 def _arrow(series: Any, what: str) -> Any:
+    import narwhals as nw
+
+    if series.implementation.is_polars() and series.dtype == nw.Object:  # Arrow would have their addresses
+        raise InputTypeError(what, "has Python objects", "have values of one type, such as text or whole numbers")
     try:
         array = series.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         array = _large_integers(series.to_list(), what, error)
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 

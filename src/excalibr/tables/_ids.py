@@ -23,6 +23,15 @@ def read_ids(column: Any, what: str = "ids") -> Any:
 
     ``what`` is what to call it in a message.
     """
+    ids = _in_one_type(column, what)
+    try:
+        sorted_unique(ids[:0])
+    except pa.ArrowNotImplementedError:
+        raise InputTypeError(what, f"has the type {ids.type}", "have text or whole numbers") from None
+    return ids
+
+
+def _in_one_type(column: Any, what: str) -> Any:
     kind = pa.types
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -40,21 +49,21 @@ def read_ids(column: Any, what: str = "ids") -> Any:
         return column
     if kind.is_integer(column.type) or kind.is_boolean(column.type) or kind.is_null(column.type):
         return column.cast(pa.int64())
-    if kind.is_decimal(column.type) and column.type.scale == 0:
-        return _smallest(column)
-    return column
+    return _smallest(column) if kind.is_decimal(column.type) else column
 
 
 def matched(one: Any, other: Any, column: str, tables: tuple[str, str]) -> tuple[Any, Any]:
     """Two columns of ids in a type that both can be compared in; an error where there is none."""
-    if one.type == other.type or not len(one) or not len(other):
-        return one, (other if len(other) else other.cast(one.type))
+    if one.null_count == len(one):  # a column without a value has no type of its own
+        return pa.nulls(len(one), other.type), other
+    if one.type == other.type or not len(other):
+        return one, other
     kinds = _kind(one), _kind(other)
     if kinds[0] != kinds[1]:
         found = f"is {kinds[0]} in {tables[0]} and {kinds[1]} in {tables[1]}"
         hint = Message(Wording("cast one of them", "write both as Parquet, with ids of one type"), ".")
         raise InputTypeError(Message(column), found, "be of one type", hint)
-    wide = pa.decimal256(76, 0) if kinds[0] == "whole numbers" else pa.float64()
+    wide = pa.decimal256(76, 0)  # numbers alone have several types of one kind
     return one.cast(wide), other.cast(wide)
 
 
@@ -88,17 +97,18 @@ def keys_of(ids: Any) -> list[Hashable]:
 
     A whole number is the same key whether or not the column has others beside it that are not whole.
     """
-    return [int(key) if _is_whole(key) else key for key in ids.to_pylist()]
+    return [_number(key) if isinstance(key, (float, Decimal)) else key for key in ids.to_pylist()]
 
 
-def _is_whole(key: Any) -> bool:
-    return isinstance(key, Decimal) or (isinstance(key, float) and key.is_integer())
+def _number(key: float | Decimal) -> float:
+    whole = key.is_integer() if isinstance(key, float) else key == key.to_integral_value()
+    return int(key) if whole else float(key)
 
 
 def labels_of(column: Any, what: str = "labels") -> Any:
     """Labels as text without space around them, null where there is nothing left."""
     try:
-        text = pc.utf8_trim_whitespace(read_ids(column, what).cast(pa.large_string()))
+        text = pc.utf8_trim_whitespace(_in_one_type(column, what).cast(pa.large_string()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputTypeError(what, f"has the type {column.type} ({error})", "have text or numbers") from error
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text)
@@ -124,7 +134,7 @@ def is_text(kind: Any) -> bool:
 
 
 def _kind(ids: Any) -> str:
-    if pa.types.is_integer(ids.type) or pa.types.is_decimal(ids.type):
+    if pa.types.is_integer(ids.type) or (pa.types.is_decimal(ids.type) and not ids.type.scale):
         return "whole numbers"
     return "text" if pa.types.is_large_string(ids.type) else str(ids.type)
 
@@ -135,8 +145,10 @@ def _all_whole(column: Any) -> bool:
 
 
 def _smallest(column: Any) -> Any:
-    """Whole numbers that came as decimals: as int64 where they fit."""
-    try:
-        return column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return column.cast(pa.decimal256(76, 0))
+    """Decimals that are whole numbers: as int64 where they fit; fractions as they are."""
+    for kind in (pa.int64(), pa.decimal256(76, 0)):
+        try:
+            return column.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return column
