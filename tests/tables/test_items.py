@@ -50,6 +50,14 @@ def test_an_empty_list_is_no_category() -> None:
     assert shares(read({"item_id": [1, 2], "category": [["a"], []]}))[2] == {"(none)": 1.0}
 
 
+def test_labels_under_a_null_do_not_count() -> None:
+    starts, labels = pa.array([0, 1, 3, 4], pa.int32()), pa.array(["a", "b", "b", "c"])
+    lists = pa.ListArray.from_arrays(starts, labels, mask=pa.array([False, True, False]))
+    assert shares(read({"item_id": [1, 2, 3], "category": lists})) == {1: {"a": 1.0}, 2: {"(none)": 1.0}, 3: {"c": 1.0}}
+    pairs = pa.array([["a", "b"], None, ["c", "c"]], pa.list_(pa.string(), 2))
+    assert shares(read({"item_id": [1, 2, 3], "category": pairs}))[2] == {"(none)": 1.0}
+
+
 def test_a_pair_that_comes_twice_counts_once_or_with_its_weights_added() -> None:
     columns = {"item_id": [1, 1, 1], "category": ["a", "a", "b"]}
     assert shares(read(columns)) == {1: {"a": 0.5, "b": 0.5}}

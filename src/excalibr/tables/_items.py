@@ -174,8 +174,9 @@ def _pairs(column: Any, separator: str | None, what: str) -> tuple[Integers, Any
         column = pc.split_pattern(column, separator)
     if not (kind.is_list(column.type) or kind.is_large_list(column.type) or kind.is_fixed_size_list(column.type)):
         return np.arange(len(column)), labels_of(column, what)
-    rows = np.asarray(pc.list_parent_indices(column), dtype=np.int64)
-    return rows, labels_of(pc.list_flatten(column), what)
+    there, lists = np.flatnonzero(valid(column)), column.drop_null()  # a null may have labels under it
+    rows = there[np.asarray(pc.list_parent_indices(lists), dtype=np.int64)]
+    return rows, labels_of(pc.list_flatten(lists), what)
 
 
 def _shares(owners: Integers, codes: Integers, weights: Floats, shape: tuple[int, int], *, added: bool) -> Memberships:
