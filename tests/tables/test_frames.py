@@ -32,6 +32,15 @@ def test_every_kind_of_table_gives_the_same_slates_in_its_own_kind(kind: str, te
     assert as_arrow(slates).to_pydict() == rerank(tables).to_pydict()
 
 
+def test_columns_of_pandas_may_have_numbers_for_names() -> None:
+    candidates, items = CANDIDATES.to_pandas(), ITEMS.to_pandas()
+    candidates[7], items[7] = ["w", "x", "y", "z"], 0
+    slates = Reranker(k=2).rerank(candidates, items, targets={"a": 1.0})
+    assert slates[7].tolist() == ["w", "x"]
+    with pytest.raises(InputError, match="column 'seller' not found in items"):
+        Reranker(k=2).rerank(candidates, items, targets={"a": 1.0}, prices={"seller": {"big": 0.1}})
+
+
 def test_views_as_polars_hands_them_to_arrow_come_back_as_views() -> None:
     tables = invented_tables(users=4, text_ids=True)
     told = pl.from_arrow(tables.candidates).with_columns(

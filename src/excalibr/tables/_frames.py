@@ -60,9 +60,9 @@ class Frame:
         import narwhals as nw
 
         kept = [name for name in columns if name not in added]
-        chosen = nw.maybe_reset_index(self.data.select(kept)[rows])
+        chosen = nw.maybe_reset_index(self.data.select(nw.col(*kept))[rows])  # names in pandas may be numbers
         new = [_series(name, values, self.data.implementation) for name, values in added.items()]
-        made = nw.to_native(chosen.with_columns(*new).select(*columns))
+        made = nw.to_native(chosen.with_columns(*new).select(nw.col(*columns)))
         if not self.views:
             return made
         return made.cast(

@@ -69,7 +69,7 @@ def read_groups(table: Any, names: list[str], options: Tables) -> ItemArrays:
     columns = read_frame(table, "items").columns
     for name in names:
         if name not in columns:
-            near = difflib.get_close_matches(name, columns, n=1, cutoff=0.4)
+            near = difflib.get_close_matches(name, map(str, columns), n=1, cutoff=0.4)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             listed = f"the groups of an attribute are a column, and columns are {columns}"
             raise InputError(f"column {name!r} not found in items. Hint: {listed}{hint}")
