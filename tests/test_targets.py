@@ -132,7 +132,7 @@ def test_other_arguments_that_make_no_sense_are_refused() -> None:
         targets.recency_weights([1], 0)
     with pytest.raises(InputError, match="timestamps: number 1 is nan, must be finite"):
         targets.recency_weights([1, np.nan], 10)
-    with pytest.raises(InputError, match="r: is 0, must be at least 1"):
+    with pytest.raises(InputError, match="r: is 0, must be a whole number of at least 1"):
         targets.uniform(0)
     with pytest.raises(InputError, match="shares: number 1 is -0.5, must be finite and at least 0"):
         targets.fixed([1.5, -0.5])
@@ -144,3 +144,29 @@ def test_sparse_categories_may_have_indices_of_32_bits() -> None:
     rows = sparse.csr_array(np.array([[1.0, 0.0], [0.5, 0.5]]))
     rows.indptr, rows.indices = rows.indptr.astype(np.int32), rows.indices.astype(np.int32)
     assert targets.histories(rows, [[1.0, 1.0]]).tolist() == [[0.75, 0.25]]
+
+
+def test_timestamps_of_many_users_must_say_whose_they_are() -> None:
+    with pytest.raises(InputError, match=r"timestamps: have shape \(2, 2\), must have shape \(h,\), of one user"):
+        targets.recency_weights([[0, 10], [20, 40]], 10)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "wrong"),
+    [
+        (targets.recency_weights, ([1],), {"half_life": "30d"}),
+        (targets.recency_weights, ([1], 10), {"now": "today"}),
+        (targets.rating_weights, ([1],), {"above": "3"}),
+        (targets.history, (CATEGORIES, [0]), {"strength": "2"}),
+        (targets.uniform, (), {"r": 2.5}),
+        (targets.uniform, (2,), {"users": 1.5}),
+    ],
+)
+def test_what_is_no_number_is_told_by_name(function: Any, arguments: tuple[Any, ...], wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputTypeError, match=f"{next(iter(wrong))}: is "):
+        function(*arguments, **wrong)
+
+
+def test_no_moment_is_no_number_to_count_age_from() -> None:
+    with pytest.raises(InputError, match="now: is nan, must be a finite number"):
+        targets.recency_weights([1], 10, now=float("nan"))

@@ -10,6 +10,7 @@ A share below 1e-12 of the total is taken as 0: weights that halve with age leav
 
 from __future__ import annotations
 
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike
 from excalibr._arrays import numbers
 from excalibr._messages import Message, Option
 from excalibr._native import kernel
+from excalibr._options import real_number, whole_number
 from excalibr._problem import Memberships
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
@@ -27,6 +29,12 @@ __all__ = ["NEGLIGIBLE", "fixed", "histories", "history", "rating_weights", "rec
 
 NEGLIGIBLE = 1e-12
 """A share of the total below which a category counts as absent."""
+
+checked_half_life = real_number("be above 0", lambda value: value > 0.0)
+checked_strength = real_number("be finite and at least 0", lambda value: 0.0 <= value < inf)
+_checked_number = real_number("be a finite number", isfinite)
+_checked_categories = whole_number(1, or_none=False)
+_checked_users = whole_number(0)
 
 
 def history(
@@ -142,7 +150,10 @@ def recency_weights(timestamps: Any, half_life: float, *, now: float | None = No
     """
     if not _is_sparse(timestamps):
         times = _finite("timestamps", timestamps)
-        return recency_by_user(times.ravel(), np.array([0, times.size]), half_life, now).reshape(times.shape)
+        if times.ndim != 1:
+            hint = "pass many users as a sparse matrix, so that each has a latest timestamp of their own."
+            raise InputError("timestamps", f"have shape {times.shape}", "have shape (h,), of one user", hint)
+        return recency_by_user(times, np.array([0, len(times)]), half_life, now)
     rows = timestamps.tocsr().copy()
     rows.data = recency_by_user(_finite("timestamps", rows.data), rows.indptr, half_life, now)
     return rows
@@ -150,8 +161,9 @@ def recency_weights(timestamps: Any, half_life: float, *, now: float | None = No
 
 def recency_by_user(times: Floats, starts: Integers, half_life: float, now: float | None = None) -> Floats:
     """The same for many users: user u has the times ``starts[u]`` to ``starts[u + 1]``."""
-    if not half_life > 0:
-        raise InputError("half_life", f"is {half_life}", "be above 0")
+    checked_half_life("half_life", half_life)
+    if now is not None:
+        _checked_number("now", now)
     sizes = np.diff(starts)
     latest = np.zeros(len(sizes)) if now is None else np.full(len(sizes), float(now))
     if now is None and len(times):
@@ -175,6 +187,7 @@ def rating_weights(ratings: Any, *, above: float = 0.0) -> Any:
     >>> rating_weights([4, 5, 3], above=3.5).tolist()
     [0.5, 1.5, 0.0]
     """
+    _checked_number("above", above)
     if not _is_sparse(ratings):
         return np.maximum(_finite("ratings", ratings) - above, 0.0)
     rows = ratings.tocsr().copy()
@@ -188,8 +201,7 @@ def uniform(r: int, users: int | None = None) -> Floats:
     >>> uniform(4).tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
-    if r < 1:
-        raise InputError("r", f"is {r}", "be at least 1")
+    _checked_categories("r", r)
     return fixed(np.full(r, 1.0 / r), users)
 
 
@@ -208,7 +220,10 @@ def fixed(shares: ArrayLike, users: int | None = None) -> Floats:
     total = float(given.sum())
     if abs(total - 1.0) > kernel.SUM_TOLERANCE:
         raise InputError("shares", f"sum to {total:.6g}", "sum to 1", "divide them by their sum.")
-    return given / total if users is None else np.tile(given / total, (users, 1))
+    if users is None:
+        return given / total
+    _checked_users("users", users)
+    return np.tile(given / total, (users, 1))
 
 
 def _targets(shares: Memberships, weights: Memberships, prior: ArrayLike | None, strength: float) -> Floats:
@@ -248,8 +263,7 @@ def _rows(argument: str, matrix: Any, shape: str) -> Memberships:
 
 def _pseudo_counts(prior: ArrayLike | None, strength: float, r: int) -> Floats:
     """What the prior adds to every history; a prior without a strength, or the other way round, is a mistake."""
-    if not 0 <= strength < np.inf:
-        raise InputError("strength", f"is {strength}", "be finite and at least 0")
+    checked_strength("strength", strength)
     if (prior is None) != (strength == 0):
         found = f"is {strength} {'without' if prior is None else 'with'} a prior"
         must, hint = "be above 0 with a prior, and 0 without", "strength=10 makes the prior worth ten items."

@@ -12,6 +12,7 @@ from excalibr._options import Declared, option, real_number, truth_value, whole_
 from excalibr._visits import read_visit
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._columns import ColumnNames
+from excalibr.targets import checked_half_life, checked_strength
 
 GUESS = "auto"
 """The separator that stands for the one that the labels show."""
@@ -38,14 +39,12 @@ class Tables(ColumnNames):
         None, "Prices of groups of items, as balance finds them (pass, probability, attribute, category, price, block)."
     )
     strength: float = option(
-        0.0,
-        "How many items of a history the prior is worth; 0: it only serves empty histories.",
-        real_number("be a finite number of at least 0", lambda value: 0.0 <= value < inf),
+        0.0, "How many items of a history the prior is worth; 0: it only serves empty histories.", checked_strength
     )
     half_life: float | None = option(
         None,
         "Weigh the history by age: the weight halves with each; in the timestamps' unit, seconds for dates.",
-        real_number("be above 0", lambda value: value > 0.0),
+        checked_half_life,
     )
     separator: str | None = option(
         GUESS,
