@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from excalibr import Band, Policy, Reranker, calibrate
-from excalibr.errors import BatchWarning, InputError
+from excalibr.errors import BatchWarning, InputError, InputTypeError
 from tests.tables.attributes import ATTRIBUTES, GENRES, Rows, items_of
 from tests.tables.invented import CANDIDATES, ITEMS, RERANKER, Invented, invented_tables, rerank
 
@@ -105,6 +105,22 @@ def four_years(relative: bool = True) -> tuple[Any, dict[str, Any], Reranker]:
     history = pa.table({"user_id": had, "item_id": random.integers(0, items, len(had)), "timestamp": moments})
     reranker = Reranker(k=10, trade_off=0.5, seed=1, relative=relative)
     return candidates, {"items": table, "history": history, "half_life": float(day)}, reranker
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("inf")])
+@pytest.mark.parametrize("half_life", [None, 10.0])
+def test_a_weight_that_cannot_be_is_told_with_or_without_a_moment(weight: float, half_life: float | None) -> None:
+    history = pa.table({"user_id": ["u", "u"], "item_id": [1, 3], "weight": [1.0, weight], "timestamp": [1, None]})
+    with pytest.warns(BatchWarning, match="1 bad target") as told:
+        Reranker(k=2).rerank(CANDIDATES, ITEMS, history=history, half_life=half_life)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("wrong", [{"half_life": "30d"}, {"strength": "2"}, {"strength": None}])
+def test_an_age_or_a_strength_that_is_no_number_is_told(wrong: dict[str, Any]) -> None:
+    history = pa.table({"user_id": ["u"], "item_id": [1]})
+    with pytest.raises(InputTypeError, match=f"{next(iter(wrong))}: is "):
+        Reranker(k=2).rerank(CANDIDATES, ITEMS, history=history, prior={"a": 1.0}, **wrong)
 
 
 def test_four_years_of_history_that_halve_every_day_leave_no_traces() -> None:

@@ -189,11 +189,11 @@ def _history_sums(users: Any, items: ItemArrays, options: Tables, statuses: Inte
     owners = owners_of(users, frame, options)
     places = options.read_places(frame, "item_id", items.ids, "items")
     weights = options.read_weights(frame)
+    _mark_bad(statuses, owners, weights)
     if options.half_life is not None:
         column = options.column("timestamp", "history", frame.columns)
         times = _moments(frame.column(column, "timestamp"), f"column {column!r} of history")
         weights = aged_weights(owners, places, weights, times, options.half_life)
-    _mark_bad(statuses, owners, weights)
     return sum_histories(owners, places, weights, len(users), items)
 
 
@@ -204,15 +204,17 @@ def sum_histories(owners: Integers, places: Integers, weights: Floats, users: in
 
 
 def aged_weights(owners: Integers, places: Integers, weights: Floats, times: Floats, half_life: float) -> Floats:
-    """The weights, each halved with every half-life that it is older than the newest of its user that counts."""
+    """The weights, each halved with every half-life that it is older than the newest of its user that counts.
+
+    What does not count, for want of a user, an item, a weight or a moment, has none.
+    """
     counts = (owners >= 0) & (places >= 0) & (weights > 0) & np.isfinite(weights) & np.isfinite(times)
     order = np.argsort(owners, kind="stable")
     order = order[counts[order]]
     starts = np.searchsorted(owners[order], np.arange(int(owners.max(initial=-1)) + 2))
-    aged = np.where(counts, 0.0, 1.0)  # what does not count keeps its weight, and a negative one its sign
-    aged[~np.isfinite(times)] = 0.0
-    aged[order] = recency_by_user(times[order], starts, half_life)
-    return weights * aged
+    aged = np.zeros(len(weights))
+    aged[order] = weights[order] * recency_by_user(times[order], starts, half_life)
+    return aged
 
 
 def read_own_numbers(users: Any, options: Tables) -> tuple[Floats | None, ...]:
