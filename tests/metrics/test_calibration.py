@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from excalibr import Policy, Problem, errors
+from excalibr import Band, Policy, Problem, calibrate, errors
 from excalibr._types import Floats
 from excalibr.errors import InputError
 from excalibr.metrics import (
     DIVERGENCES,
+    Deviation,
     deviation,
     deviation_over_ranks,
     exposure_by_category,
@@ -220,3 +223,25 @@ def test_exposure_by_category_sums_to_one(seed: int) -> None:
 def test_unknown_divergence_is_named_with_the_known_ones() -> None:
     with pytest.raises(errors.InputError, match="divergence: is 'helinger'.*did you mean 'hellinger'"):
         deviation(coin(), "helinger")
+
+
+@pytest.mark.parametrize("measure", [deviation, deviation_over_ranks])
+def test_the_categories_of_several_attributes_count_together(measure: Callable[[Policy, str], Deviation]) -> None:
+    rows, scores = np.array([[1, 0], [1, 0], [0, 1]]), [0.9, 0.8, 0.5]
+    several = calibrate(scores, {"genre": rows, "age": rows[:, ::-1]}, {"genre": [0.5, 0.5], "age": [0.3, 0.7]}, k=2)
+    apart = [
+        Policy(Problem.of(scores, own, target, k=2), several.rankings, several.weights)
+        for own, target in ((rows, [0.5, 0.5]), (rows[:, ::-1], [0.3, 0.7]))
+    ]
+    for name in ("l1", "kl", "jensen_shannon"):
+        summed = sum(measure(policy, name).of_expectation for policy in apart)
+        assert measure(several, name).of_expectation == pytest.approx(summed, abs=1e-12)
+    if measure is deviation:
+        assert measure(several, "l1").of_expectation == pytest.approx(sum(several.deviation.values()), abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", [deviation, deviation_over_ranks])
+def test_a_band_is_no_distribution_to_diverge_from(measure: Callable[[Policy, str], Deviation]) -> None:
+    policy = calibrate([0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], Band([0.2, 0.2], [0.8, 0.8]), k=2)
+    with pytest.raises(InputError, match="policy: has a band for a target, must have one share for each category"):
+        measure(policy, "l1")

@@ -158,7 +158,8 @@ def deviation(policy: Policy, divergence: str) -> Deviation:
     policy
         Rankings :math:`Q_t` with probabilities :math:`\theta_t`; p weighs each slot by the problem's position weights.
     divergence
-        A name of :data:`DIVERGENCES`: "kl", "l1", "hellinger" or "jensen_shannon".
+        A name of :data:`DIVERGENCES`: "kl", "l1", "hellinger" or "jensen_shannon". The categories of several attributes
+        count together.
 
     Examples
     --------
@@ -171,7 +172,7 @@ def deviation(policy: Policy, divergence: str) -> Deviation:
     >>> deviation(coin, "l1")
     Deviation(of_expectation=0.0, of_draw_mean=1.0, of_draw_worst=1.0)
     """
-    return deviation_of_wholes(policy, policy.draw_distributions, divergence)
+    return deviation_of_wholes(policy, policy.draw_shares, divergence)
 
 
 def deviation_over_ranks(policy: Policy, divergence: str) -> Deviation:
@@ -228,13 +229,13 @@ def prefix_distributions(policy: Policy) -> list[Floats]:
 
 def deviation_of_wholes(policy: Policy, distributions: Floats, divergence: str) -> Deviation:
     """The deviation of the rankings' distributions, (L, r)."""
-    measure, target = _measure(divergence), policy.problem.target
+    measure, target = _measure(divergence), _target(policy)
     return _deviation(policy, measure(policy.weights @ distributions, target), measure(distributions, target))
 
 
 def deviation_of_prefixes(policy: Policy, prefixes: list[Floats], divergence: str) -> Deviation:
     """The deviation of the rankings' prefixes, (m, r) for each ranking, averaged over m."""
-    measure, target = _measure(divergence), policy.problem.target
+    measure, target = _measure(divergence), _target(policy)
     expected = np.zeros_like(prefixes[0])
     for weight, prefix in zip(policy.weights, prefixes, strict=True):
         expected += weight * prefix
@@ -244,6 +245,15 @@ def deviation_of_prefixes(policy: Policy, prefixes: list[Floats], divergence: st
 
 def _deviation(policy: Policy, of_expectation: Floats, of_draws: Floats) -> Deviation:
     return Deviation(float(of_expectation), float(policy.weights @ of_draws), float(of_draws.max()))
+
+
+def _target(policy: Policy) -> Floats:
+    """(r,) the shares that are wanted; a band is not one distribution to diverge from."""
+    problem = policy.problem
+    if not np.array_equal(problem.target, problem.high):
+        hint = "policy.deviation is the distance from a band."
+        raise InputError("policy", "has a band for a target", "have one share for each category", hint)
+    return problem.target
 
 
 def _measure(divergence: str) -> Divergence:
