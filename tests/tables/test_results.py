@@ -191,6 +191,21 @@ def test_the_report_sums_the_deviations_of_attributes(tables: Invented) -> None:
     assert (report["status"] == "ok").all()
 
 
+@pytest.mark.parametrize(
+    ("probability", "says"),
+    [
+        (None, "column 'probability' of lotteries: row 0 is nan, must be finite and at least 0"),
+        (-1.0, "row 0 is -1.0, must be finite"),
+        (0.0, "is 0 in all rows of 1 users, must be above 0 for a ranking of every user"),
+    ],
+)
+def test_lotteries_without_probabilities_cannot_be_drawn_from(probability: float | None, says: str) -> None:
+    lotteries = Reranker(k=2).lotteries(CANDIDATES, ITEMS, targets=EQUAL).drop_columns("probability")
+    column = pa.array([probability] * len(lotteries), pa.float64())
+    with pytest.raises(InputError, match=says):
+        Reranker().draw(lotteries.append_column("probability", column))
+
+
 def test_stored_lotteries_are_drawn_from_later() -> None:
     tables = invented_tables()
     lotteries = RERANKER.lotteries(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)

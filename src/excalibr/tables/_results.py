@@ -316,6 +316,7 @@ def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
     users, owners = encode(options.read_ids(frame, "user_id"))
     columns = {name: getattr(options, name) for name in ("ranking", "probability", "rank")}
     ranking, probability, rank = (frame.numbers(column, name) for name, column in columns.items())
+    _check_probabilities(probability, owners, len(users), columns["probability"])
     rows = np.lexsort((rank, ranking, owners))
     rows = rows[owners[rows] >= 0]
     begins = np.flatnonzero(run_starts(owners[rows], ranking[rows]))  # of each ranking
@@ -338,6 +339,20 @@ def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
     written = {options.ranking, options.probability, *added}
     kept = [name for name in frame.columns if name not in written]
     return frame.take(rows[entries], [*kept, *added], added)
+
+
+def _check_probabilities(probability: Floats, owners: Integers, users: int, column: str) -> None:
+    """Refuse what nobody can draw by."""
+    wrong = ~((probability >= 0) & np.isfinite(probability)) & (owners >= 0)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        found, must = f"row {at} is {probability[at]}", "be finite and at least 0"
+        raise InputError(f"column {column!r} of lotteries", found, must)
+    some = np.zeros(users, dtype=bool)
+    some[owners[(owners >= 0) & (probability > 0)]] = True
+    if not some.all():
+        found = f"is 0 in all rows of {np.count_nonzero(~some):,} users"
+        raise InputError(f"column {column!r} of lotteries", found, "be above 0 for a ranking of every user")
 
 
 def _even_lengths(lengths: Integers, counts: Integers, firsts: Integers, users: Any) -> Integers:
