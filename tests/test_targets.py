@@ -112,7 +112,7 @@ def test_an_empty_history_without_a_prior_is_refused() -> None:
         ({"items": [0], "weights": [-1]}, "weights: row 0, item 0 is -1.0, must be finite and at least 0"),
         ({"items": [0], "prior": [1, 0, 0]}, "strength: is 0.0 with a prior, must be above 0 with a prior"),
         ({"items": [0], "strength": 3}, "strength: is 3 without a prior"),
-        ({"items": [0], "strength": -1, "prior": [1, 0, 0]}, "strength: is -1, must be finite and at least 0"),
+        ({"items": [0], "strength": -1, "prior": [1, 0, 0]}, "strength: is -1, must be a finite number of at least 0"),
         ({"items": [0], "strength": 1, "prior": [1, 1, 0]}, "shares: sum to 2, must sum to 1"),
         ({"items": [0], "strength": 1, "prior": [0.5, 0.5]}, r"prior: has shape \(2,\), must have shape \(3,\)"),
         ({"items": [0], "categories": [1.0]}, r"categories: have shape \(1,\), must have shape \(items, r\)"),

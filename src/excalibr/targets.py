@@ -31,7 +31,7 @@ NEGLIGIBLE = 1e-12
 """A share of the total below which a category counts as absent."""
 
 checked_half_life = real_number("be above 0", lambda value: value > 0.0)
-checked_strength = real_number("be finite and at least 0", lambda value: 0.0 <= value < inf)
+checked_strength = real_number("be a finite number of at least 0", lambda value: 0.0 <= value < inf)
 _checked_number = real_number("be a finite number", isfinite)
 _checked_categories = whole_number(1, or_none=False)
 _checked_users = whole_number(0)
