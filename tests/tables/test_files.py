@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -73,6 +74,17 @@ def test_a_file_of_views_as_polars_writes_it_is_read_as_plain_text(tmp_path: Pat
 def test_an_arrow_file_of_no_rows_is_an_empty_table(tmp_path: Path) -> None:
     pa.feather.write_feather(TABLE[:0], tmp_path / "t.feather", compression="uncompressed")
     assert read_table(tmp_path / "t.feather").equals(TABLE[:0])
+
+
+@pytest.mark.parametrize("text", [pa.string(), pa.string_view()])
+def test_categories_and_views_of_text_are_read_as_their_values(tmp_path: Path, text: Any) -> None:
+    names = pa.array(["a long name of an item", None, "b"], text)
+    coded = pa.DictionaryArray.from_arrays(pa.array([1, None, 0], pa.int8()), pa.array(["x", "y"], text))
+    with pa.ipc.new_file(tmp_path / "t.arrow", pa.schema({"name": text, "kind": coded.type})) as writer:
+        writer.write_batch(pa.record_batch({"name": names, "kind": coded}))
+    found = read_table(tmp_path / "t.arrow")
+    assert {str(kind).removeprefix("large_") for kind in found.schema.types} == {"string"}
+    assert found.to_pydict() == {"name": ["a long name of an item", None, "b"], "kind": ["y", None, "x"]}
 
 
 @pytest.mark.parametrize("name", WRITERS)

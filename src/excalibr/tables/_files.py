@@ -88,13 +88,13 @@ def read_schema(path: Path) -> Any:
         twice = [name for number, name in enumerate(schema.names) if name in schema.names[:number]]
         if twice:
             raise InputError(str(path), f"has the column {twice[0]!r} twice", "have each column once")
-        return schema.remove_metadata()
+        return pa.schema(map(_plain_field, schema))
 
 
 def read_batches(path: Path, columns: Sequence[str] | None = None, rows: int = 65_536) -> Iterator[Any]:
     """The rows as record batches, of Parquet at most so many at a time, with some or all columns."""
     with explained(path), _opened(path, columns, rows) as (_, batches):
-        yield from batches
+        yield from map(_plain, batches)
 
 
 def read_table(path: Path) -> Any:
@@ -185,6 +185,30 @@ def _empty_as_null(batch: Any) -> Any:
             filled = pc.if_else(empty, pa.scalar(None, field.type), batch.column(at))
             batch = batch.set_column(at, field, filled)
     return batch
+
+
+def _plain(batch: Any) -> Any:
+    """The same rows with every column in the plain type of its values."""
+    for at, field in enumerate(batch.schema):
+        plain, column = _plain_field(field), batch.column(at)
+        if plain.type != field.type:
+            coded = pa.types.is_dictionary(field.type)
+            values = column.dictionary.cast(plain.type).take(column.indices) if coded else column.cast(plain.type)
+            batch = batch.set_column(at, plain, values)
+    return batch
+
+
+def _plain_field(field: Any) -> Any:
+    """A column without what only saves space: categories by number, and views of text.
+
+    Categories differ from batch to batch, of which an Arrow file takes no more than one set; and CSV takes no views.
+    """
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    if pa.types.is_string_view(kind):
+        kind = pa.large_string()
+    elif pa.types.is_binary_view(kind):
+        kind = pa.large_binary()
+    return field if kind == field.type else pa.field(field.name, kind)
 
 
 def _arrow_batches(opened: Any, columns: Sequence[str] | None) -> Iterator[Any]:

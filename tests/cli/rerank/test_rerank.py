@@ -1,3 +1,4 @@
+import dataclasses
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from excalibr import Reranker
 from excalibr._cli.rerank import feed
+from excalibr.tables._files import read_table
 from tests.cli.reranking import ASKED, arguments, expected, run, write
 from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables
 
@@ -45,6 +47,25 @@ def test_the_command_draws_the_visits_that_a_reranker_draws(tmp_path: Path, tabl
 def test_users_may_straddle_row_groups(tmp_path: Path, tables: Invented, rows: int) -> None:
     assert run(write(tmp_path, tables, rows)).exit_code == 0
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv"])
+def test_categories_that_differ_from_row_group_to_row_group_are_kept(
+    tmp_path: Path, tables: Invented, ending: str, in_order: bool
+) -> None:
+    write(tmp_path, tables)
+    kinds = [f"kind {number // 60} {number % 2}" for number in range(len(tables.candidates))]
+    candidates = tables.candidates.append_column("kind", pa.array(kinds))
+    coded = pa.schema([*tables.candidates.schema, ("kind", pa.dictionary(pa.int32(), pa.string()))])
+    groups = [candidates[first : first + 60].cast(coded) for first in range(0, len(candidates), 60)]
+    with pq.ParquetWriter(tmp_path / "coded.parquet", coded) as writer:
+        for group in groups if in_order else groups[::-1]:
+            writer.write_table(group)
+    result = run(arguments(tmp_path, "coded.parquet", f"slates.{ending}"))
+    assert result.exit_code == 0, result.output
+    wanted = expected(dataclasses.replace(tables, candidates=candidates))
+    assert read_table(tmp_path / f"slates.{ending}").to_pydict() == wanted.to_pydict()
 
 
 @pytest.mark.parametrize("text_ids", [False, True])
