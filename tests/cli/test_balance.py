@@ -143,6 +143,15 @@ def test_rerank_takes_the_prices(files: dict[str, Path]) -> None:
     assert slates.equals(in_memory(files).slates())
 
 
+def test_slates_that_cannot_hold_a_column_are_refused_before_the_search(files: dict[str, Path]) -> None:
+    candidates = pyarrow.parquet.read_table(files["candidates"])
+    tagged = candidates.append_column("tags", pa.array([["a"]] * len(candidates)))
+    pyarrow.parquet.write_table(tagged, files["candidates"])
+    with pytest.raises(InputError, match=r"^--slates: is 'slates\.csv', which cannot hold the column 'tags'"):
+        run(files, "--slates", str(files["slates"].with_suffix(".csv")))
+    assert not files["out"].exists()
+
+
 def test_floors_that_conflict_are_named(files: dict[str, Path]) -> None:
     with pytest.raises(InfeasibleError, match="floor 0.9 of seller 'new'"):
         run(files, "--everyone-floors", "seller:new=0.9")

@@ -9,6 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from excalibr import Reranker
 from excalibr._cli.rerank import inputs
 from excalibr.errors import InputError
 from tests.cli.reranking import arguments, expected, names, run, write
@@ -58,6 +59,21 @@ def test_an_output_over_an_input_is_refused_by_any_path(
     assert message.endswith("must be another file. Hint: an input is never written over.")
     assert names(tmp_path) == before
     assert unchanged(tmp_path, contents)
+
+
+@pytest.mark.parametrize("option", ["--out", "--lotteries"])
+def test_a_column_that_the_format_cannot_hold_is_told_before_any_work(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    write(tmp_path, tables)
+    tagged = tables.candidates.append_column("tags", pa.array([["a", "b"]] * len(tables.candidates)))
+    pq.write_table(tagged, tmp_path / "tagged.parquet")
+    monkeypatch.setattr(Reranker, "solve", lambda *given, **options: pytest.fail("solved before it was refused"))
+    message = refused([*arguments(tmp_path, "tagged.parquet"), option, str(tmp_path / "more.csv")])
+    assert message.startswith(f"{option}: is 'more.csv', which cannot hold the column 'tags' of the type list<")
+    assert message.endswith("name a .parquet or .arrow file, or leave the column out of the candidates.")
+    monkeypatch.undo()
+    assert run([*arguments(tmp_path, "tagged.parquet"), "--report", str(tmp_path / "more.csv")]).exit_code == 0
 
 
 def test_an_input_behind_a_link_is_not_written_over(tmp_path: Path, contents: dict[str, bytes]) -> None:

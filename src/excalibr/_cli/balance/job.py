@@ -16,7 +16,7 @@ from excalibr._cli.rerank.feed import Scan, UserBlock
 from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
 from excalibr._cli.rerank.job import CHUNK_ROWS, Job, feed_of, read_job, run_job
 from excalibr._cli.rerank.lock import locked
-from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
+from excalibr._cli.rerank.parts import Run, StoredPart, check_columns, fingerprint
 from excalibr._cli.signals import Stop
 from excalibr._cli.speech import say, say_warning
 from excalibr._options import read_options, split_keywords
@@ -107,6 +107,8 @@ def run_balance(
         format_of(path, name)
     job = read_job(candidates, items, made, None, options, stop)
     check_apart(outputs, [*job.sources, *sources])
+    if "slates" in outputs:
+        check_columns("slates", outputs["slates"], job.candidates.schema)
     wanted = read_options(Everyone, everyone)
     check_asked(job.reranker, job.names)
     told = _prices(job, wanted, sources, asked, resume=resume)

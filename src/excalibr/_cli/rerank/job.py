@@ -18,7 +18,7 @@ from excalibr._cli.options import WORDS, read_words
 from excalibr._cli.rerank.feed import Feed, Pace, Scan, UserBlock, in_user_order, scan
 from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
 from excalibr._cli.rerank.lock import locked
-from excalibr._cli.rerank.parts import Run, StoredPart, fingerprint
+from excalibr._cli.rerank.parts import Run, StoredPart, check_columns, fingerprint
 from excalibr._cli.signals import Stop
 from excalibr._cli.speech import say, say_warning
 from excalibr._options import read_options
@@ -127,6 +127,9 @@ def run_job(job: Job, *, resume: bool) -> str:
 
 def _run_parts(job: Job, run: Run, done: list[StoredPart]) -> Tally:
     """Make the parts that are not done yet, and the outputs of all of them; what became of the users."""
+    for name, path in job.outputs.items():
+        if name in ("slates", "lotteries"):  # which have all columns of the candidates
+            check_columns("out" if name == "slates" else name, path, job.candidates.schema)
     for_all = {name: source.read() for name, source in job.for_all.items()}
     items, _ = read_items_and_prices(job.items.read(), for_all.get("prices"), job.names)
     scanned = job.scan(job.candidates)

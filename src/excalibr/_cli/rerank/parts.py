@@ -32,6 +32,8 @@ MARKER = "run.json"
 GROUP_ROWS = 250_000
 """Rows that are written to an output together, whatever the parts have: where those end does not show in the bytes."""
 
+_WRITERS = {"parquet": pa.parquet.ParquetWriter, "csv": pa.csv.CSVWriter, "arrow": pa.ipc.new_file}
+
 _OURS = re.compile(
     r"part-\d{6,}\.(json|\w+\.arrow)|pass-\d{6,}\.npz|sorting-\w+|\.(part-\d+(\.\w+)?|pass-\d+|run)\.[0-9a-f]{12}\.tmp\.\w+"
 )
@@ -221,9 +223,21 @@ def _regrouped(tables: Iterable[Any]) -> Iterator[Any]:
     yield pa.concat_tables(waiting).combine_chunks()
 
 
+def check_columns(option: str, output: Path, schema: Any) -> None:
+    """Raise an error where a column is of a type that the output's format does not have, as CSV has no lists."""
+    for field in schema:
+        own = pa.schema([field])
+        try:
+            with _WRITERS[format_of(output, option)](pa.BufferOutputStream(), own) as writer:
+                writer.write_table(own.empty_table())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            found = f"is {output.name!r}, which cannot hold the column {field.name!r} of the type {field.type}"
+            hint = "name a .parquet or .arrow file, or leave the column out of the candidates."
+            raise InputError(option, found, "be of a format that can", hint) from error
+
+
 def _writer(kind: str, path: Path, schema: Any) -> Any:
-    writers = {"parquet": pa.parquet.ParquetWriter, "csv": pa.csv.CSVWriter, "arrow": pa.ipc.new_file}
-    return writers[kind](path, schema)
+    return _WRITERS[kind](path, schema)
 
 
 def _stamp_of(path: Path) -> str | None:
