@@ -40,6 +40,12 @@ def test_there_is_no_bar_where_there_is_no_terminal(capsys: pytest.CaptureFixtur
     assert capsys.readouterr() == ("", "")
 
 
+def test_there_is_no_bar_where_standard_error_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    with progress_bar("Working", 10) as advance:
+        advance(10)
+
+
 def test_there_is_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:

@@ -61,7 +61,7 @@ def checked_threads(threads: int | None) -> int:
 @contextmanager
 def progress_bar(what: str, total: int | None = None, unit: str = "users") -> Iterator[Advance]:
     """A function to call with the number of users that are done: a bar on a terminal, silent elsewhere."""
-    bar = _bar(unit) if sys.stderr.isatty() else None
+    bar = _bar(unit) if sys.stderr is not None and sys.stderr.isatty() else None  # a service may have none
     if bar is None:
         yield lambda done: None
         return

@@ -91,3 +91,9 @@ def test_the_command_can_complete_itself_in_shells() -> None:
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "complete" in done.stdout
+
+
+def test_with_standard_error_closed_nothing_is_said_and_the_exit_code_stays() -> None:
+    command = [sys.executable, "-c", "from excalibr._cli import main; main()", "demo", "--user", "Adda"]
+    done = subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *command], stdout=subprocess.PIPE, check=False)
+    assert (done.stdout, done.returncode) == (b"", 2)

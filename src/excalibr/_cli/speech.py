@@ -14,8 +14,9 @@ RED, YELLOW = "31", "33"
 
 
 def say(text: str) -> None:
-    """What is going on."""
-    print(text, file=sys.stderr, flush=True)
+    """What is going on; nothing where standard error is closed, for which Python has None."""
+    if sys.stderr is not None:
+        print(text, file=sys.stderr, flush=True)
 
 
 def say_error(text: str) -> None:
@@ -29,5 +30,5 @@ def say_warning(said: object, words: CommandWords) -> None:
 
 
 def _coloured(text: str, colour: str) -> str:
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stderr.isatty()
-    return text if plain else f"\033[{colour}m{text}\033[0m"
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain or sys.stderr is None or not sys.stderr.isatty() else f"\033[{colour}m{text}\033[0m"
