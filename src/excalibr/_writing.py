@@ -34,7 +34,11 @@ def temporary(path: Path) -> Iterator[Path]:
     """A new empty file in the folder of ``path``, which is made if need be; removed at the end, where still there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     name = path.with_name(f".{path.stem}.{secrets.token_hex(6)}.tmp{path.suffix}")
-    os.close(open_without_links(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    try:
+        os.close(open_without_links(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    except OSError as error:
+        error.filename = str(path)  # which was asked for
+        raise
     try:
         with errors_named(path):
             yield name

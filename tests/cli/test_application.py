@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.core import TyperGroup
@@ -106,3 +107,17 @@ def test_an_interrupt_while_the_options_before_a_command_are_read_is_one_line_to
     with pytest.raises(SystemExit) as stopped:
         main()
     assert (stopped.value.code, capsys.readouterr().err) == (130, "excalibr: interrupted.\n")
+
+
+def test_a_file_that_cannot_be_written_is_one_line_and_exit_code_three(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "folder.png").mkdir()
+    monkeypatch.setattr(sys, "argv", ["excalibr", "demo", "--out", str(tmp_path / "folder.png")])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    printed = capsys.readouterr()
+    assert (stopped.value.code, printed.err.count("\n")) == (3, 1)
+    assert printed.err.startswith("excalibr: [Errno ")
+    assert str(tmp_path / "folder.png") in printed.err
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.png"]

@@ -11,8 +11,10 @@ import typer
 from typer.core import TyperGroup
 
 from excalibr import __version__
+from excalibr._cli.signals import UNREADABLE, text_of
 from excalibr._cli.speech import say_error
 from excalibr._cli.wording import in_own_words
+from excalibr.errors import ExcalibrError
 
 COMMANDS = {
     "demo": "excalibr demo --user Bruno -k 20 --trade-off 0.1 --out bruno.png",
@@ -98,7 +100,7 @@ application = typer.Typer(name="excalibr", cls=Commands, no_args_is_help=True, p
 
 
 def run_application() -> None:
-    """Run it, and exit: a command that is called wrongly is answered by one line, as every other error is."""
+    """Run it, and exit: a wrong call, and a file that cannot be read or written, is a line, as every error is."""
     try:
         code = application(prog_name="excalibr", standalone_mode=False)
     except UsageError as error:
@@ -108,6 +110,11 @@ def run_application() -> None:
     except typer.Abort:
         say_error("interrupted.")
         code = 130
+    except OSError as error:
+        if isinstance(error, ExcalibrError):
+            raise
+        say_error(text_of(error))
+        code = UNREADABLE
     raise SystemExit(code if isinstance(code, int) else 0)
 
 

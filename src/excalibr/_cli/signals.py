@@ -99,13 +99,13 @@ def resumable() -> Iterator[Stop]:
         except OSError as error:
             if stop.signal is not None or isinstance(error, ExcalibrError):
                 raise
-            say_error(_told(error))
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+            kept = ". Finished parts are kept: make room, and go on with --resume." if full else ""
+            say_error(text_of(error) + kept)
             raise typer.Exit(UNREADABLE) from None
 
 
-def _told(error: OSError) -> str:
-    """The error in a line, with the file; what is finished is not lost."""
+def text_of(error: OSError) -> str:
+    """The error in a line, with the file."""
     text = " ".join(str(error).split())
-    text = text if error.filename is None or str(error.filename) in text else f"{error.filename}: {text}"
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    return text + (". Finished parts are kept: make room, and go on with --resume." if full else "")
+    return text if error.filename is None or str(error.filename) in text else f"{error.filename}: {text}"
