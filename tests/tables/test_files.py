@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,11 @@ WRITERS: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_kind_of_file_gives_the_same_table(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
-    assert read_schema(tmp_path / name).names == TABLE.column_names
+    schema = read_schema(tmp_path / name)
+    assert schema.names == TABLE.column_names
     assert read_table(tmp_path / name).to_pydict() == TABLE.to_pydict()
-    assert {batch.schema.names[0] for batch in read_batches(tmp_path / name, ["score"])} == {"score"}
+    batches = list(read_batches(tmp_path / name, schema, ["score", "in another file"]))
+    assert {tuple(batch.schema.names) for batch in batches} == {("score",)}
 
 
 @pytest.mark.parametrize("category", [pl.String, pl.Categorical, pl.List(pl.String)])
@@ -117,6 +120,61 @@ def test_damaged_bytes_are_an_error_of_ours_or_another_table_and_never_a_crash(t
             named.append(str(tmp_path / name) in str(error))
     assert named
     assert all(named)
+
+
+MANY = 200_000  # rows of two bytes and more, which is more than Arrow guesses types from
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "kind", "value"),
+    [
+        ("7", "0.5", pa.float64(), 0.5),
+        ("7", "seven", pa.string(), "seven"),
+        ("7", "18446744073709551615", pa.decimal128(38, 0), Decimal(2**64 - 1)),
+        ("0.5", "1e300", pa.float64(), 1e300),
+        ("0.5", "none", pa.string(), "none"),
+        ("", "7", pa.int64(), 7),
+        ("", "0.5", pa.float64(), 0.5),
+        ("", "seven", pa.string(), "seven"),
+        ("true", "seven", pa.string(), "seven"),
+        ("2030-01-31", "seven", pa.string(), "seven"),
+    ],
+)
+def test_a_value_far_down_a_csv_file_counts_for_the_type_of_its_column(
+    tmp_path: Path, first: str, last: str, kind: Any, value: Any
+) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + f"{first},1\n" * MANY + f"{last},2\n")
+    found = read_table(tmp_path / "t.csv")
+    assert (len(found), found.schema.types) == (MANY + 1, [kind, pa.int64()])
+    assert found["a"][-1].as_py() == value
+
+
+def test_whole_numbers_beyond_64_bits_in_a_csv_file_are_not_rounded(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n12345678901234567890,1e17\n12345678901234567891,0.5\n7,\n")
+    found = read_table(tmp_path / "t.csv")
+    assert list(map(int, found["a"].to_pylist())) == [12345678901234567890, 12345678901234567891, 7]
+    assert found["b"].to_pylist() == [1e17, 0.5, None]
+
+
+def test_text_of_another_encoding_far_down_a_csv_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a,b\n" + b"cafe,1\n" * MANY + "café,2\n".encode("latin-1"))
+    with pytest.raises(InputError, match="column 'a' has bytes that are not UTF-8, must be UTF-8 text"):
+        read_schema(tmp_path / "t.csv")
+
+
+def test_a_quoted_field_of_a_csv_file_may_have_lines_anywhere(tmp_path: Path) -> None:
+    text = "a line\nand another\n" * 3_000
+    (tmp_path / "t.csv").write_text("a,b\n" + f'1,"{text}"\n' * 100)
+    assert read_table(tmp_path / "t.csv").to_pydict() == {"a": [1] * 100, "b": [text] * 100}
+
+
+def test_reading_the_types_of_a_csv_file_can_be_stopped(tmp_path: Path) -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(KeyboardInterrupt):
+        read_schema(tmp_path / "t.csv", stop)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -25,6 +25,8 @@ ENDINGS = f"{', '.join(KINDS)}, or of CSV also with {', '.join(COMPRESSIONS)}"
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SNIFFED = 65_536
+EXACT = 2.0**53  # from which on not every whole number is a float
+_IN_COLUMN = re.compile(r"In CSV column #(\d+): ")  # Arrow's word for where a value is of another type
 _WITH_COMMA, _WITH_POINT = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+\.\d+")
 
 
@@ -82,25 +84,32 @@ def files_of(name: str, path: Path) -> list[Path]:
     return found
 
 
-def read_schema(path: Path) -> Any:
-    """The columns of a file and their types."""
+def read_schema(path: Path, check: Callable[[], None] = lambda: None) -> Any:
+    """The columns of a file and their types; of a CSV file those that all rows have room in, for which it is read.
+
+    ``check`` is called again and again on the way, to stop it.
+    """
     with explained(path), _opened(path) as (schema, _):
         twice = [name for number, name in enumerate(schema.names) if name in schema.names[:number]]
         if twice:
             raise InputError(str(path), f"has the column {twice[0]!r} twice", "have each column once")
-        return pa.schema(map(_plain_field, schema))
+        return _csv_types(path, schema, check) if kind_of(path) == "csv" else pa.schema(map(_plain_field, schema))
 
 
-def read_batches(path: Path, columns: Sequence[str] | None = None, rows: int = 65_536) -> Iterator[Any]:
-    """The rows as record batches, of Parquet at most so many at a time, with some or all columns."""
-    with explained(path), _opened(path, columns, rows) as (_, batches):
+def read_batches(path: Path, schema: Any, columns: Sequence[str] | None = None, rows: int = 65_536) -> Iterator[Any]:
+    """The rows as record batches, of Parquet at most so many at a time; all columns, or those of some that it has.
+
+    ``schema`` is the file's own, as :func:`read_schema` found it.
+    """
+    there = columns if columns is None else [name for name in columns if name in schema.names]
+    with explained(path), _opened(path, schema, there, rows) as (_, batches):
         yield from map(_plain, batches)
 
 
 def read_table(path: Path) -> Any:
     """The whole file as an Arrow table."""
     schema = read_schema(path)
-    return pa.Table.from_batches(list(read_batches(path)), schema)
+    return pa.Table.from_batches(list(read_batches(path, schema)), schema)
 
 
 def dialect_of(path: Path) -> Dialect:
@@ -143,7 +152,7 @@ def explained(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(
-    path: Path, columns: Sequence[str] | None = None, rows: int = 65_536
+    path: Path, schema: Any = None, columns: Sequence[str] | None = None, rows: int = 65_536
 ) -> Iterator[tuple[Any, Iterator[Any]]]:
     """The schema of a file, and its record batches when they are asked for."""
     match kind_of(path):
@@ -153,7 +162,7 @@ def _opened(
                 parts = (file.iter_batches(rows, row_groups=[group], columns=columns) for group in groups)
                 yield file.schema_arrow, chain.from_iterable(parts)
         case "csv":
-            with _open_csv(path, columns) as reader:
+            with _open_csv(path, schema, columns) as reader:
                 yield reader.schema, map(_empty_as_null, reader)
         case "arrow":
             with pa.OSFile(str(path)) as file:  # mapped, a file that gets shorter would end the process
@@ -163,18 +172,63 @@ def _opened(
             raise InputError(str(path), "is of no known format", f"end in one of {ENDINGS}")
 
 
-def _open_csv(path: Path, columns: Sequence[str] | None) -> Any:
+def _open_csv(path: Path, types: Any = None, columns: Sequence[str] | None = None) -> Any:
     dialect = dialect_of(path)
     reader = arrow_csv.open_csv(
         open_bytes(path),
-        parse_options=arrow_csv.ParseOptions(delimiter=dialect.delimiter),
-        convert_options=arrow_csv.ConvertOptions(include_columns=columns, decimal_point=dialect.decimal),
+        parse_options=arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            include_columns=columns, column_types=types, decimal_point=dialect.decimal
+        ),
     )
     wrong = [field.name for field in reader.schema if pa.types.is_binary(field.type)]  # text in another encoding
     if wrong:
-        found = f"column {wrong[0]!r} has bytes that are not UTF-8"
-        raise InputError(str(path), found, "be UTF-8 text", "save it as UTF-8.")
+        raise _not_utf8(path, wrong[0])
     return reader
+
+
+def _not_utf8(path: Path, column: str) -> InputError:
+    found = f"column {column!r} has bytes that are not UTF-8"
+    return InputError(str(path), found, "be UTF-8 text", "save it as UTF-8.")
+
+
+def _csv_types(path: Path, schema: Any, check: Callable[[], None]) -> Any:
+    """The columns of a CSV file in types that hold for all rows; Arrow goes by the first megabyte.
+
+    A column that turns out not to fit is read as whole numbers of any size, then as numbers, then as text.
+    """
+    tried: set[int] = set()  # columns that were read as whole numbers of any size
+    while (at := _misfit(path, schema, tried, check)) is not None:
+        field, whole = schema.field(at), pa.decimal128(38, 0)
+        if pa.types.is_string(field.type):
+            raise _not_utf8(path, field.name)
+        if pa.types.is_null(field.type):
+            wider = pa.int64()
+        elif at not in tried and (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)):
+            wider = whole
+            tried.add(at)
+        else:
+            wider = pa.float64() if field.type == whole else pa.string()
+        schema = schema.set(at, field.with_type(wider))
+    return schema
+
+
+def _misfit(path: Path, schema: Any, tried: set[int], check: Callable[[], None]) -> int | None:
+    """The place of a column with a value that its type cannot hold, or can hold only rounded; None if there is none."""
+    floats = [at for at, kind in enumerate(schema.types) if pa.types.is_floating(kind) and at not in tried]
+    try:
+        with _open_csv(path, schema) as reader:
+            for batch in reader:
+                check()
+                for at in floats:
+                    if (pc.max(pc.abs(batch.column(at))).as_py() or 0.0) >= EXACT:
+                        return at
+    except pa.ArrowInvalid as error:
+        found = _IN_COLUMN.match(str(error))
+        if found is None:
+            raise
+        return int(found[1])
+    return None
 
 
 def _empty_as_null(batch: Any) -> Any:

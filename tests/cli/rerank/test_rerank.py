@@ -49,6 +49,31 @@ def test_users_may_straddle_row_groups(tmp_path: Path, tables: Invented, rows: i
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
 
 
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv"])
+def test_rows_of_a_file_without_the_column_of_users_are_left_out_and_counted(
+    tmp_path: Path, tables: Invented, ending: str
+) -> None:
+    write(tmp_path, tables)
+    (tmp_path / "folder").mkdir()
+    writers = {"parquet": pq.write_table, "arrow": pa.feather.write_feather, "csv": pa.csv.write_csv}
+    writers[ending](tables.candidates, tmp_path / "folder" / f"1.{ending}")
+    writers[ending](tables.candidates[:7].drop_columns(["user_id"]), tmp_path / "folder" / f"2.{ending}")
+    result = run(arguments(tmp_path, "folder"))
+    assert result.exit_code == 0, result.output
+    assert "Rows left out: 7 without a user." in result.output
+    assert read_table(tmp_path / "slates.parquet").to_pydict() == expected(tables).to_pydict()
+
+
+def test_users_whose_numbers_in_a_csv_file_are_beyond_64_bits_stay_apart(tmp_path: Path, tables: Invented) -> None:
+    write(tmp_path, tables)
+    ids = ["9" * 20, "9" * 19 + "8"]
+    rows = [f"{user},{item},0.{item}" for user in ids for item in tables.items["item_id"].to_pylist()[:9]]
+    (tmp_path / "huge.csv").write_text("\n".join(["user_id,item_id,score", *rows, ""]))
+    assert run(arguments(tmp_path, "huge.csv", "slates.csv")).exit_code == 0
+    slates = (tmp_path / "slates.csv").read_text().splitlines()[1:]
+    assert [line.partition(",")[0] for line in slates] == [ids[1]] * 5 + [ids[0]] * 5
+
+
 @pytest.mark.parametrize("in_order", [True, False])
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "csv"])
 def test_categories_that_differ_from_row_group_to_row_group_are_kept(

@@ -49,11 +49,15 @@ class TableSource:
         return files_of(self.name, self.path)
 
     @cached_property
+    def schemas(self) -> dict[Path, Any]:
+        """The columns of each file."""
+        return {path: read_schema(path, self.check) for path in self.files}
+
+    @cached_property
     def schema(self) -> Any:
         """The columns of all files together; of a column with several types, the widest."""
-        schemas = [read_schema(path) for path in self.files]
         try:
-            return pa.unify_schemas(schemas, promote_options="permissive")
+            return pa.unify_schemas(list(self.schemas.values()), promote_options="permissive")
         except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
             found = f"the files in {self.path} differ ({' '.join(str(error).split())})"
             raise InputError(self.name, found, "have the same columns") from error
@@ -68,8 +72,8 @@ class TableSource:
         """The rows as tables of at most 65,536 rows, with some or all columns."""
         wanted = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         empty = wanted.empty_table()
-        for path in self.files:
-            for batch in read_batches(path, columns, BATCH_ROWS):
+        for path, schema in self.schemas.items():
+            for batch in read_batches(path, schema, columns, BATCH_ROWS):
                 self.check()
                 table = pa.Table.from_batches([batch])
                 if table.schema != wanted:
