@@ -13,6 +13,7 @@ import numpy as np
 
 from excalibr import _seeds as seeds
 from excalibr._arrays import is_whole
+from excalibr._messages import Message, Wording
 from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
@@ -27,7 +28,7 @@ LATEST_VISIT = 2**53 - 1
 def read_visit(visit: object) -> int:
     """A visit as a number from 0."""
     if not is_whole(visit) or not 0 <= visit <= LATEST_VISIT:
-        raise InputError("visit", f"is {visit!r}", "be a whole number of at least 0, or None")
+        raise InputError("visit", f"is {visit!r}", Message("be a whole number of at least 0", Wording(", or None", "")))
     return int(visit)
 
 
