@@ -41,12 +41,25 @@ def test_columns_of_categories_are_one_a_list_or_by_attribute(typed: str, column
         ("floors", "drama=0.1, epic=0.25", {"drama": 0.1, "epic": 0.25}),
         ("floors", "a=b=0.5", {"a=b": 0.5}),
         ("floors", "drama=1e-3", {"drama": 0.001}),
-        ("floors", "drama=much", "drama=much"),  # refused as every value that is none
         ("k", 3, 3),
     ],
 )
 def test_numbers_are_one_a_list_or_by_category(name: str, typed: Any, value: Any) -> None:
     assert read(**{name: typed})[0] == {name: value}
+
+
+@pytest.mark.parametrize("typed", ["drama=much", "drama", "", "drama=0.1,epic", "drama=0.1,0.2", "0.1,epic=0.2"])
+def test_what_is_no_number_or_has_only_some_names_is_told_as_it_was_typed(typed: str) -> None:
+    with pytest.raises(InputError) as raised:
+        read(floors=typed)
+    must = "be one number, numbers, or names and numbers such as drama=1,epic=0.5"
+    assert str(raised.value) == f"floors: is {typed!r}, must {must}."
+
+
+@pytest.mark.parametrize("category", ["category", "genre,decade"])
+def test_a_category_has_one_number(category: str) -> None:
+    with pytest.raises(InputError, match="floors: has 'genre:drama' twice, must have one number for each"):
+        read(category=category, floors="genre:drama=0.1,genre:drama=0.3")
 
 
 def test_with_several_attributes_categories_are_named_with_theirs() -> None:

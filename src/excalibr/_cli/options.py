@@ -117,10 +117,12 @@ def read_numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
     """
     if not isinstance(value, str) or name not in (*BY_CATEGORY, "attribute_weights", "position_weights"):
         return value
-    pairs = _pairs(value)
-    if pairs is None:
-        return value
-    if not all(label for label, _ in pairs):
+    pairs = _pairs(name, value)
+    if pairs is None and name == "position_weights":
+        return value  # a name
+    if pairs is None or len({bool(label) for label, _ in pairs}) > 1:
+        raise InputError(name, f"is {value!r}", "be one number, numbers, or names and numbers such as drama=1,epic=0.5")
+    if not pairs[0][0]:
         numbers = [number for _, number in pairs]
         return numbers if len(numbers) > 1 else numbers[0]
     return _nested(name, pairs) if by_attribute and name in BY_CATEGORY else dict(pairs)
@@ -130,19 +132,24 @@ def read_by_group(name: str, value: Any) -> Any:
     """``seller=0.5`` as ``{"seller": 0.5}``, ``seller:small=0.02`` as ``{"seller": {"small": 0.02}}``."""
     if not isinstance(value, str):
         return value
-    pairs = _pairs(value)
+    pairs = _pairs(name, value)
     if pairs is None or not all(label for label, _ in pairs):
         raise InputError(name, f"is {value!r}", "be names and numbers, such as seller:small=0.02")
     return _nested(name, pairs)
 
 
-def _pairs(text: str) -> list[tuple[str, float]] | None:
+def _pairs(name: str, text: str) -> list[tuple[str, float]] | None:
     """``drama=1,epic=0.5`` as pairs, without a name where there is no ``=``; None where a number is none."""
     parts = [part.rpartition("=") for part in text.split(",")]
     try:
-        return [(label.strip(), _number(number.strip())) for label, _, number in parts]
+        pairs = [(label.strip(), _number(number.strip())) for label, _, number in parts]
     except ValueError:
         return None
+    labels = [label for label, _ in pairs if label]
+    twice = [label for number, label in enumerate(labels) if label in labels[:number]]
+    if twice:
+        raise InputError(name, f"has {twice[0]!r} twice", "have one number for each")
+    return pairs
 
 
 def _number(text: str) -> float:
