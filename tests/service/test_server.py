@@ -296,7 +296,7 @@ def test_a_token_file_is_asked_for(tmp_path: Path) -> None:
         (["--log", "xml"], "--log: is 'xml', must be one of 'off', 'text', 'json'"),
         (["--token-file", "nothing"], "--token-file: nothing is no file"),
         (["--token-file", sys.executable], "is no token, must have one word of ASCII"),
-        (["--host", "x" * 70], "--host: is 'x{70}', which is not found"),  # too long a name to be asked of anybody
+        (["--host", "x" * 70], f"--host: is '{'x' * 70}', which is not found"),  # too long to be asked of anybody
         (["--host", "192.0.2.1"], "--host: 192.0.2.1 cannot be listened on at port 8000"),
     ],
 )

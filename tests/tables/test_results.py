@@ -64,10 +64,10 @@ def test_bad_users_may_be_left_out_or_stop_everything() -> None:
 @pytest.mark.parametrize(
     ("ask", "options", "says"),
     [
-        ("rerank", {"score": "rank"}, "rank: is 'rank', which the candidates have as score"),
-        ("lotteries", {"score": "probability"}, "probability: is 'probability', which the candidates have as score"),
-        ("rerank", {"score": "propensity", "propensities": True}, "propensity: is 'propensity', which"),
-        ("lotteries", {"user_id": "ranking"}, "ranking: is 'ranking', which the candidates have as user_id"),
+        ("rerank", {"score": "rank"}, "rank: is 'rank', as score is"),
+        ("lotteries", {"score": "probability"}, "probability: is 'probability', as score is"),
+        ("rerank", {"score": "propensity", "propensities": True}, "propensity: is 'propensity', as score is"),
+        ("lotteries", {"user_id": "ranking"}, "ranking: is 'ranking', as user_id is"),
         ("report", {"user_id": "status"}, "user_id: is 'status', a column of the report"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -11,7 +11,7 @@ from excalibr._messages import Message, Option, Wording
 from excalibr._options import Declared, option, real_number, truth_value, whole_number
 from excalibr._visits import read_visit
 from excalibr.errors import InputError, InputTypeError
-from excalibr.tables._columns import ColumnNames
+from excalibr.tables._columns import NEEDED, ColumnNames
 from excalibr.targets import checked_half_life, checked_strength
 
 GUESS = "auto"
@@ -85,6 +85,23 @@ class Tables(ColumnNames):
     def propensity_columns(self) -> tuple[str, str, str]:
         """The columns of slates for the probability of the ranking, of the item in its slot, and in any slot."""
         return self.probability, self.propensity, self.propensity_anywhere
+
+    def check_apart(self, columns: Sequence[str], *, lotteries: bool, report: Sequence[str]) -> None:
+        """Raise an error where two columns of slates, of lotteries, or of a report would have the same name."""
+        written = ["rank"]
+        written += ["probability", "propensity", "propensity_anywhere"] if self.propensities else []
+        written += ["ranking", "probability"] if lotteries else []
+        roles = {role: self.column(role, "candidates", columns) for role in NEEDED["candidates"]}
+        roles |= {role: getattr(self, role) for role in written}
+        taken: dict[str, str] = {}
+        for role, name in roles.items():
+            other = taken.setdefault(name, role)
+            if other != role:
+                found = Message(f"is {name!r}, as ", Option(other), " is")
+                raise InputError(role, found, "have a name of its own", Message("pass ", Option(role, ...), "."))
+        if roles["user_id"] in report:
+            found = f"is {roles['user_id']!r}, a column of the report"
+            raise InputError("user_id", found, "have a name of its own", "rename yours.")
 
     @property
     def splits_at(self) -> str | None:

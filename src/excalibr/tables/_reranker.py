@@ -26,7 +26,7 @@ from excalibr.tables._candidates import CandidateArrays, read_candidates
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._pages import Pinned, read_pinned, read_shown
-from excalibr.tables._results import Finish, Results, check_written, draw_stored, understood_text
+from excalibr.tables._results import REPORT_COLUMNS, Finish, Results, draw_stored, understood_text
 from excalibr.tables._summary import warn_all
 from excalibr.tables._user_targets import Wanted, read_wanted, visits_of
 
@@ -156,7 +156,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         options = read_options(Tables, tables)
         known, prices = read_items_and_prices(items, options.prices, options)
         given, wanted, batch = self.read(candidates, known, options)
-        check_written(options, given.frame.columns, keep=keep, measured=measured)
+        options.check_apart(given.frame.columns, lotteries=keep, report=REPORT_COLUMNS if measured else ())
         visits, bad_visits = visits_of(wanted.visits, options)
         if bad_visits is not None:
             batch = batch.with_statuses(np.where(bad_visits, Status.BAD_VISIT, batch.statuses))

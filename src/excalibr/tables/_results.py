@@ -15,7 +15,7 @@ import numpy as np
 
 from excalibr._arrays import run_starts, spans, starts_of
 from excalibr._many_users import measure
-from excalibr._messages import CommandWords, Message, Option, message_of
+from excalibr._messages import CommandWords, message_of
 from excalibr._native import kernel
 from excalibr._policy import Lotteries
 from excalibr._problem import NEVER_RANKED, Batch, Status
@@ -25,7 +25,6 @@ from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
 from excalibr.errors import ExcalibrError, InputError
 from excalibr.tables._candidates import CandidateArrays
-from excalibr.tables._columns import NEEDED
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import encode, keys_of
 from excalibr.tables._items import ItemArrays
@@ -229,22 +228,6 @@ class Results:
         first += [name for name in added if name not in first]
         others = [name for name in frame.columns if name not in first]
         return frame.take(self.candidates.rows[shown], [*first, *others], added)
-
-
-def check_written(options: Tables, columns: Sequence[str], *, keep: bool, measured: bool) -> None:
-    """Refuse to write over the candidates' users, items and scores; over other columns we may."""
-    roles = {options.column(role, "candidates", columns): role for role in NEEDED["candidates"]}
-    written = ["rank", *("ranking", "probability") * keep]
-    written += ["probability", "propensity", "propensity_anywhere"] * options.propensities
-    for name in written:
-        column = getattr(options, name)
-        if column in roles:
-            found = f"is {column!r}, which the candidates have as {roles[column]}"
-            hint = Message("write it to another, ", Option(name, f"our_{name}"), ".")
-            raise InputError(name, found, "be a column of its own", hint)
-    user = options.column("user_id", "candidates", columns)
-    if measured and user in REPORT_COLUMNS:
-        raise InputError("user_id", f"is {user!r}, a column of the report", "be another", "rename yours.")
 
 
 def understood_text(options: Tables, items: ItemArrays, batch: Batch) -> str:
