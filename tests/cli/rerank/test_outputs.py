@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,8 +12,9 @@ import pytest
 
 from excalibr import Reranker
 from excalibr._cli.rerank import inputs
+from excalibr._cli.rerank.parts import Run
 from excalibr.errors import InputError
-from tests.cli.reranking import arguments, expected, names, run, write
+from tests.cli.reranking import arguments, before_call, expected, last_line, names, run, write
 from tests.tables.invented import Invented
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
@@ -163,6 +165,28 @@ def test_a_folder_of_ones_own_is_never_removed(tmp_path: Path, tables: Invented,
     assert "has another's run.json" in refused(given)
     assert (parts / "thesis.txt").read_text() == "four years of work"
     assert not (tmp_path / "slates.parquet.lock").exists()
+
+
+def test_what_somebody_names_as_parts_are_named_stays_when_a_run_goes_on(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = write(tmp_path, tables)
+    with monkeypatch.context() as stopped:
+        before_call(stopped, Run, "keep", 2, lambda: signal.raise_signal(signal.SIGTERM))
+        assert run(given).exit_code == 143
+    ours = tmp_path / "slates.parquet.parts"
+    for name in ("part-notes.txt", "part-000099.txt"):
+        (ours / name).write_text("keep")
+    assert run([*given, "--resume"]).exit_code == 0
+    assert names(ours) == ["part-000099.txt", "part-notes.txt", "run.json"]
+
+
+def test_an_output_that_is_a_link_to_itself_is_told_in_a_line(tmp_path: Path, tables: Invented) -> None:
+    given = write(tmp_path, tables)
+    (tmp_path / "slates.parquet").symlink_to("slates.parquet")
+    result = run(given)
+    assert result.exit_code == 3
+    assert last_line(result).startswith("excalibr: [Errno ")
 
 
 def test_what_somebody_puts_into_our_folder_stays(tmp_path: Path, tables: Invented) -> None:

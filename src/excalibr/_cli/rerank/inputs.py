@@ -189,7 +189,8 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _is_within(path: Path, folder: Path) -> bool:
-    return any(each.is_relative_to(folder.resolve()) for each in (path.resolve(), _place(path)))
+    target = Path(os.path.realpath(path))  # and not resolve, which raises an error of its own for links in a circle
+    return any(each.is_relative_to(folder.resolve()) for each in (target, _place(path)))
 
 
 def _place(path: Path) -> Path:

@@ -162,7 +162,7 @@ class Run:
         while (part := self._part_done(len(done))) is not None:
             done.append(part)
         for path in self.folder.glob("part-*"):
-            if int(path.name[5:].partition(".")[0]) >= len(done):
+            if _OURS.fullmatch(path.name) and int(path.name[5:].partition(".")[0]) >= len(done):
                 path.unlink()
         return done
 
