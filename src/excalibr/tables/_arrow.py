@@ -42,21 +42,22 @@ def without_views(schema: Any) -> Any:
     >>> without_views(pa.schema({"user_id": pa.string_view(), "score": pa.float64()})).types
     [DataType(large_string), DataType(double)]
     """
-    return pa.schema([field.with_type(_plain(field.type)) for field in schema], metadata=schema.metadata)
+    return pa.schema([field.with_type(plain_type(field.type)) for field in schema], metadata=schema.metadata)
 
 
-def _plain(kind: Any) -> Any:
+def plain_type(kind: Any) -> Any:
+    """The type with plain text for views, at any depth."""
     types = pa.types
     if types.is_string_view(kind):
         return pa.large_string()
     if types.is_binary_view(kind):
         return pa.large_binary()
     if types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, _plain(kind.value_type), kind.ordered)
+        return pa.dictionary(kind.index_type, plain_type(kind.value_type), kind.ordered)
     if types.is_struct(kind):
-        return pa.struct([field.with_type(_plain(field.type)) for field in kind])
+        return pa.struct([field.with_type(plain_type(field.type)) for field in kind])
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        inner = kind.value_field.with_type(_plain(kind.value_type))
+        inner = kind.value_field.with_type(plain_type(kind.value_type))
         if types.is_large_list(kind):
             return pa.large_list(inner)
         return pa.list_(inner) if types.is_list(kind) else pa.list_(inner, kind.list_size)

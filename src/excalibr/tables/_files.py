@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from excalibr.errors import ExcalibrError, InputError
-from excalibr.tables._arrow import arrow_csv, pa, parquet, pc, without_views
+from excalibr.tables._arrow import arrow_csv, pa, parquet, pc, plain_type
 
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".arrow": "arrow", ".feather": "arrow"}
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
@@ -167,7 +167,7 @@ def _opened(
         case "arrow":
             with pa.OSFile(str(path)) as file:  # mapped, a file that gets shorter would end the process
                 opened = _open_arrow(file)
-                yield without_views(opened.schema), _arrow_batches(opened, columns)
+                yield opened.schema, _arrow_batches(opened, columns)
         case _:
             raise InputError(str(path), "is of no known format", f"end in one of {ENDINGS}")
 
@@ -257,11 +257,7 @@ def _plain_field(field: Any) -> Any:
 
     Categories differ from batch to batch, of which an Arrow file takes no more than one set; and CSV takes no views.
     """
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    if pa.types.is_string_view(kind):
-        kind = pa.large_string()
-    elif pa.types.is_binary_view(kind):
-        kind = pa.large_binary()
+    kind = plain_type(field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
     return field if kind == field.type else pa.field(field.name, kind)
 
 
@@ -269,9 +265,7 @@ def _arrow_batches(opened: Any, columns: Sequence[str] | None) -> Iterator[Any]:
     count = getattr(opened, "num_record_batches", None)  # a stream does not know it
     for batch in opened if count is None else map(opened.get_batch, range(count)):
         batch.validate(full=True)  # what a damaged file points to may be anywhere
-        chosen = batch if columns is None else batch.select(columns)
-        plain = without_views(chosen.schema)
-        yield chosen if plain == chosen.schema else chosen.cast(plain)
+        yield batch if columns is None else batch.select(columns)
 
 
 def _open_arrow(file: Any) -> Any:

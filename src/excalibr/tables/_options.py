@@ -100,8 +100,8 @@ class Tables(ColumnNames):
                 found = Message(f"is {name!r}, as ", Option(other), " is")
                 raise InputError(role, found, "have a name of its own", Message("pass ", Option(role, ...), "."))
         if roles["user_id"] in report:
-            found = f"is {roles['user_id']!r}, a column of the report"
-            raise InputError("user_id", found, "have a name of its own", "rename yours.")
+            clash = f"is {roles['user_id']!r}, a column of the report"
+            raise InputError("user_id", clash, "have a name of its own", "rename yours.")
 
     @property
     def splits_at(self) -> str | None:

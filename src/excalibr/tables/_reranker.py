@@ -156,11 +156,11 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         options = read_options(Tables, tables)
         known, prices = read_items_and_prices(items, options.prices, options)
         given, wanted, batch = self.read(candidates, known, options)
-        options.check_apart(given.frame.columns, lotteries=keep, report=REPORT_COLUMNS if measured else ())
         visits, bad_visits = visits_of(wanted.visits, options)
         if bad_visits is not None:
             batch = batch.with_statuses(np.where(bad_visits, Status.BAD_VISIT, batch.statuses))
         stop_at_bad(self, given, batch.statuses, batch.reasons)
+        options.check_apart(given.frame.columns, lotteries=keep, report=REPORT_COLUMNS if measured else ())
         LOGGER.info("%s", understood_text(options, known, batch))
         visited = None if visits is None else np.broadcast_to(visits, batch.users)
         questions = questions_of(batch) if measured else None
