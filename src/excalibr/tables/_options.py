@@ -86,27 +86,28 @@ class Tables(ColumnNames):
         """The columns of slates for the probability of the ranking, of the item in its slot, and in any slot."""
         return self.probability, self.propensity, self.propensity_anywhere
 
-    def check_apart(self, columns: Sequence[str], *, lotteries: bool, report: Sequence[str]) -> None:
-        """Raise an error where two columns of slates, of lotteries, or of a report would have the same name."""
-        written = ["rank"]
-        written += ["probability", "propensity", "propensity_anywhere"] if self.propensities else []
-        written += ["ranking", "probability"] if lotteries else []
-        roles = {role: self.column(role, "candidates", columns) for role in NEEDED["candidates"]}
-        roles |= {role: getattr(self, role) for role in written}
-        taken: dict[str, str] = {}
-        for role, name in roles.items():
-            other = taken.setdefault(name, role)
-            if other != role:
-                found = Message(f"is {name!r}, as ", Option(other), " is")
-                raise InputError(role, found, "have a name of its own", Message("pass ", Option(role, ...), "."))
-        if roles["user_id"] in report:
-            clash = f"is {roles['user_id']!r}, a column of the report"
-            raise InputError("user_id", clash, "have a name of its own", "rename yours.")
-
     @property
     def splits_at(self) -> str | None:
         """The separator; ``GUESS`` where the labels decide, None where nothing is to be split."""
         return None if self.separator in (None, "", "none") else self.separator
+
+
+def check_apart(options: Tables, columns: Sequence[str], *, lotteries: bool, report: Sequence[str]) -> None:
+    """Raise an error where two columns of slates, of lotteries, or of a report would have the same name."""
+    written = ["rank"]
+    written += ["probability", "propensity", "propensity_anywhere"] if options.propensities else []
+    written += ["ranking", "probability"] if lotteries else []
+    roles = {role: options.column(role, "candidates", columns) for role in NEEDED["candidates"]}
+    roles |= {role: getattr(options, role) for role in written}
+    taken: dict[str, str] = {}
+    for role, name in roles.items():
+        other = taken.setdefault(name, role)
+        if other != role:
+            found = Message(f"is {name!r}, as ", Option(other), " is")
+            raise InputError(role, found, "have a name of its own", Message("pass ", Option(role, ...), "."))
+    if roles["user_id"] in report:
+        clash = f"is {roles['user_id']!r}, a column of the report"
+        raise InputError("user_id", clash, "have a name of its own", "rename yours.")
 
 
 def _check_by_group(name: str, given: Any) -> None:

@@ -24,7 +24,7 @@ from excalibr.errors import BatchWarning, InputError
 from excalibr.tables._by_name import with_numbers
 from excalibr.tables._candidates import CandidateArrays, read_candidates
 from excalibr.tables._items import ItemArrays, read_items
-from excalibr.tables._options import Tables
+from excalibr.tables._options import Tables, check_apart
 from excalibr.tables._pages import Pinned, read_pinned, read_shown
 from excalibr.tables._results import REPORT_COLUMNS, Finish, Results, draw_stored, understood_text
 from excalibr.tables._summary import warn_all
@@ -160,7 +160,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         if bad_visits is not None:
             batch = batch.with_statuses(np.where(bad_visits, Status.BAD_VISIT, batch.statuses))
         stop_at_bad(self, given, batch.statuses, batch.reasons)
-        options.check_apart(given.frame.columns, lotteries=keep, report=REPORT_COLUMNS if measured else ())
+        check_apart(options, given.frame.columns, lotteries=keep, report=REPORT_COLUMNS if measured else ())
         LOGGER.info("%s", understood_text(options, known, batch))
         visited = None if visits is None else np.broadcast_to(visits, batch.users)
         questions = questions_of(batch) if measured else None
