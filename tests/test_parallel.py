@@ -40,10 +40,13 @@ def test_there_is_no_bar_where_there_is_no_terminal(capsys: pytest.CaptureFixtur
     assert capsys.readouterr() == ("", "")
 
 
-def test_there_is_no_bar_where_standard_error_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_no_bar_where_standard_error_is_closed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "stderr", None)
     with progress_bar("Working", 10) as advance:
         advance(10)
+    assert capsys.readouterr().out == ""
 
 
 def test_there_is_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

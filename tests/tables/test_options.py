@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from excalibr import Reranker
-from excalibr.errors import ExcalibrError, InputError
+from excalibr.errors import ExcalibrError
 from tests.tables.invented import CANDIDATES, ITEMS
 
 
@@ -36,27 +36,3 @@ from tests.tables.invented import CANDIDATES, ITEMS
 def test_tables_that_do_not_fit_are_errors(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ExcalibrError, match=message):
         Reranker(k=1).rerank(CANDIDATES, ITEMS, **options)
-
-
-@pytest.mark.parametrize(
-    ("asked", "options", "message"),
-    [
-        ("rerank", {"user_id": "item_id"}, "item_id: is 'item_id', as user_id is, must have a name of its own"),
-        ("rerank", {"rank": "score"}, "rank: is 'score', as score is"),
-        ("rerank", {"probability": "score", "propensities": True}, "probability: is 'score', as score is"),
-        ("lotteries", {"probability": "score"}, "probability: is 'score', as score is"),
-        ("lotteries", {"ranking": "rank"}, "ranking: is 'rank', as rank is.*Hint: pass ranking=…"),
-    ],
-)
-def test_columns_that_are_written_have_names_of_their_own(asked: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        getattr(Reranker(k=1), asked)(CANDIDATES, ITEMS, targets={"a": 1}, **options)
-
-
-def test_a_score_may_be_called_as_a_column_that_is_not_written() -> None:
-    named = CANDIDATES.rename_columns(["probability" if name == "score" else name for name in CANDIDATES.column_names])
-    slates = Reranker(k=1).rerank(named, ITEMS, targets={"a": 1}, score="probability")
-    assert (
-        slates["probability"].to_pylist()
-        == Reranker(k=1).rerank(CANDIDATES, ITEMS, targets={"a": 1})["score"].to_pylist()
-    )

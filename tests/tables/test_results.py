@@ -69,12 +69,19 @@ def test_bad_users_may_be_left_out_or_stop_everything() -> None:
         ("rerank", {"score": "propensity", "propensities": True}, "propensity: is 'propensity', as score is"),
         ("lotteries", {"user_id": "ranking"}, "ranking: is 'ranking', as user_id is"),
         ("report", {"user_id": "status"}, "user_id: is 'status', a column of the report"),
+        ("rerank", {"rank": "score"}, "rank: is 'score', as score is, must have a name of its own"),
+        ("lotteries", {"ranking": "rank"}, "ranking: is 'rank', as rank is.*Hint: pass ranking=…"),
     ],
 )
 def test_nothing_is_written_over_users_items_and_scores(ask: str, options: dict[str, Any], says: str) -> None:
     names = [options.get(name, name) for name in ("user_id", "item_id", "score")]
     with pytest.raises(InputError, match=says):
         getattr(Reranker(k=2), ask)(CANDIDATES.rename_columns(names), ITEMS, targets={"a": 1.0}, **options)
+
+
+def test_users_and_items_are_different_columns() -> None:
+    with pytest.raises(InputError, match="item_id: is 'item_id', as user_id is, must have a name of its own"):
+        Reranker(k=2).rerank(CANDIDATES, ITEMS, targets={"a": 1.0}, user_id="item_id")
 
 
 def test_a_score_called_probability_can_be_kept_beside_ours() -> None:

@@ -163,7 +163,8 @@ def test_the_keyboard_alone_moves_the_dot_and_the_slider(page: Any) -> None:
     page.focus("#aim-slider")
     page.keyboard.press("End")
     page.wait_for_selector('#aim-slider[aria-valuetext="λ = 1"]')
-    page.wait_for_selector('#frontier .dot[aria-valuetext^="λ = 1:"]')  # the dot follows the slider, a frame later
+    # The dot follows the slider, a frame later.
+    playwright.expect(page.locator("#frontier .dot")).to_have_attribute("aria-valuetext", re.compile("^λ = 1:"))
 
 
 def test_the_slider_reads_as_a_budget_with_a_curve_of_its_own(page: Any, server: Server) -> None:
