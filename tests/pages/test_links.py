@@ -1,4 +1,4 @@
-"""Links between pages, and the version that they name."""
+"""Links between pages, what stands within their lists, and the version that they name."""
 
 import re
 
@@ -12,6 +12,12 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
     text = text_of(page)
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)", text)
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_and_tables_within_a_list_are_indented_as_the_site_needs_it(page: str) -> None:
+    """By four: with less, the site ends the list, and numbers what follows from 1."""
+    assert re.findall(r"^ {1,3}(?:```|\||<!--).*", text_of(page), re.MULTILINE) == []
 
 
 def test_the_citation_is_of_this_version() -> None:
