@@ -1,4 +1,4 @@
-"""The command ``python -m benchmarks``: run, against, stream, page, repeat, compare, profile; behind ``make bench``."""
+"""The command ``python -m benchmarks``, behind ``make bench``, ``make bench-against`` and ``make profile``."""
 
 from __future__ import annotations
 
@@ -179,7 +179,9 @@ def _add_versions(commands: Any) -> None:
     """The commands that measure versions of the library on streams."""
     comparing = commands.add_parser("against", help="an older commit beside this tree, on the same streams")
     comparing.add_argument("commit", help="what git knows it by; it is installed in an environment of its own")
-    comparing.add_argument("--quick", action="store_true", help="in about five minutes, without the installations")
+    comparing.add_argument(
+        "--quick", action="store_true", help="fewer problems and rounds, and nothing started with empty caches"
+    )
     comparing.add_argument("--old-python", help="a Python in whose environment the commit is installed already")
     comparing.add_argument("--new-python", help="the same for this tree")
     comparing.add_argument("--in-place", action="store_true", help="this tree as this Python finds it, not installed")

@@ -72,7 +72,7 @@ make bench                         # quick: under two minutes
 make bench FULL=1 DATA=FOLDER      # everything, films from a MovieLens folder
 make bench-repeat                  # the headline again, ten times
 make bench-compare OLD=old.json    # what got slower since
-make bench-against COMMIT=HASH     # an older commit beside this tree; QUICK=1 for two minutes
+make bench-against COMMIT=HASH     # an older commit beside this tree; QUICK=1 for a minute's look
 ```
 """
 

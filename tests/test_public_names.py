@@ -1,6 +1,7 @@
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,15 @@ def test_the_tree_of_the_architecture_is_the_tree_on_disk() -> None:
     assert {each for each in drawn if not each.endswith("__init__.py")} == {
         each for each in there if not each.endswith("__init__.py")
     }
+
+
+def test_the_places_where_to_change_what_are_there() -> None:
+    section = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("### Where to change what")[2]
+    rows = "\n".join(line for line in section.partition("\n### ")[0].splitlines() if line.startswith("|"))
+    named = re.findall(r"`([\w/]+(?:\.py|/))`", rows)
+    package = ROOT / "src" / "excalibr"
+    assert [name for name in named if not (package / name).exists()] == []
+    assert len(named) > 30
 
 
 def test_public_names_and_their_signatures_are_those_of_the_stored_list() -> None:

@@ -22,7 +22,10 @@ PROJECT = {
     "CHANGELOG.md": "project/changelog.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "SECURITY.md": "project/security.md",
+    "benchmarks/README.md": "project/benchmarks.md",
+    "docs/site/README.md": "project/documentation.md",
     "src/kernel/README.md": "project/kernel.md",
+    "tests/README.md": "project/tests.md",
     "README.md": "index.md",
 }
 """Files outside docs/ by path, and their pages; the start page stands for the README."""

@@ -8,9 +8,8 @@ from textwrap import dedent
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(
-    path.relative_to(ROOT).as_posix() for folder in (".", "docs", "src/kernel") for path in (ROOT / folder).glob("*.md")
-)
+FOLDERS = (".", "benchmarks", "docs", "docs/site", "src/kernel", "tests")
+PAGES = sorted(path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).glob("*.md"))
 
 BLOCK = re.compile(
     r"(?:^ *<!-- (?P<mark>not run|needs): (?P<said>.+?) -->\n)?"
