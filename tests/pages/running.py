@@ -61,13 +61,17 @@ class Session:
         Path("profiles.toml").write_text(code, encoding="utf-8")
 
     def _json(self, code: str) -> None:
-        """A request is asked of the service; of an answer with dots in it, every key must be in the last answer."""
+        """A request is asked of the service; an answer with dots in it must have the last answer's keys and numbers."""
         with contextlib.suppress(json.JSONDecodeError):
             json.loads(code)
             self._ask("/rank/films", code)
             return
         missing = set(re.findall(r'"(\w+)":', code)) - set(re.findall(r'"(\w+)":', json.dumps(self.answer)))
         assert not missing, f"the answer has no {sorted(missing)}"
+        for key, number in re.findall(r'"(\w+)": (\d[\d.]*)(?=[,}])', code):
+            found = [float(each) for each in re.findall(rf'"{key}": (\d[\d.e-]*)', json.dumps(self.answer))]
+            digits = len(number.partition(".")[2])
+            assert key == "took" or float(number) in {round(each, digits) for each in found}, (key, number, found)
 
     def _excalibr(self, words: list[str]) -> str:
         told, arguments = io.StringIO(), [word for word in words if word != "&"]
