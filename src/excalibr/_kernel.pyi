@@ -1,5 +1,4 @@
-# What src/kernel/bindings.cpp and bindings_solver.cpp bind. Arrays must be contiguous, of float64 or int64, and may be
-# read-only.
+# What the files src/kernel/bindings*.cpp bind. Arrays must be contiguous, of float64 or int64, and may be read-only.
 from typing import Any
 
 from excalibr._types import Booleans, Floats, Integers
@@ -10,13 +9,13 @@ SUM_TOLERANCE: float
 WIDEST_RANGE: float
 
 def pack_rows(array: Floats) -> tuple[Integers, Integers, Floats]:
-    """The non-zeros of an (n, r) array by rows: indptr, indices, values."""
+    """The non-zeros of an (n, r) array as sparse rows: indptr, indices, values."""
 
 def exposure_of(rankings: Integers, weights: Floats, position_weights: Floats, n: int) -> Floats:
-    """(n,) the expected position weight of each candidate under a lottery."""
+    """(n,) exposure: the expected position weight of each candidate under a lottery."""
 
 def shares_of(indptr: Integers, indices: Integers, values: Floats, n_categories: int, exposure: Floats) -> Floats:
-    """(r,) p = Aᵀx."""
+    """(r,) category shares p = Aᵀx of an exposure x, with the rows of A given as sparse."""
 
 def calibrated_order(
     candidates: Integers,
@@ -30,12 +29,12 @@ def calibrated_order(
     smoothing: float,
     projected: bool,
 ) -> Integers:
-    """Select, by gain and smoothed KL, one of the ``candidates`` for each of the slot ``weights`` in turn."""
+    """The greedy ranking: for each slot of ``weights`` in turn the candidate with the best gain less smoothed KL."""
 
 def marginal_order(
     gains: Floats, indptr: Integers, indices: Integers, values: Floats, n_categories: int, slots: int, trade_off: float
 ) -> Integers:
-    """Select ``slots`` candidates in turn, by gain − λ·(largest overlap with one chosen before)."""
+    """MMR: ``slots`` candidates in turn, each with the best gain − λ·(largest overlap with one chosen before)."""
 
 def visit_rankings(
     places: Integers,
@@ -46,28 +45,28 @@ def visit_rankings(
     draws: Floats,
     visits: Integers,
 ) -> Integers:
-    """(users,) the ranking that each user's visit sees, counted from the user's first; −1 for users without any."""
+    """(users,) which of their rankings users see at their visits, counted from each user's first; −1 for users without."""
 
 def visit_sequence(rankings: Integers, weights: Floats, items: int, draw: Floats, visits: int) -> Integers:
-    """(visits,) the rankings of one lottery that a person's first visits see, in one deal."""
+    """(visits,) which rankings of one lottery a person's first visits see, all from one deal."""
 
 class IdTable:
-    """The place of each of these whole numbers, which are distinct."""
+    """A hash table from distinct integers to their positions."""
 
     def __init__(self, ids: Integers) -> None: ...
 
 def known_candidates(
     table: IdTable | dict[Any, int], labels: list[Any], scores: list[Any], widest: float
 ) -> tuple[Integers, Integers, Floats, list[int]] | None:
-    """The labels whose ids a table has, in its order: which they are, places, scores; and which labels it has not.
+    """Those labels that a table has, in its order: their indices, positions in the table and scores; and the others.
 
-    None where it takes more than a look: ids to convert, ids that come twice, scores beyond ``widest``.
+    None where the plain lookup is not enough: ids to convert, duplicate ids, scores beyond ±``widest``.
     """
 
 def gather_rows(
     indptr: Integers, indices: Integers, values: Floats, rows: Integers
 ) -> tuple[Integers, Integers, Floats]:
-    """Some rows of a sparse matrix: indptr, indices, values."""
+    """Selected rows of a sparse matrix: indptr, indices, values."""
 
 def slate_of(
     checked: Checked,
@@ -80,10 +79,10 @@ def slate_of(
     lows: Floats | None,
     highs: Floats | None,
 ) -> tuple[list[int], list[float], list[float], float, list[float], list[float], list[float], list[float]]:
-    """Of the only user's ranking that is shown: labels, scores, propensities; of the lottery: relevance, shares.
+    """For the ranking number ``shown`` of a single user: labels, scores and propensities of its items.
 
-    Then the target's lower edges, and the deviations by attribute, of the lottery and of the ranking. Edges that are
-    None are those that were checked.
+    Then the lottery's relevance and shares, the lower edges of the target, and the deviations by attribute, of the
+    lottery and of the ranking. ``lows`` and ``highs`` are the target's edges; None takes those in ``checked``.
     """
 
 class Catalogue:
@@ -108,17 +107,18 @@ class Catalogue:
         draw: float,
         alone: bool,
     ) -> tuple[Any, ...] | None:
-        """A request's candidates found, solved, and the ranking drawn that a number in [0, 1) falls on.
+        """Look up a request's candidates, solve it, and draw a ranking with ``draw``, a number in [0, 1).
 
-        ``alone`` says that no other thread solves meanwhile: a short solve then keeps the GIL.
+        ``alone`` says that no other thread is solving: a short solve then keeps the GIL.
 
-        As JSON the slate, the lottery's shares and the target; relevance, the deviations of the lottery and of the
-        ranking; the ranking's probability, the gap, whether it is above what is allowed, the seconds of the solve; the
-        number of slots, and which labels are unknown. None where it takes more than that.
+        Returns, as JSON, the slate, the lottery's shares and the target; then the relevance, the deviations of the
+        lottery and of the ranking, the ranking's probability, the gap, whether it is above the allowed one, the
+        seconds of the solve, the number of slots, and the indices of unknown labels. None where the request needs the
+        general way through Python.
         """
 
 def first_of_stream(seed: bytes) -> int:
-    """``PCG64(seed).random_raw()`` for 16 bytes, the lowest first."""
+    """``PCG64(seed).random_raw()`` for a seed of 16 bytes, little-endian."""
 
 class Checked:
     """Scores, category rows and targets of any number of users, checked and packed; faults by user."""
@@ -135,9 +135,9 @@ class Checked:
         bands: Booleans | None,
         unit_range: bool,
     ) -> None:
-        """``rows`` are a table, a tuple (indptr, indices, values, columns), or a list of these side by side.
+        """Check and pack. ``rows`` is an array, a tuple (indptr, indices, values, columns), or a list of these attributes.
 
-        What is not a contiguous array of the right type is a TypeError, arrays that do not fit are a ValueError.
+        Raises TypeError for anything but a contiguous array of the right type, ValueError for sizes that do not fit.
         """
 
     @property
@@ -165,36 +165,36 @@ class Checked:
     def highs(self) -> Floats: ...
 
 class Questions:
-    """The questions of any number of users; `excalibr._solver.seam` makes it."""
+    """The questions of any number of users; made by `excalibr._solver.seam`."""
 
     def __init__(
         self, checked: Checked, by_user: tuple[Any, ...], asked: tuple[Any, ...], terms: tuple[Any, ...] | None
     ) -> None: ...
     def __len__(self) -> int: ...
     def cancel(self) -> None:
-        """Make the ranges that are under way end before their next user."""
+        """Make running ranges stop before their next user."""
 
 class Setting:
-    """What a user asks alone beside scores, rows and targets; for all users with as many slots."""
+    """What a plain question has beside scores, rows and target; calls with equal options and slots share it."""
 
     def __init__(self, position_weights: Floats, trade_off: float, asked: tuple[Any, ...]) -> None: ...
 
 def solve_range(questions: Questions, first: int, last: int) -> tuple[Any, ...]:
-    """Solve the users first … last − 1: places, weights, counts, prices, gaps, and what describes each solve."""
+    """Solve the users first … last − 1: rankings, weights, counts, prices, gaps, and what each solve took."""
 
 def solve_user(questions: Questions, user: int) -> tuple[Any, ...]:
-    """Solve one user: rankings, weights, prices, gap, and what describes the solve."""
+    """Solve one user: rankings, weights, prices, gap, and what the solve took."""
 
 def solve_alone(checked: Checked, setting: Setting) -> tuple[Any, ...]:
-    """The same for the only user of what was checked, who asks nothing beyond the setting."""
+    """The same for the only user in ``checked``, with no options beyond the setting."""
 
 def measure_range(
     questions: Questions, places: Integers, weights: Floats, counts: Integers, first: int, last: int
 ) -> Floats:
-    """(users, 6) what the lotteries of a range of users are worth."""
+    """(users, 6) measures of the lotteries of a range of users."""
 
 class Curve:
-    """One user's solves at any trade-offs, each from what the ones before found."""
+    """Solves of one user at any trade-offs, each started from what the ones before found."""
 
     def __init__(self, questions: Questions, user: int) -> None: ...
     def solve(
