@@ -1,32 +1,33 @@
 # Every target installs what it needs into .venv first; after that it only does its work.
 #
-#   make demo                 re-rank a small catalogue: a table here, a picture in excalibr-demo.png
+#   make demo                 re-rank a small catalogue: tables here, a picture in excalibr-demo.png
 #   make kernel               compile what changed in src/kernel (every target that needs it does)
 #   make test                 the tests and the examples in the documentation
-#   make check                what CI does: format, lint, types, import contracts, then `make test`
+#   make check                what every change must pass: format, lint, types, import contracts, then `make test`
 #   make test-frameworks      the tests of LensKit and RecTools, each in an environment of its own under build/
 #                             (test-lenskit, test-rectools; TORCH=torch for another PyTorch than the pinned one)
-#   make docs                 the documentation site, into build/site/index.html; no warning is let through
+#   make docs                 the documentation site, into build/site/index.html; any warning is an error
 #   make sanitize             the kernel's tests and some fuzzing with bounds, memory and undefined behaviour checked
-#   make fuzz DURATION=60     questions with every option at every scale, each checked, for so many seconds, with a fresh
-#                             seed (or SEED=7); PROBLEMS=1000000 for so many instead, PROFILE=small, scales, large, paper
-#   make kills                stop `excalibr rerank` at 30 random moments and go on with --resume (or SEED=7), and
-#                             kill `excalibr experiment` at ten
+#   make fuzz DURATION=60     questions with every option at every scale, each checked, for 60 seconds with a fresh seed
+#                             (or SEED=7); PROBLEMS=1000000 asks that many instead; PROFILE=small, scales, large, paper
+#   make kills                stop `excalibr rerank` at 30 random moments and resume it (SEED=7 repeats a run), and kill
+#                             `excalibr experiment` at ten
 #   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)
 #   make bench-service        the real server against wrk and k6, into docs/service.md; SOAK=600 adds ten minutes of it
 #   make bench                every peer on the same problems, as ratios measured in one run, into docs/benchmarks.md:
 #                             quick, or all with FULL=1 (an hour), on real films with DATA=a MovieLens folder
-#   make bench-repeat         the headline of the last `make bench` ten times again (FULL=1: of the full one)
+#   make bench-repeat         the headline of the last `make bench` ten times more (FULL=1: of the full one)
 #   make bench-compare OLD=x  what got slower since the results in a JSON file, by more than noise
-#   make bench-against        an older commit (COMMIT=x) beside this tree, in environments of their own, on the same
-#                             streams of problems: what the targets ask, into docs/benchmarks.md (QUICK=1, DATA=)
+#   make bench-against        an older commit (COMMIT=x) against this tree, each in an environment of its own, on the
+#                             same streams of problems, into docs/benchmarks.md (QUICK=1, DATA=)
 #   make profile              where compiled code spends its time, function by function (needs Linux's perf)
 #   make release-check        build the distributions, and install and try each in empty environments
 #                             (PYTHONS="python3.11 python3.13" for several interpreters)
 #   make format               rewrite the sources in the house format
 #   make clean                remove caches, builds and the demo's picture; .venv stays
 #
-# EXTRAS=paper,spark adds extras of pyproject.toml to what `test` and `check` install, and so the tests that need them.
+# EXTRAS=paper,spark makes `test` and `check` also install these extras of pyproject.toml, and so run the tests that
+# need them.
 
 PYTHON ?= python3
 EXTRAS ?=
