@@ -45,7 +45,7 @@ def visit_rankings(
     draws: Floats,
     visits: Integers,
 ) -> Integers:
-    """(users,) which of their rankings users see at their visits, counted from each user's first; −1 for users without."""
+    """(users,) which of their own rankings users see at their visits, counted from 0; −1 for users without any."""
 
 def visit_sequence(rankings: Integers, weights: Floats, items: int, draw: Floats, visits: int) -> Integers:
     """(visits,) which rankings of one lottery a person's first visits see, all from one deal."""
@@ -135,7 +135,7 @@ class Checked:
         bands: Booleans | None,
         unit_range: bool,
     ) -> None:
-        """Check and pack. ``rows`` is an array, a tuple (indptr, indices, values, columns), or a list of these attributes.
+        """Check and pack. ``rows`` is an array, a tuple (indptr, indices, values, columns), or a list of these.
 
         Raises TypeError for anything but a contiguous array of the right type, ValueError for sizes that do not fit.
         """
