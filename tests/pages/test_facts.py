@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from excalibr import Reranker
 from excalibr.tables import Tables
 from tests.pages.blocks import PAGES, text_of
 
@@ -80,3 +81,33 @@ def test_the_guide_to_tables_has_every_usual_name_and_every_option_for_one_table
     tables = ("items", "history", "targets", "prior", "users", "pinned", "shown")
     own = {field.name for field in fields(Tables) if field.name.partition("_")[0] in tables and "_" in field.name}
     assert own - named == set()
+
+
+ITEMS = {"item_id": [0, 1, 2, 3], "category": ["drama", "drama", "comedy", "comedy"]}
+USERS_OF_A_CASE: dict[str, dict[str, Any]] = {
+    "a negative or infinite weight": {
+        "targets": {"user_id": ["ada"] * 2, "category": ["drama", "comedy"], "weight": [-1.0, 1]}
+    },
+    "a band with `low` above `high`": {
+        "targets": {"user_id": ["ada"] * 2, "category": ["drama", "comedy"], "low": [0.8, 0.1], "high": [0.5, 0.9]}
+    },
+    "`trade_off` outside 0 to 1": {"users": {"user_id": ["ada"], "trade_off": [1.5]}},
+    "a pin of an item that is not among": {"pinned": {"user_id": ["ada"], "rank": [1], "item_id": [77]}},
+    "a pin beyond the user's last slot": {"pinned": {"user_id": ["ada"], "rank": [3], "item_id": [1]}},
+    "a user who has seen all candidates": {"shown": {"user_id": ["ada"] * 4, "item_id": [0, 1, 2, 3]}},
+}
+"""Tables of one user for cases of the guide to tables, by words of its rows."""
+
+
+@pytest.mark.filterwarnings("ignore::excalibr.errors.BatchWarning")
+@pytest.mark.parametrize("case", USERS_OF_A_CASE)
+def test_an_edge_case_has_the_status_that_the_guide_to_tables_says(case: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    candidates = pa.table({"user_id": ["ada"] * 4, "item_id": [0, 1, 2, 3], "score": [0.9, 0.8, 0.7, 0.6]})
+    tables = {name: pa.table(table) for name, table in USERS_OF_A_CASE[case].items()}
+    rows = [row for row in text_of("docs/tables.md").splitlines() if row.startswith("|") and case in row]
+    assert len(rows) == 1
+    said = re.findall(r"status `(.+?)`", rows[0])
+    report = Reranker(k=2).report(candidates, pa.table(ITEMS), **({"targets": {"drama": 0.5, "comedy": 0.5}} | tables))
+    status = report["status"].to_pylist()[0]
+    assert any(status.startswith(each) for each in said), (status, said)
