@@ -10,7 +10,7 @@ from benchmarks.service_load import BODIES, CANDIDATES, CATEGORIES, ITEMS
 
 __all__ = ["page"]
 
-ASKED_AROUND, ASKED_P99, ASKED_START = 0.15, 5.0, 1.0
+GOAL_AROUND, GOAL_P99, GOAL_START = 0.15, 5.0, 1.0
 
 
 def page(found: dict[str, Any]) -> str:
@@ -19,51 +19,71 @@ def page(found: dict[str, Any]) -> str:
         "# The service, measured",
         _filled(f"""
         Made by `make bench-service`: the real server (granian) on loopback, pinned to one processor with one thread,
-        those who ask pinned to another; {CANDIDATES} candidates of {ITEMS:,} items, {CATEGORIES} categories, λ = 0.5,
-        {BODIES} different requests in turn, log off, {found["seconds"]:g} s a measurement. {found["processors"]}
-        processors; the load was {found["load"]:.1f} when it began (far above 1, others were at work).
+        and its clients pinned to another; {CANDIDATES} candidates out of {ITEMS:,} items, {CATEGORIES} categories,
+        λ = 0.5, {BODIES} different requests in turn, log off, {found["seconds"]:g} s per measurement. The machine has
+        {found["processors"]} processors; its load was {found["load"]:.1f} at the start (far above 1 would mean that
+        others were using it).
         """),
-        "## Processor time a request",
+        *_summary(found["rows"]),
+        "## Processor time per request",
         _filled("""
-        In milliseconds. *Kernel* is the solve alone, again and again; *within* is the same solve between the other work
-        of a request, whose memory it shares; *in process* is the application without a server; *server* is all
-        that the server's processes spend, by wrk over four connections. *Around the kernel* is server − kernel:
+        In milliseconds. *Kernel* is the solve alone, repeated; *within* is the same solve amid the other work of a
+        request, with which it shares the caches; *in process* is the application without a server; *server* is all
+        that the server's processes use, under wrk with four connections. *Around the kernel* is server − kernel:
         HTTP, decoding, looking up, drawing, answering, counting. *Bare* is granian with the same settings and an
-        application that reads the body and answers as many bytes, which no application can go below.
+        application that reads the body and answers with as many bytes: no application can be below that.
         """)
-        + f" Asked of the columnar body: at most {ASKED_AROUND}.",
+        + f" Goal for the columnar body: at most {GOAL_AROUND}.",
         _costs(found["rows"]),
         "The same application under uvicorn (its adapter for WSGI), columnar:",
         _uvicorn(found["uvicorn"], found["rows"]),
         "## Latency at half of the ceiling",
         _filled(f"""
-        In milliseconds, for arrivals at a constant rate: `Arrivals` of `benchmarks/service_load.py` counts from when
-        each request was due, k6 (`constant-arrival-rate`) from when it was sent, and counts as an error what it could
-        not send in time. k6 takes more of its processor for a request than the server does of its own: what it
-        measures of the *bare* server at the same rate is its own. Asked: p99 at most {ASKED_P99:g}.
+        In milliseconds, for arrivals at a constant rate. `Arrivals` in `benchmarks/service_load.py` measures from the
+        moment at which each request was due (*when due*: the figures to go by). k6 (`constant-arrival-rate`) measures
+        from the moment of sending, and counts what it could not send in time as an error. k6 needs more of its
+        processor for a request than the server of its own, so that what it measures is mostly itself, as its figures
+        for the *bare* server at the same rate show. Goal: p99 at most {GOAL_P99:g}.
         """),
         _latencies(found["rows"]),
-        "## More than it can do",
+        "## Overload",
         _filled("""
-        All that wrk can send over 256 connections: answers and refusals a second and how many times the ceiling
-        that is, which part was refused (503 with `Retry-After`), connections that broke, and the 99th percentile of
-        answers and refusals together: 256 that always wait, wait 256 ÷ requests a second on average. *Beside* is a
-        client of 100 requests a second at the same time, counted from when each was due: the 99th percentiles of its
-        refusals and of its answers. Half a second later, half of the ceiling again.
+        As much as wrk can send over 256 connections: answers and refusals per second and how many times the ceiling
+        that is, the part that was refused (503 with `Retry-After`), connections that broke, and the 99th percentile of
+        answers and refusals together (256 connections that always wait have to wait 256 ÷ requests per second on
+        average). *Beside* is another client at the same time, with 100 requests a second, measured from when each was
+        due: the 99th percentiles of its refusals and of its answers. *After* is half of the ceiling again, half a
+        second later.
         """),
         _floods(found["rows"]),
         "## Workers and threads",
         _filled(f"""
-        k = 100, columnar, on all {found["processors"]} processors, of which wrk takes its part: requests a second,
-        processor time a request, memory of all processes.
+        k = 100, columnar, on all {found["processors"]} processors, which wrk shares: requests per second, processor
+        time per request, memory of all processes.
         """),
         _sizes(found["sizes"]),
         "## Start",
         _starts(found["starts"]),
-        "## A longer time",
+        "## A longer run",
         _soak(found.get("soak")),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _summary(rows: list[dict[str, Any]]) -> list[str]:
+    """What one asks first, of the columnar body and the fewest slots."""
+    columnar = [row for row in rows if row["form"] == "columnar"]
+    if not columnar:
+        return []
+    row = min(columnar, key=lambda each: int(each["k"]))
+    return [
+        _filled(f"""
+        In short: a request with {CANDIDATES} candidates for {row["k"]} slots takes {row["server"]:.2f} ms of processor
+        time, {row["kernel"] / row["server"]:.0%} of it the solve. One processor answers up to {row["ceiling"]:,.0f} of
+        them a second; at half of that the median is {row["latency"]["p50"]:.1f} ms and the 99th percentile
+        {row["latency"]["p99"]:.1f} ms.
+        """)
+    ]
 
 
 def _sizes(sizes: list[dict[str, Any]]) -> str:
@@ -150,8 +170,8 @@ def _milliseconds(value: float | None) -> str:
 def _starts(starts: list[dict[str, float]]) -> str:
     ports, ready = (sorted(each[name] for each in starts) for name in ("port", "ready"))
     return _filled(f"""
-    `excalibr serve`, {len(starts)} times: the port was open after {ports[0]:.2f} to {ports[-1]:.2f} s (asked:
-    {ASKED_START:g}), and the invented catalogue was loaded after {ready[0]:.2f} to {ready[-1]:.2f} s.
+    `excalibr serve`, started {len(starts)} times: the port was open after {ports[0]:.2f} to {ports[-1]:.2f} s (goal:
+    {GOAL_START:g}), and the invented catalogue was loaded after {ready[0]:.2f} to {ready[-1]:.2f} s.
     """)
 
 
