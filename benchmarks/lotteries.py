@@ -31,8 +31,8 @@ MIXTURES = ((50, 5), (50, 50), (50, 5000), (100, 10), (100, 100))
 INTRODUCTION = """\
 # The lotteries side by side
 
-Both ways lead to the same optimum in expectation; the lotteries that get there differ. For the same users this page
-counts the rankings and measures what a *single draw* does, which is what a person sees:
+The paper's method and the exact solver reach the same optimum in expectation, with different lotteries. For the same
+users this page counts the rankings and measures what a *single draw* does, which is what a person sees:
 
 - **BvN of P̂** is the paper's method (`method="lp"`): reduced program, augmentation, Birkhoff–von Neumann;
   **BvN of P** decomposes the full program's n × n solution (`method="lp-full"`). *Any* is the plain matching of the
