@@ -1,4 +1,4 @@
-"""What people would do otherwise about groups' shares: a few lines each, from the papers' formulas."""
+"""Other methods for groups' shares, to compare with: a few lines each, from the papers' formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it ran on, without names or places: processor, cores, memory, and the versions that matter."""
+"""What a benchmark ran on: processor, cores, memory and the versions that matter, but no host names or paths."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Timing in interleaved rounds of streams: all sets and methods in every round, so that a machine's drift cancels.
 
-A method solves the problems of a set one after another, each once a round, as a service or a batch meets them: a
-problem that is repeated is learnt by heart by the processor. The next method then has the same problems.
+A method solves the problems of a set one after another, each once a round, as a service or a batch meets them: the
+branches of a problem that is repeated are predicted. The next method then has the same problems.
 """
 
 from __future__ import annotations

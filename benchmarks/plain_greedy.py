@@ -1,4 +1,4 @@
-"""The calibrated greedy as people write it: NumPy, candidate by candidate, and the same with the candidates at once."""
+"""The calibrated greedy as people write it in NumPy: candidate by candidate, and vectorised over candidates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make bench-service`: the real server on loopback, on a core of its own, against wrk and k6 on another.
+"""`make bench-service`: the real server on loopback, on one core, against wrk and k6 on another.
 
 For each body and number of slots: the ceiling and the server's processor time a request, beside the same application in
 process, under uvicorn, and the kernel alone; latency at half of the ceiling; a flood, and what comes after it; workers

@@ -1,4 +1,4 @@
-"""Tables, bodies and a server for `benchmarks.service`, and those who ask it: wrk, k6 and arrivals of our own."""
+"""Tables, request bodies and a server for `benchmarks.service`, and its clients: wrk, k6 and arrivals of our own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slowest of many solves, and why: sorts, cost of a sort, size of the lottery, or a machine that looked away."""
+"""The slowest of many solves, and why: sorts, cost of a sort, size of the lottery, or noise of the machine."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What the measurements say: summaries, ratios of means with bootstrap intervals, exponents, and what got slower.
 
 Times are arrays (problems, rounds): every problem was timed once a round, all methods after one another. Intervals
-resample problems within their strata (the trade-offs are a design, not chance) and rounds (which share a machine's
-mood). The headline's are wider: a fresh round, at another hour, should lie inside.
+resample problems within their strata (the trade-offs are a design, not chance) and rounds (which share the state of a
+machine). The headline's are wider: a fresh round, at another hour, should lie inside.
 """
 
 from __future__ import annotations
