@@ -1,4 +1,4 @@
-"""Links between pages, what stands within their lists, and the version that they name."""
+"""Links between pages and to their headings, what stands within their lists, and the version that they name."""
 
 import re
 
@@ -12,6 +12,21 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
     text = text_of(page)
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)", text)
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_to_headings_lead_to_headings(page: str) -> None:
+    links = re.findall(r"\]\((?!https?://)([^)#]*)#([^)]+)\)", text_of(page))
+    targets = [(page if not path else (ROOT / page).parent.joinpath(path), anchor) for path, anchor in links]
+    assert [anchor for path, anchor in targets if anchor not in anchors_of((ROOT / path).read_text("utf-8"))] == []
+
+
+def anchors_of(text: str) -> set[str]:
+    """The headings of a page as GitHub writes their anchors."""
+    headings = re.findall(
+        r"^#+ (.+)$", re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE
+    )
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES)
