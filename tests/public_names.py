@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+DOCS = Path(__file__).parent.parent / "docs"
 STORED = Path(__file__).parent / "public_names.txt"
 
 MODULES = (
@@ -32,10 +34,30 @@ FRAMEWORKS = ("lenskit", "rectools")
 """Those that need a framework which the tests' environment need not have: their names are listed without signatures."""
 
 
+RETURNED = (
+    *("_policy.explanation.CategoryShares", "_policy.explanation.Explanation", "_policy.explanation.SlateItems"),
+    *("_policy.policies.Policies", "_policy.policies.SolveInfo"),
+    *("_propensities.Propensities", "_solver.frontier.Frontier", "tables._balance.Balance"),
+)
+"""What public functions answer with, and callers need not name: the attributes that a page or the class speaks of."""
+
+
 def public_names() -> list[str]:
-    """Everything that the package and its public modules list; of classes also their public methods."""
+    """Everything that the package and its public modules list; of classes also their public methods and attributes."""
     listed = [line for module in ("", *MODULES) for line in _of_module(module)]
+    listed += [line for path in RETURNED for line in _spoken_of(path)]
     return [*listed, *(f"excalibr.{each}.{name}" for each in FRAMEWORKS for name in _listed(each))]
+
+
+def _spoken_of(path: str) -> Iterator[str]:
+    module, _, name = path.rpartition(".")
+    kind = getattr(importlib.import_module(f"excalibr.{module}"), name)
+    pages = "".join(page.read_text(encoding="utf-8") for page in sorted(DOCS.glob("*.md"))) + (
+        inspect.getdoc(kind) or ""
+    )
+    for line in _of_class(kind):
+        if re.search(rf"[.`]{line.partition('(')[0]}\b|^{re.escape(line)}$", pages, re.MULTILINE):
+            yield f"{name}.{line}"
 
 
 def _listed(module: str) -> list[str]:
@@ -55,10 +77,11 @@ def _of_module(name: str) -> Iterator[str]:
 
 
 def _of_class(kind: type) -> Iterator[str]:
-    for name in sorted(vars(kind)):
-        value = inspect.getattr_static(kind, name)
-        if not name.startswith("_") and (callable(value) or isinstance(value, (classmethod, staticmethod))):
-            yield f"{name}{_signature(getattr(kind, name))}"
+    named = {*vars(kind), *inspect.get_annotations(kind), *vars(kind).get("__slots__", ())}
+    for name in sorted(name for name in named if not name.startswith("_")):
+        value = inspect.getattr_static(kind, name, None)
+        method = callable(value) or isinstance(value, (classmethod, staticmethod))
+        yield f"{name}{_signature(getattr(kind, name))}" if method else name
 
 
 def _signature(value: Any) -> str:

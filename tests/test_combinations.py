@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -224,3 +225,11 @@ def test_a_budget_that_was_met_in_too_few_sorts_warns() -> None:
 def test_what_was_shown_is_a_list() -> None:
     with pytest.raises(InputTypeError, match="shown.candidates: is 3, must be a list of indices, or of pages"):
         asked(shown=Shown(candidates=3))
+
+
+def test_every_option_of_calibrate_is_in_the_table_or_has_no_pair_to_make() -> None:
+    of_calibrate = {name for name, each in signature(calibrate).parameters.items() if each.kind == each.KEYWORD_ONLY}
+    under_another_name = {"attribute_weights", "category_weights", "floors", "caps", "divergence", "draws"}
+    in_the_table = under_another_name | set(c.OPTIONS)
+    everywhere = {"k", "trade_off", "position_weights", "tolerance", "max_sorts", "item_prices"}
+    assert of_calibrate - in_the_table == everywhere | {"method"}

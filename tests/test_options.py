@@ -170,3 +170,31 @@ def test_a_wrong_value_has_one_message_wherever_it_is_given(name: str) -> None:
 def test_every_option_that_is_checked_by_itself_declares_its_check() -> None:
     declared = {each.name for each in OPTIONS.values() if each.metadata["check"] is not None}
     assert WRONG.keys() - {"position_weights"} == declared  # whose numbers are checked with k
+
+
+TELLING: dict[str, Any] = OTHERS | {
+    "relevance_loss": 0.05,
+    "max_deviation": 0.3,
+    "attribute_weights": {"a": 0.2},
+    "category_weights": [1.0, 1.0, 8.0],
+    "relative": True,
+    "floors": {1: 0.7},
+    "caps": [0.3, 1.0, 1.0],
+    "max_per_category": 1,
+    "k": 2,
+    "tolerance": 1.0,
+    "max_sorts": 1,
+}
+"""Of every option a value that shows in the answer to the question below."""
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.filterwarnings("ignore::excalibr.errors.GapWarning")
+def test_every_option_of_calibrate_changes_what_is_answered(name: str) -> None:
+    scores, rows = [1.95, 1.9, 1.84, 1.8, 1.6, 1.55, 1.4, 1.2], np.eye(3)[[0, 0, 0, 1, 1, 2, 2, 1]]
+    rows, target = 0.8 * rows + 0.2 * rows[::-1], [0.3, 0.45, 0.25]
+    rows = np.eye(3)[[0, 0, 0, 1, 1, 2, 2, 1]] if name == "max_per_category" else rows
+    question: Any = (scores, {"a": rows}, {"a": target}) if name == "attribute_weights" else (scores, rows, target)
+    answers = [excalibr.calibrate(*question, **{"k": 3} | asked) for asked in ({}, {name: TELLING[name]})]
+    plain, asked = ((each.rankings.tolist(), each.weights.tolist(), each.relevance) for each in answers)
+    assert plain != asked

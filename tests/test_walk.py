@@ -50,6 +50,40 @@ def test_reranking_a_table_passes_twelve_functions_on_its_way_to_the_kernel(walk
     assert len(walk) <= 12, list(walk)
 
 
+def test_a_plain_call_runs_ten_functions_and_no_other() -> None:
+    """Also those that have returned before the kernel is entered, and those that take its answer."""
+    excalibr.calibrate(SCORES, CATEGORIES, TARGET, k=2)  # what is made once is made
+    run: dict[str, None] = {}
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, _: event == "call" and run.update(dict.fromkeys(_under_way(frame)[:1])))
+    try:
+        excalibr.calibrate(SCORES, CATEGORIES, TARGET, k=2)
+    finally:
+        sys.setprofile(before)
+    assert list(run) == [
+        "_calibration.calibrate",
+        "_options.options_of",
+        "_problem.problem.read_problem",
+        "_problem.batch.Batch.of_one",
+        "_problem.problem.Problem.__init__",
+        "_solver.solve",
+        "_solver.seam.answer_to",
+        "_solver.seam.policy_of",
+        "_policy.policy.Policy._solved",
+        "_calibration._warn_of_gap",
+    ]
+
+
+def test_a_plain_call_enters_the_kernel_where_the_walks_are_counted_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entered: dict[str, dict[str, None]] = {}
+    for name in (name for name, value in vars(kernel).items() if callable(value) and not name.startswith("_")):
+        monkeypatch.setattr(kernel, name, _noting(getattr(kernel, name), entered.setdefault(name, {})))
+    excalibr.calibrate(SCORES, CATEGORIES, TARGET, k=2)
+    assert {name for name, met in entered.items() if met} <= set(ENTRIES)
+
+
 def _noting(entry: Callable[..., Any], met: dict[str, None]) -> Callable[..., Any]:
     def entered(*args: Any) -> Any:
         met.update(dict.fromkeys(reversed(_under_way(sys._getframe(1)))))

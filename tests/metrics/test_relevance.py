@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from inspect import isfunction
 from math import isnan, log2
 from typing import TypeAlias
 
@@ -13,13 +15,14 @@ from hypothesis import strategies as st
 
 from excalibr import Policy, Problem, errors
 from excalibr._types import Floats
-from excalibr.metrics import HeldOut, mrr, mrr_of_draws, ndcg, ndcg_of_draws, recall, recall_of_draws
+from excalibr.metrics import Evaluation, HeldOut, _relevance, mrr, ndcg, recall
 from tests.metrics.lotteries import random_lottery
 
 Metric: TypeAlias = Callable[[Policy, HeldOut], float]
 DrawMetric: TypeAlias = Callable[[Policy, HeldOut], Floats]
 
-METRICS = [(ndcg, ndcg_of_draws), (mrr, mrr_of_draws), (recall, recall_of_draws)]
+OF_DRAWS = {name: value for name, value in vars(_relevance).items() if name.endswith("_of_draws")}
+METRICS = [(getattr(_relevance, name.removesuffix("_of_draws")), value) for name, value in OF_DRAWS.items()]
 SEEDS = st.integers(min_value=0, max_value=2**32 - 1)
 
 
@@ -117,3 +120,10 @@ def test_metrics_say_what_is_wrong() -> None:
         recall(shown([0, 1]), HeldOut.of([0], n=6), k=3)
     with pytest.raises(errors.InputError, match=r"k: is 1\.5, must be a whole number"):
         recall(shown([0, 1]), HeldOut.of([0], n=6), k=1.5)  # type: ignore[arg-type]
+
+
+def test_every_metric_of_relevance_is_tested_with_its_draws_and_has_a_place_in_the_record() -> None:
+    public = {name: value for name, value in vars(_relevance).items() if isfunction(value) and name[0] != "_"}
+    named = {name for name, value in public.items() if value.__module__ == _relevance.__name__} - OF_DRAWS.keys()
+    assert {f"{name}_of_draws" for name in named} == OF_DRAWS.keys() == {draws.__name__ for _, draws in METRICS}
+    assert named == {field.name for field in fields(Evaluation) if "_of_" not in field.name}
