@@ -262,3 +262,12 @@ def test_arrays_that_do_not_fit_are_errors(wrong: dict[str, Any], message: str) 
     given: dict[str, Any] = {"scores": [1.0, 2.0], "indptr": [0, 2], "categories": np.eye(2), "targets": [0.5, 0.5]}
     with pytest.raises(InputError, match=message):
         calibrate_batch(**(given | wrong))
+
+
+def test_slots_are_whole_numbers_or_as_many_as_there_are_candidates() -> None:
+    rows = [[1, 0], [0, 1]] * 2
+    with pytest.warns(BatchWarning, match="1 of 2 users: 1 bad k"):
+        policies = calibrate_batch([0.9, 0.5, 0.8, 0.4], [0, 2, 4], rows, [0.5, 0.5], slots=[np.inf, 1.5])
+    assert policies[0].problem.k == 2
+    with pytest.raises(InputError, match="user 1: has bad k, must have a whole number of slots of at least 1"):
+        _ = policies[1]

@@ -170,3 +170,9 @@ def test_more_items_than_may_be_shown_are_refused() -> None:
         InputError, match=r"n: is 3, must be at least 1 and at most the 2 items that can be shown \(row 1"
     ):
         top_items(scores, 3)
+
+
+@pytest.mark.parametrize("regularisation", [0.0, -1.0, np.inf, np.nan])
+def test_a_regularisation_is_finite_and_positive(regularisation: float) -> None:
+    with pytest.raises(InputError, match="regularisation: is .*, must be finite and above 0"):
+        EASE.from_gram(np.eye(2), regularisation)

@@ -198,3 +198,17 @@ def test_every_option_of_calibrate_changes_what_is_answered(name: str) -> None:
     answers = [excalibr.calibrate(*question, **{"k": 3} | asked) for asked in ({}, {name: TELLING[name]})]
     plain, asked = ((each.rankings.tolist(), each.weights.tolist(), each.relevance) for each in answers)
     assert plain != asked
+
+
+def test_position_weights_that_are_numbers_are_the_options_own() -> None:
+    given = np.array([3.0, 1.0])
+    options = Options(position_weights=given)
+    given[0] = 0.0
+    assert isinstance(options.position_weights, np.ndarray)
+    assert options.position_weights.tolist() == [3.0, 1.0]
+    assert not options.position_weights.flags.writeable
+
+
+def test_a_cap_on_sorts_may_be_larger_than_any_count() -> None:
+    policy = excalibr.calibrate([0.9, 0.8, 0.5, 0.4], ROWS, [0.5, 0.5], k=2, max_sorts=10**30)
+    assert policy.gap < 1e-9

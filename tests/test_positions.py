@@ -86,3 +86,7 @@ def test_a_number_of_slots_that_cannot_be_is_refused(k: Any) -> None:
 
 def test_slots_come_heaviest_first_and_ties_by_the_lower_slot() -> None:
     assert slots_by_weight(np.array([0.1, 0.3, 0.2, 0.3, 0.1])).tolist() == [1, 3, 2, 0, 4]
+
+
+def test_weights_whose_sum_is_beyond_every_number_are_brought_to_a_sum_of_one() -> None:
+    assert position_weights([1.5e308, 1.5e308, 0.0], 3).tolist() == [0.5, 0.5, 0.0]

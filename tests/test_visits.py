@@ -139,3 +139,11 @@ def test_stored_rankings_of_different_lengths_are_refused_where_they_must_be_com
     ragged = stored.slice(1)
     with pytest.raises(InputError, match="rankings of different lengths for user"):
         RERANKER.draw(ragged, visit=1)
+
+
+def test_a_visit_is_the_same_however_many_are_asked_from_whichever_on() -> None:
+    (policy,) = policies(1)
+    whole = policy.sample(seed=1, key="ada", visit=0, size=4 * DEAL)
+    for first in (1, DEAL - 1, DEAL, 2 * DEAL + 5, 4 * DEAL - 3):
+        part = policy.sample(seed=1, key="ada", visit=first, size=3)
+        assert part.tolist() == whole[first : first + 3].tolist()

@@ -69,7 +69,7 @@ class TestEveryGreedy:
     def test_ignores_an_offset_of_all_scores(self, method: Baseline) -> None:
         scores, rows = np.arange(8.0) % 3, np.eye(4)[np.arange(8) % 4]
         plain = Problem.of(scores, rows, [0.4, 0.3, 0.2, 0.1], k=5)
-        shifted = Problem.of(scores + 2.0**20, rows, [0.4, 0.3, 0.2, 0.1], k=5)
+        shifted = Problem.of(scores + 2.0**44, rows, [0.4, 0.3, 0.2, 0.1], k=5)
         assert method(plain).rankings.tolist() == method(shifted).rankings.tolist()
 
     def test_fills_the_heaviest_slot_first(self, method: Baseline) -> None:

@@ -126,9 +126,10 @@ def test_errors_say_what_is_no_distribution(name: str, distribution: list[float]
         DIVERGENCES[name](distribution, [0.5, 0.5])
 
 
-def test_kl_takes_no_smoothing_beyond_one() -> None:
-    with pytest.raises(InputError, match="smoothing: is 2, must be from 0 to 1"):
-        kl([1.0, 0.0], [0.5, 0.5], smoothing=2)
+@pytest.mark.parametrize("smoothing", [2, -0.1, np.nan])
+def test_kl_takes_no_smoothing_beyond_one(smoothing: float) -> None:
+    with pytest.raises(InputError, match=f"smoothing: is {smoothing}, must be from 0 to 1"):
+        kl([1.0, 0.0], [0.5, 0.5], smoothing=smoothing)
 
 
 SEEDS = st.integers(min_value=0, max_value=2**32 - 1)

@@ -118,6 +118,8 @@ def test_metrics_say_what_is_wrong() -> None:
         ndcg(shown([0, 1]), HeldOut.of([0], n=5))
     with pytest.raises(errors.InputError, match=r"k: is 3, must be a whole number from 1 to .* number of slots \(2\)"):
         recall(shown([0, 1]), HeldOut.of([0], n=6), k=3)
+    with pytest.raises(errors.InputError, match="k: is 0, must be a whole number from 1"):
+        recall(shown([0, 1]), HeldOut.of([0], n=6), k=0)
     with pytest.raises(errors.InputError, match=r"k: is 1\.5, must be a whole number"):
         recall(shown([0, 1]), HeldOut.of([0], n=6), k=1.5)  # type: ignore[arg-type]
 

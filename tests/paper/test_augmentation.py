@@ -72,3 +72,9 @@ def test_with_as_many_rows_as_slots_nothing_is_added() -> None:
 def test_errors_say_where_the_matrix_is_wrong(matrix: object, message: str) -> None:
     with pytest.raises((InputError, TypeError), match=message):
         augment(matrix)  # type: ignore[arg-type]
+
+
+def test_entries_a_hair_below_nothing_are_nothing() -> None:
+    augmented = augment([[0.7, 0.0], [0.3 + 1e-8, 0.7], [-1e-8, 0.3]])
+    assert_doubly_stochastic(augmented.matrix)
+    assert augmented.matrix[2, 0] == 0.0

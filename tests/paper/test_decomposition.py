@@ -146,3 +146,12 @@ def test_what_is_no_matrix_of_numbers_is_an_error_of_type(matrix: Floats) -> Non
 def test_an_unknown_matching_is_named_with_the_nearest(matching: str) -> None:
     with pytest.raises(InputError, match="did you mean 'bottleneck'"):
         birkhoff([[1.0]], matching)
+
+
+def test_entries_a_hair_below_nothing_are_nothing() -> None:
+    hair = 1e-8
+    lottery = birkhoff([[1.0 + hair, -hair], [-hair, 1.0 + hair]])
+    assert (lottery.weights.tolist(), lottery.permutations.tolist()) == ([1.0], [[0, 1]])
+    assert lottery.residual <= 2 * hair
+    with pytest.raises(InputError, match="P: row 0, column 1 is -1e-05, must be finite and at least 0"):
+        birkhoff([[1.0, -1e-5], [0.0, 1.0]])

@@ -6,7 +6,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from excalibr import Policy, Problem
+from excalibr import Policy, Problem, calibrate
 from excalibr.errors import InputError
 
 
@@ -164,3 +164,19 @@ def test_a_method_that_proves_nothing_has_no_gap_and_no_bound() -> None:
     assert policy.gap is nan or np.isnan(policy.gap)
     assert not policy.bound < inf
     assert policy.prices is None
+
+
+def test_the_best_ranking_is_so_with_what_its_items_cost() -> None:
+    problem = Problem.of([2.0, 1.0], [[1], [1]], [1.0], k=1, trade_off=0.0)
+    rankings, halves = np.array([[0], [1]]), np.array([0.5, 0.5])
+    assert Policy(problem, rankings, halves).best().tolist() == [0]
+    assert Policy(problem.with_item_prices([1.5, 0.0]), rankings, halves).best().tolist() == [1]
+
+
+def test_a_budget_has_the_trade_off_that_it_was_found_at() -> None:
+    question = ([0.9, 0.8, 0.5, 0.4], [[1, 0], [1, 0], [0, 1], [0, 1]], [0.5, 0.5])
+    policy = calibrate(*question, k=2, relevance_loss=0.05)
+    again = calibrate(*question, k=2, trade_off=policy.problem.trade_off)
+    assert policy.problem.trade_off != 0.5
+    assert policy.objective == pytest.approx(again.objective, abs=1e-12)
+    assert policy.bound >= again.objective - 1e-12

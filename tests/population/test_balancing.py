@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from excalibr._population import balance_crowd, master, start
+from excalibr._population.balancing import limit_slack
 from tests.population.whole_program import best_value, random_case
 
 
@@ -42,3 +43,8 @@ def test_a_smoothed_master_proves_its_gap_with_the_same_bits_on_any_number_of_th
         assert other.prices.tobytes() == found[0].prices.tobytes()
         assert other.mixed.weights.tobytes() == found[0].mixed.weights.tobytes()
         assert (other.objective, other.bound) == (found[0].objective, found[0].bound)
+
+
+@pytest.mark.parametrize(("tolerance", "slack"), [(1e-3, 1e-4), (1e-9, 1e-6)])
+def test_a_limit_is_kept_to_a_tenth_of_the_tolerance(tolerance: float, slack: float) -> None:
+    assert limit_slack(tolerance) == pytest.approx(slack)

@@ -46,6 +46,15 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"normalise": "max"}, "normalise: is 'max', must be 'range'"),
     ({"relevance_loss": 2.0}, "relevance_loss: is 2.0, must be a number from 0 to 1"),
     ({"max_deviation": -0.1}, "max_deviation: is -0.1, must be a finite number of at least 0"),
+    ({"max_deviation": np.inf}, "max_deviation: is inf, must be a finite number of at least 0"),
+    (
+        {"pinned": {0: 0, 1: 1}, "max_per_category": 1},
+        "pinned: has more of a category than max_per_category, must keep",
+    ),
+    (
+        {"shown": Shown(categories=[[1, 0], [0, 1]], position_weights=[1.0])},
+        r"shown.position_weights: have shape \(1,\), must have shape \(2,\), one an item",
+    ),
     ({"trade_off": 0.5, "max_deviation": 0.1}, "trade_off and max_deviation: are both given, must not go together"),
     ({"target": Band([0.1], [0.2])}, r"target: is a band of shape \(1,\), must have shape \(2,\)"),
     ({"target": {"a": TARGET}}, "target: is a mapping, must be an array where categories are an array"),

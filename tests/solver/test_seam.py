@@ -169,3 +169,10 @@ def test_limits_that_conflict_are_named() -> None:
     rows = np.eye(3)[[0, 0, 1, 1, 2, 2]]
     with pytest.raises(InfeasibleError, match=r"these conflict: floor 0.55 of category 0, floor 0.55 of category 1"):
         calibrate(np.arange(6.0), rows, [0.4, 0.3, 0.3], k=4, floors={0: 0.55, 1: 0.55})
+
+
+def test_a_limit_of_several_attributes_is_named_with_its_own() -> None:
+    rows = {"genre": [[1, 0], [0, 1]], "age": [[1, 0], [1, 0]]}
+    target = {"genre": [0.5, 0.5], "age": [0.5, 0.5]}
+    with pytest.raises(InfeasibleError, match="floors: category 1 of 'age' cannot reach 0.5; the most .* is 0"):
+        calibrate([0.9, 0.5], rows, target, k=1, floors={"age": {1: 0.5}})

@@ -115,3 +115,18 @@ def test_who_has_seen_all_candidates_has_none_left(tables: Invented) -> None:
     with pytest.warns(BatchWarning, match="1 no candidates"):
         report = RERANKER.report(tables.candidates, tables.items, **options).to_pandas()
     assert report["status"][0] == "no candidates"
+
+
+def test_an_item_shown_at_a_rank_before_the_first_is_left_out(tables: Invented) -> None:
+    own = tables.candidates.slice(0, 1).select(["user_id", "item_id"])
+    shown, options = own.append_column("rank", pa.array([0.5])), {"history": tables.history, **GENRES}
+    with_it = RERANKER.rerank(tables.candidates, tables.items, shown=shown, **options)
+    assert with_it.equals(RERANKER.rerank(tables.candidates, tables.items, **options))
+
+
+def test_a_pin_that_cannot_be_kept_hides_no_worse_status() -> None:
+    pinned = pa.table({"user_id": ["u"], "rank": [0], "item_id": [1]})
+    with pytest.warns(BatchWarning, match="1 no target"):
+        Reranker(k=2).rerank(
+            CANDIDATES, ITEMS, targets=pa.table({"user_id": ["x"], "category": ["a"], "weight": [1.0]}), pinned=pinned
+        )

@@ -220,3 +220,16 @@ def test_stored_lotteries_are_drawn_from_later() -> None:
     for day in (None, "2030-01-31", 7):
         assert RERANKER.draw(shuffled, day=day).equals(rerank(tables, day=day))
     assert not RERANKER.draw(lotteries, day=1).equals(RERANKER.draw(lotteries, day=2))
+
+
+def test_a_user_of_one_candidate_has_not_too_few_of_them() -> None:
+    tally = Reranker(k=2).solve(CANDIDATES.slice(0, 1), ITEMS, targets=EQUAL).tally
+    assert (tally.tight, tally.text("relevance")) == (0, "")
+    assert Reranker(k=2).solve(CANDIDATES.slice(0, 2), ITEMS, targets=EQUAL).tally.tight == 1
+
+
+def test_the_summary_says_who_has_no_slate_with_each_fallback() -> None:
+    history = pa.table({"user_id": ["somebody else"], "item_id": [1]})
+    tally = Reranker(k=2, fallback="nothing").solve(CANDIDATES, ITEMS, history=history).tally
+    assert tally.text("nothing") == "1 of 1 users have no slate (1 no target)."
+    assert (tally.ranked("nothing"), tally.ranked("relevance")) == (0, 1)

@@ -204,6 +204,16 @@ def test_small_groups_count_as_much_where_deviation_is_relative() -> None:
             table(**{"pass": [None]}, probability=[1.0], attribute=["seller"], category=["big"], price=[0.1]),
             "column 'pass' of prices",
         ),
+        (
+            table(
+                attribute=["seller", "", ""], category=["big", "", ""], price=[0.1, 0.0, 0.0], block=["", "1/9", "1/8"]
+            ),
+            "prices: mix blocks of several balances, must be the table of one balance",
+        ),
+        (
+            table(attribute=["seller", ""], category=["big", ""], price=[0.1, 0.0], block=["", "9/9"]),
+            "column 'block' of prices: has '9/9', must have texts such as '519/1000'",
+        ),
     ],
 )
 def test_prices_that_cannot_be_are_refused(prices: Any, says: str) -> None:

@@ -223,3 +223,17 @@ def test_a_band_that_cannot_be_is_the_users_status(tables: Invented) -> None:
     with pytest.warns(BatchWarning, match="1 bad target"):
         report = RERANKER.report(tables.candidates, tables.items, targets=bands, **GENRES).to_pandas()
     assert report["status"].tolist() == ["bad target"] + ["ok"] * 11
+
+
+def test_an_item_that_does_not_count_makes_the_others_no_older() -> None:
+    history = pa.table({"user_id": ["u"] * 3, "item_id": [1, 3, 3], "weight": [1, 1, 0], "timestamp": [0.0, 10.0, 1e6]})
+    one, other = (
+        Reranker(k=1).report(CANDIDATES, ITEMS, history=each, half_life=10.0) for each in (history[:2], history)
+    )
+    assert one["deviation_before"][0].as_py() == pytest.approx(4 / 3)
+    assert one.equals(other)
+
+
+def test_bands_take_no_prior_with_a_strength() -> None:
+    with pytest.raises(InputError, match="strength: is 2.0, must be 0 where targets are bands"):
+        RERANKER.rerank(CANDIDATES, ITEMS, targets={"a": (0.1, 0.2)}, prior={"a": 1.0}, strength=2.0)

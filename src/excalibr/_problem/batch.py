@@ -226,7 +226,7 @@ def _item_prices(prices: ArrayLike, rows: int) -> Floats:
         raise InputError("item_prices", f"have shape {array.shape}", must)
     if not (np.abs(array) <= WIDEST_PRICE).all():
         at = int(np.argmin(np.abs(array) <= WIDEST_PRICE))
-        raise InputError("item_prices", f"have {array[at]} at {at}", "be finite")
+        raise InputError("item_prices", f"have {array[at]} at {at}", f"be within ±{WIDEST_PRICE:g}")
     return frozen(array)
 
 
@@ -277,7 +277,7 @@ def _trade_offs(given: ArrayLike | None, users: int, options: Options) -> tuple[
 def _slots(given: ArrayLike | None, sizes: Integers, options: Options) -> tuple[Integers, Booleans]:
     """Each user's slots, no more than candidates or position weights, and which cannot be; those are one at most."""
     values = _each(given, "slots", len(sizes), np.inf if options.k is None else float(options.k))
-    bad = ~((values >= 1) & ((values == np.floor(values)) | np.isinf(values)))
+    bad = ~((values >= 1) & (values == np.floor(values)))
     there = np.minimum(sizes, options.most_slots())
     return frozen(np.minimum(np.where(bad, 1, values), there).astype(np.int64)), bad
 
