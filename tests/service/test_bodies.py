@@ -258,17 +258,18 @@ def test_a_fault_of_ours_is_told_as_one_and_nothing_of_it_leaves(
 def test_metrics_count_what_happened(tmp_path: Path) -> None:
     client = client_of(tmp_path, TABLES, OPTIONS)
     client.post("/rank/films", BODY)
+    client.post("/rank/films", BODY)
     client.post("/rank/films", {**BODY, "user": 10**6})
     client.post("/rank/films", b"{")
     client.post("/rank/nobody", BODY)
     page = client.get("/metrics").body.decode()
     for line in (
-        'excalibr_rank_requests_total{code="200",profile="films"} 2.0',
+        'excalibr_rank_requests_total{code="200",profile="films"} 3.0',
         'excalibr_rank_requests_total{code="400",profile="films"} 1.0',
         'excalibr_rank_requests_total{code="404",profile=""} 1.0',
         'excalibr_users_without_target_total{profile="films"} 1.0',
-        'excalibr_solve_seconds_count{profile="films"} 1.0',
-        'excalibr_policy_gap_count{profile="films"} 1.0',
+        'excalibr_solve_seconds_count{profile="films"} 2.0',
+        'excalibr_policy_gap_count{profile="films"} 2.0',
         "excalibr_in_flight 0.0",
     ):
         assert line in page
@@ -337,3 +338,16 @@ def test_counting_many_at_once_is_counting_each() -> None:
         made.observe_all(amounts) if at_once else [made.observe(each) for each in amounts]
         pages.append([line for line in generate_latest(registry).decode().splitlines() if "_created" not in line])
     assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("name", ["history", "shown", "pinned", "categories"])
+def test_every_list_of_a_request_has_the_same_limit(client: Client, name: str) -> None:
+    given: dict[str, Any] = {
+        "history": list(range(51)),
+        "shown": list(range(51)),
+        "pinned": [{"item": 1, "rank": rank} for rank in range(1, 52)],
+        "categories": {str(number): ["drama"] for number in range(1000, 1051)},
+    }
+    reply = client.post("/rank/films", {**BODY, name: given[name]})
+    assert (reply.code, reply.path) == (413, f"$.{name}")
+    assert reply.message == f"There are 51 of `{name}`, must be at most 50."

@@ -6,12 +6,17 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from excalibr import Reranker
+from excalibr._options import Options
+from excalibr._population import Mixture
+from excalibr._problem import Batch
 from excalibr.errors import ExcalibrWarning, InputError
+from excalibr.service._prices import ItemPrices
 from tests.service.client import body_of, client_of
 from tests.service.test_ranking import HISTORY, PROFILES, SHARED, USERS, same, slates, toml, written
 from tests.tables.invented import GENRE_COLUMNS, Invented
@@ -95,3 +100,20 @@ def test_prices_that_cannot_be_end_the_start_with_the_reason(tmp_path: Path, lin
     tables = Invented(SHARED.candidates, sellers(), SHARED.history)
     with pytest.raises(InputError, match=rf"profiles.toml: \[profiles.films\]: .*{message}"):
         client_of(tmp_path, tables, f"{HISTORY}\nk = 5\n{line}")
+
+
+def test_an_item_that_only_the_request_knows_costs_nothing(tmp_path: Path) -> None:
+    tables = Invented(SHARED.candidates, sellers(), SHARED.history)
+    line = "prices = { seller = { big = 5.0, small = 5.0, tiny = 5.0 } }"
+    client = client_of(tmp_path, tables, f"{HISTORY}\nk = 1\ntrade_off = 0.0\n{line}")
+    own = {"items": [999, 1], "scores": [0.5, 0.9], "categories": {"999": ["drama"]}}
+    assert [each["item"] for each in client.post("/rank/films", {"user": USERS[0], **own}).json["items"]] == [999]
+
+
+def test_somebody_without_a_name_draws_the_passes_as_all_users_together_do() -> None:
+    batch = Batch.of([0.9, 0.5], [0, 2], [[1.0], [1.0]], [1.0], options=Options(k=1, trade_off=0.0))
+    everyone, ones = np.array([1.0, 0.0]), np.array([[0.0], [1.0]])  # the only block draws the second pass alone
+    mixture = Mixture(np.zeros((2, 1)), everyone, 1, np.array([0]), ones)
+    prices = ItemPrices(np.array([[0.0, 0.0], [0.8, 0.0]]), mixture)
+    shown = {user: prices.solve(batch, np.array([0, 1]), user).rankings.tolist() for user in (None, "ada")}
+    assert shown == {None: [[0]], "ada": [[1]]}

@@ -178,3 +178,31 @@ def test_an_interrupt_leaves_no_output_and_says_how_to_go_on(
     assert result.exit_code == 130
     assert result.output.splitlines()[-1] == "excalibr: interrupted. Go on with --resume."
     assert not (tmp_path / "slates.parquet").exists()
+
+
+def test_a_part_of_which_a_table_is_lost_is_made_again(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = [*write(tmp_path, tables), "--report", str(tmp_path / "report.parquet")]
+    assert run(given).exit_code == 0
+    whole = (tmp_path / "slates.parquet").read_bytes(), (tmp_path / "report.parquet").read_bytes()
+    for lost in ("slates", "report"):
+        (tmp_path / f"{lost}.parquet").unlink()
+        with monkeypatch.context() as killed:
+            killed.setattr(Run, "finish", stop)
+            assert isinstance(run(given).exception, Stop)
+        (tmp_path / "slates.parquet.parts" / f"part-000001.{lost}.arrow").unlink()
+        assert run([*given, "--resume"]).exit_code == 0
+        assert ((tmp_path / "slates.parquet").read_bytes(), (tmp_path / "report.parquet").read_bytes()) == whole
+
+
+@pytest.mark.parametrize("sizes", [(100,), (1, 99), (35, 35, 30), (34, 2, 64), (0, 50, 0, 50)])
+def test_rows_are_written_in_groups_of_one_size_wherever_parts_end(
+    sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "GROUP_ROWS", 35)
+    whole = pa.table({"rank": list(range(100))})
+    starts = [sum(sizes[:number]) for number in range(len(sizes))]
+    groups = list(parts._regrouped(whole.slice(*each) for each in zip(starts, sizes, strict=True)))
+    assert [len(group) for group in groups] == [35, 35, 30]
+    assert pa.concat_tables(groups).equals(whole)
