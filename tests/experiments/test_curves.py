@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from excalibr._experiments import ExperimentResults, Setting
-from excalibr._experiments.curves import COMPARED, KL, SHARES, Curves, margins, rise
+from excalibr._experiments.curves import COMPARED, KL, RESAMPLES, SHARES, Curves, _known, margins, rise
 from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import PAPER_SETTING, PlanPart
 from excalibr._experiments.store import Block
@@ -114,3 +114,12 @@ def test_the_least_deviation_is_where_so_much_of_the_ndcg_is_left() -> None:
     curve = line("genre", "log", PAPER_SETTING, "excalibr", 0.1)  # a tenth of the KL costs 0.01 of 0.4
     assert curve.least(KL, 0.9) == pytest.approx(0.06, abs=1e-4)
     assert curve.least(KL, 2.0) == 0.1
+
+
+def test_a_level_that_fewer_than_half_of_the_resamples_reach_is_not_known() -> None:
+    found = np.full((1 + RESAMPLES, 2), 0.1)
+    found[1 : 1 + int(0.6 * RESAMPLES), 0] = np.nan
+    found[1 : 1 + int(0.4 * RESAMPLES), 1] = np.nan
+    told = _known(found, 9)
+    assert np.isnan(told.values).tolist() == [True, False]
+    assert told.again[:, 1].tolist() == [0.1] * RESAMPLES
