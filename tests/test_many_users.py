@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import threadpoolctl
 from scipy import sparse
 
 from excalibr import calibrate, calibrate_batch
@@ -271,3 +272,17 @@ def test_slots_are_whole_numbers_or_as_many_as_there_are_candidates() -> None:
     assert policies[0].problem.k == 2
     with pytest.raises(InputError, match="user 1: has bad k, must have a whole number of slots of at least 1"):
         _ = policies[1]
+
+
+@pytest.mark.parametrize("method", ["greedy", "excalibr"])
+def test_blas_has_one_thread_while_methods_in_python_run(method: str) -> None:
+    def blas(_: object) -> set[int]:
+        return {pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"}
+
+    batch = Batch.of([0.9, 0.5], [0, 2], np.eye(2), [0.5, 0.5], options=Options(k=1, method=method))
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        several = blas(None)
+        if several != {2}:
+            pytest.skip("no BLAS whose threads can be told and limited")
+        assert list(solve_users(batch, blas)) == [{2} if method == "excalibr" else {1}]
+        assert blas(None) == several

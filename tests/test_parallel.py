@@ -64,3 +64,13 @@ def test_there_is_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_threads_default_to_the_processors() -> None:
     assert checked_threads(None) >= 1
+
+
+def test_a_loop_that_ends_early_cancels_what_is_under_way_before_it_waits() -> None:
+    """The first range comes back; the others wait until they are cancelled, and so would the loop's end."""
+    cancelled = threading.Event()
+    ranges = over_ranges(lambda first, _: first == 0 or cancelled.wait(10.0), 10_000, 2, None, cancelled.set)
+    assert next(ranges) is True
+    assert not cancelled.is_set()
+    ranges.close()  # type: ignore[attr-defined]
+    assert cancelled.is_set()

@@ -70,3 +70,14 @@ def test_a_setting_is_candidates_and_slots(text: str) -> None:
 def test_an_unknown_attribute_is_refused() -> None:
     with pytest.raises(InputError, match="did you mean 'genre'"):
         Plan(attributes=("gender",)).chosen(["genre", "decade"])
+
+
+def test_the_first_setting_has_all_weightings_those_with_all_candidates_two_and_any_other_one() -> None:
+    plan = Plan()
+    of = {str(setting): plan.weightings_of(setting) for setting in plan.settings}
+    assert of == {
+        "150/100": ("log", "sqrt", "reciprocal"),
+        "100/100": ("log", "sqrt"),
+        "200/100": ("log",),
+        "150/10": ("log",),
+    }

@@ -46,3 +46,9 @@ def test_an_empty_table_gives_an_empty_one_with_the_same_columns() -> None:
     slates = Reranker(k=2).rerank(CANDIDATES[:0], ITEMS, targets={"a": 1})
     assert slates.column_names == ["user_id", "rank", "item_id", "score"]
     assert len(slates) == 0
+
+
+def test_a_row_that_cannot_be_used_for_several_reasons_counts_for_the_first() -> None:
+    rows = {"user_id": ["u", None, "u"], "item_id": [1, None, None], "score": [0.9, np.nan, np.nan]}
+    found = Reranker(k=1).solve(pa.table(rows), ITEMS, targets={"a": 1.0}).tally
+    assert dict(found.left_out) == {"without a user": 1, "without an item": 1}
