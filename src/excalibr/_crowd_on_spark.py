@@ -78,7 +78,7 @@ class SparkCrowd(Scaled):
         found = _answers(frame, lambda batches: part.looked_at(batches, share))
         scale = Scale.join([scale for scale, _ in found])
         if part.n_blocks != EVERY_BLOCK:
-            part = replace(part, step=scale.step(users))
+            part = replace(part, step=scale.step())
         rows = [each for _, sampled in found for each in sampled]
         sampled = None
         if rows:

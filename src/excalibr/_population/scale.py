@@ -7,7 +7,7 @@ a crowd is cut into parts, and in whatever order these are added.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import ceil, fsum, log2
+from math import ceil, frexp, fsum, ldexp, log2
 from typing import NamedTuple
 
 import numpy as np
@@ -45,17 +45,23 @@ class Scale(NamedTuple):
     @property
     def spread(self) -> float:
         """The mean spread of the scores, to as many digits as do not depend on the order of adding."""
-        return float(np.float32(self.spreads / self.visits)) if self.visits > 0 else 0.0
+        return _leading_digits(self.spreads / self.visits) if self.visits > 0 else 0.0
 
     @property
     def gain_spread(self) -> float:
         """The mean spread of (1 − λ)·scores, in the same way."""
-        return float(np.float32(self.gain_spreads / self.visits)) if self.visits > 0 else 0.0
+        return _leading_digits(self.gain_spreads / self.visits) if self.visits > 0 else 0.0
 
-    def step(self, users: int) -> Step:
-        """So small that sums over so many users still hold every digit of it."""
-        share = 2.0 ** (int(users).bit_length() - 50)
+    def step(self) -> Step:
+        """So small that sums over all users, whatever their weights add up to, still hold every digit of it."""
+        share = 2.0 ** (frexp(_leading_digits(self.weights))[1] - 50)
         return Step(share, share * 2.0 ** ceil(log2(self.largest + 1.0) + 3))
+
+
+def _leading_digits(value: float) -> float:
+    """The 24 leading bits of a number of any size: sums in another order differ in the last of 53."""
+    mantissa, exponent = frexp(value)
+    return ldexp(float(np.float32(mantissa)), exponent)
 
 
 class Scaled:

@@ -201,7 +201,7 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
     crowd = crowd_of(reranker, candidates, read_items(items, options), options, search.rows, n_blocks=EVERY_BLOCK)
     n_blocks = search.n_blocks(crowd.users)
     if n_blocks != EVERY_BLOCK:  # users share blocks: numbers are rounded before they are summed
-        crowd = dataclasses.replace(crowd, n_blocks=n_blocks, step=crowd.scale.step(crowd.users))
+        crowd = dataclasses.replace(crowd, n_blocks=n_blocks, step=crowd.scale.step())
     warn_all(search.notes, stacklevel=3)
     with progress_bar("Balancing", wanted.max_passes, "passes") as done:
         outcome = search.run(crowd, n_blocks, lambda _: done(1))

@@ -153,7 +153,7 @@ def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[JoinedCrowd, PriceSear
     work = _Work(job, run, read_items(table, job.names), search, for_all, n_blocks, scanned)
     crowd = work.look(sample_share(scanned.users))
     if n_blocks != EVERY_BLOCK:
-        work = dataclasses.replace(work, step=crowd.scale.step(crowd.users))
+        work = dataclasses.replace(work, step=crowd.scale.step())
         crowd = crowd.rounded(work.step, work.parts)
     kept = KeptPasses(run.folder, run.inputs.check)
     return dataclasses.replace(crowd, recall=kept.recall, keep=kept.keep), search, n_blocks
