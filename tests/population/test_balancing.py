@@ -3,9 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from excalibr._population import balance_crowd, master, start
+from excalibr._population import BatchCrowd, balance_crowd, master, start
+from excalibr.errors import InputError
 from tests.population.whole_program import best_value, random_case
 
 
@@ -42,3 +44,23 @@ def test_a_smoothed_master_proves_its_gap_with_the_same_bits_on_any_number_of_th
         assert other.prices.tobytes() == found[0].prices.tobytes()
         assert other.mixed.weights.tobytes() == found[0].mixed.weights.tobytes()
         assert (other.objective, other.bound) == (found[0].objective, found[0].bound)
+
+
+@pytest.mark.parametrize("lacking", ["scores", "weights"])
+def test_a_crowd_in_which_nobody_who_counts_can_be_ranked_is_refused(lacking: str) -> None:
+    case = random_case(1)
+    if lacking == "scores":
+        case.scores = np.full_like(case.scores, np.nan)
+    else:
+        case.scores[:, 0], case.visits = np.where(case.visits > 0.5, np.nan, 0.5), np.where(case.visits > 0.5, 1.0, 0.0)
+    with pytest.raises(InputError, match="candidates: have nobody who can be ranked and counts, must have a user"):
+        balance_crowd(case.crowd, case.terms)
+
+
+def test_a_sample_in_which_nobody_counts_leaves_the_start_without_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = random_case(1)
+    nobody = replace(case.crowd, visits=np.zeros(len(case.visits)))
+    monkeypatch.setattr(BatchCrowd, "sample", lambda crowd, users: nobody)
+    found = balance_crowd(case.crowd, case.terms)
+    assert not found.prices[0].any()
+    assert found.relative_gap <= 1e-3

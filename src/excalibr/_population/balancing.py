@@ -156,6 +156,8 @@ def _start(crowd: Crowd, terms: Terms, unit: float, tolerance: float) -> tuple[F
     prices = np.clip(np.zeros(len(terms)), terms.lowest, terms.highest)
     for _ in range(2):
         found = sample.run(terms.group_prices(prices), foresee=True)
+        if found.is_empty:
+            return prices, share
         prices = foreseen_prices(found.responses, terms, prices, crowd.threads)
     if sample.users == crowd.users:
         return prices, 2.0
@@ -225,6 +227,9 @@ class _Search:
     def _pass(self, prices: Floats) -> float:
         """Run a pass, take it into the master, and return the bound that it proves."""
         found = self.crowd.run(self.terms.group_prices(prices))
+        if found.is_empty:
+            found_nobody = "have nobody who can be ranked and counts"
+            raise InputError("candidates", found_nobody, "have a user with finite scores and a weight above 0")
         self.master.add(found)
         self.tried.append(prices)
         bound = found.value + self.terms.edge_value(prices)

@@ -53,6 +53,11 @@ class Pass:
     responses: Sequence[Any] = ()
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nobody who counts was shown anything."""
+        return float(self.weights.sum()) < 0.5
+
+    @property
     def group_shares(self) -> Floats:
         """(G,) of everybody's exposure."""
         return np.asarray(self.shares.sum(axis=0), dtype=np.float64).ravel()
