@@ -172,7 +172,8 @@ class BatchCrowd:
         The kernel has the scores still; prices are made so large that they count a billionth.
         """
         batch = replace(self.batch, trade_offs=frozen(np.zeros(self.batch.users)))
-        return replace(self, batch=batch, factor=1e9 * max(float(np.ptp(batch.scores)), 1.0))
+        lowest, highest = self._score_range
+        return replace(self, batch=batch, factor=1e9 * max(highest - lowest, 1.0))
 
     def _range(self, lotteries: Lotteries) -> _Range:
         """What is kept of a range of users: the rest is done for all at once, and not while threads wait."""
@@ -193,9 +194,15 @@ class BatchCrowd:
         objectives, gaps = found.objectives, np.nan_to_num(found.gaps)
         solved = np.isfinite(objectives) & found.ranked
         if self.factor:  # every score is at least the lowest
-            bounds = (objectives + gaps - float(self.batch.scores.min())) / self.factor
+            bounds = (objectives + gaps - self._score_range[0]) / self.factor
             return np.zeros(len(paid)), np.where(solved, bounds, -paid)
         return np.where(solved, objectives + paid, 0.0), np.where(solved, objectives + gaps, -paid)
+
+    @cached_property
+    def _score_range(self) -> tuple[float, float]:
+        """The lowest and the highest score that is finite."""
+        finite = self.batch.scores[np.isfinite(self.batch.scores)]
+        return (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
 
     @cached_property
     def _edges(self) -> list[int]:

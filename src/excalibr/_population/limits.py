@@ -18,7 +18,7 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
-    """Limits that were missed: by how much at least, where that is proven, and at what prices."""
+    """Limits that were missed: by how much, at least where that is proven, and at what prices."""
 
     terms: Terms
     prices: Floats
@@ -29,7 +29,7 @@ class Conflict:
     def error(self, labels: list[tuple[str, str]]) -> InfeasibleError | SolverError:
         """What to raise; ``labels`` are attribute and category of each group."""
         if not self.proven:
-            found = f"limits of groups are missed by {self.missed:.3g} in all after the passes that were allowed"
+            found = f"a limit of a group is missed by {self.missed:.3g} after the passes that were allowed"
             return SolverError(f"{found}. Hint: raise max_passes.")
         order = np.argsort(-np.abs(self.prices), kind="stable")
         against = [number for number in order.tolist() if abs(self.prices[number]) > 1e-9][:MOST_NAMED]
@@ -46,13 +46,14 @@ class Conflict:
 
 def conflict_of(crowd: Any, found: Balanced, tolerance: float) -> Conflict | None:
     """None where the mixture keeps the limits; otherwise what a search for the limits alone says."""
-    if found.terms.missed(found.mixed.shares) <= limit_slack(tolerance):
+    missed = found.terms.missed(found.mixed.shares)
+    if missed <= limit_slack(tolerance):
         return None
     terms = found.terms.limits_alone()
     nearest = balance_crowd(crowd.without_scores(), terms, tolerance=TOLERANCE, max_passes=30)
     proven = nearest.bound < -limit_slack(tolerance)
     best = int(np.argmin([each.value + terms.edge_value(own) for each, own in _pairs(nearest)]))
-    return Conflict(terms, nearest.prices[best], nearest.mixed.shares, -nearest.objective, proven)
+    return Conflict(terms, nearest.prices[best], nearest.mixed.shares, -nearest.objective if proven else missed, proven)
 
 
 def _pairs(found: Balanced) -> list[tuple[Any, Floats]]:
