@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from excalibr._population.scale import Scale
+from excalibr._population.score_scale import ScoreScale
 from tests.population.whole_program import random_case
 
 BLOCKS = 7
@@ -16,8 +16,8 @@ EXPONENTS = [-900, -40, 40, 900]
 
 def rounded(case: Any) -> Any:
     """Users who share blocks, with numbers rounded before they are summed."""
-    crowd = replace(case.crowd, n_blocks=BLOCKS)
-    return replace(crowd, step=crowd.scale.step())
+    population = replace(case.population, n_blocks=BLOCKS)
+    return replace(population, rounding=population.scale.rounding())
 
 
 @pytest.mark.parametrize("exponent", EXPONENTS)
@@ -25,17 +25,17 @@ def test_weights_of_any_size_give_the_same_pass_where_users_share_blocks(exponen
     case = random_case(3)
     prices = np.linspace(-0.1, 0.2, case.terms.n_groups)
     usual = rounded(case).run(prices)
-    case.visits = case.visits * 2.0**exponent
+    case.user_weights = case.user_weights * 2.0**exponent
     found = rounded(case).run(prices)
-    assert found.value == usual.value
-    assert found.own.tobytes() == usual.own.tobytes()
+    assert found.bound == usual.bound
+    assert found.objectives.tobytes() == usual.objectives.tobytes()
     assert found.shares.data.tobytes() == usual.shares.data.tobytes()
     assert found.weights.tobytes() == usual.weights.tobytes()
 
 
 @pytest.mark.parametrize("exponent", EXPONENTS)
 def test_spreads_of_any_size_keep_as_many_digits(exponent: int) -> None:
-    usual = Scale(3.0, 3.0, 0.7, 0.4, 1.0)
+    usual = ScoreScale(3.0, 3.0, 0.7, 0.4, 1.0)
     other = usual._replace(spreads=0.7 * 2.0**exponent, gain_spreads=0.4 * 2.0**exponent)
     assert other.spread == usual.spread * 2.0**exponent
     assert other.gain_spread == usual.gain_spread * 2.0**exponent
@@ -43,5 +43,5 @@ def test_spreads_of_any_size_keep_as_many_digits(exponent: int) -> None:
 
 
 def test_a_scale_without_anybody_is_nothing() -> None:
-    assert Scale().spread == Scale().gain_spread == 0.0
-    assert Scale.join([]) == Scale()
+    assert ScoreScale().spread == ScoreScale().gain_spread == 0.0
+    assert ScoreScale.join([]) == ScoreScale()
