@@ -54,3 +54,12 @@ def test_a_partition_in_which_nobody_can_be_ranked_has_limits_too() -> None:
     case.scores = np.full_like(case.scores, np.nan)
     nothing = case.population.without_scores().sums(np.zeros(case.groups.shape[1]))
     assert not nothing.weights.any()
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-12, 1e-50])
+def test_limits_that_cost_calibration_are_kept_where_scores_are_all_but_alike(size: float) -> None:
+    case = floors(random_case(5), [0.4])
+    case.scores, case.trade_off = size * case.scores, 0.3
+    found = search(case)
+    assert find_conflict(case.population, found, 1e-3) is None
+    assert found.primal.shares[0] >= 0.4 - 1e-4

@@ -18,6 +18,7 @@ import numpy as np
 
 from excalibr._population.coupling import CouplingTerms
 from excalibr._population.passes import Pass
+from excalibr._population.rescaling import RescaledPopulation, unit_of
 from excalibr._population.restricted_master import PrimalSolution, RestrictedMaster
 from excalibr._population.subproblems import Population
 from excalibr._population.warm_start import warm_start_prices
@@ -42,6 +43,8 @@ PRUNED_BELOW = (0.05, 0.01, 0.002)
 """Probabilities below which passes are left out of the mixture, the first that the gap allows."""
 LIMIT_PENALTIES = (1e1, 1e3, 1e5)
 """What a unit that a limit is missed by costs, in units of all else, until the optimum keeps it."""
+LAST_PENALTY = 10.0
+"""The same at least in the end, where scores are so alike that only calibration counts: its weight is at most 1."""
 LIMIT_TOLERANCE = 1e-6
 """How far a share may be from a limit and still keep it, or a tenth of the tolerance if that is more."""
 
@@ -54,6 +57,10 @@ class Progress:
     objective: float
     bound: float
     relative_gap: float
+
+    def scaled(self, factor: float) -> Progress:
+        """The same with scores in another unit."""
+        return replace(self, objective=factor * self.objective, bound=factor * self.bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +110,20 @@ class BalanceSolution:
         """The gap in units of ``scale``."""
         return self.gap / self.scale
 
+    def scaled(self, factor: float) -> BalanceSolution:
+        """The same with scores and prices in another unit."""
+        return replace(
+            self,
+            objective=factor * self.objective,
+            bound=factor * self.bound,
+            scale=factor * self.scale,
+            prices=factor * self.prices,
+            primal=replace(self.primal, value=factor * self.primal.value),
+            passes=[each.scaled(factor) for each in self.passes],
+            history=[each.scaled(factor) for each in self.history],
+            terms=self.terms.scaled(factor),
+        )
+
 
 def balance_population(
     population: Population,
@@ -130,13 +151,43 @@ def balance_population(
     """
     if not population.users:
         raise InputError("candidates", "have no users", "have at least one for a balance")
+    unit = unit_of(population)
+    if unit == 1.0:
+        return _balance(population, terms, tolerance, max_passes, start, on_pass)
+    return _balance(
+        RescaledPopulation(population, unit),
+        terms.scaled(1.0 / unit),
+        tolerance,
+        max_passes,
+        None if start is None else start / unit,
+        lambda progress: on_pass(progress.scaled(unit)),
+    ).scaled(unit)
+
+
+def limit_tolerance(tolerance: float) -> float:
+    """How far a share may be from a limit and still keep it."""
+    return max(LIMIT_TOLERANCE, 0.1 * tolerance)
+
+
+def sample_share(users: int) -> float:
+    """Which part of so many users the warm start comes from; all of a few."""
+    return min(float(np.clip(SAMPLE_SHARE * users, SMALLEST_SAMPLE, LARGEST_SAMPLE)) / max(users, 1), 1.0)
+
+
+def _balance(
+    population: Population,
+    terms: CouplingTerms,
+    tolerance: float,
+    max_passes: int,
+    start: Floats | None,
+    on_pass: Callable[[Progress], None],
+) -> BalanceSolution:
+    """Searches with rising penalties of limits, in one unit."""
     unit = _price_unit(population, terms)
     slack = limit_tolerance(tolerance)
     work = 0.0
-    for penalty in LIMIT_PENALTIES if terms.hard.any() else LIMIT_PENALTIES[:1]:
-        penalised = terms.with_limit_penalty(
-            penalty * (unit + float(np.abs(terms.highest[~terms.hard]).max(initial=0.0)))
-        )
+    for penalty in _limit_penalties(terms, unit):
+        penalised = terms.with_limit_penalty(penalty)
         if start is None:
             start, spent = _warm_start(population, penalised, unit, tolerance)
             work += spent
@@ -149,14 +200,13 @@ def balance_population(
     return found
 
 
-def limit_tolerance(tolerance: float) -> float:
-    """How far a share may be from a limit and still keep it."""
-    return max(LIMIT_TOLERANCE, 0.1 * tolerance)
-
-
-def sample_share(users: int) -> float:
-    """Which part of so many users the warm start comes from; all of a few."""
-    return min(float(np.clip(SAMPLE_SHARE * users, SMALLEST_SAMPLE, LARGEST_SAMPLE)) / max(users, 1), 1.0)
+def _limit_penalties(terms: CouplingTerms, unit: float) -> list[float]:
+    """What a unit of violation costs in one search after another; any number where there are no limits."""
+    unit += float(np.abs(terms.highest[~terms.hard]).max(initial=0.0))
+    penalties = [penalty * unit for penalty in LIMIT_PENALTIES]
+    if penalties[-1] < LAST_PENALTY:
+        penalties.append(LAST_PENALTY)
+    return penalties if terms.hard.any() else penalties[:1]
 
 
 def _price_unit(population: Population, terms: CouplingTerms) -> float:

@@ -69,6 +69,10 @@ class CouplingTerms:
         """By how much the limit that is missed most is missed."""
         return float(np.maximum(self.residuals(shares)[self.hard], 0.0).max(initial=0.0))
 
+    def scaled(self, factor: float) -> CouplingTerms:
+        """The same with prices and penalties in another unit."""
+        return replace(self, lowest=factor * self.lowest, highest=factor * self.highest)
+
     def with_limit_penalty(self, penalty: float) -> CouplingTerms:
         """The same with this upper bound for the prices of limits: a unit of violation costs as much."""
         return replace(self, highest=np.where(self.hard, penalty, self.highest))

@@ -7,7 +7,7 @@ Partitions are added as they come: memory grows with blocks and groups, and not 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Any
 
@@ -51,6 +51,16 @@ class Pass:
     weights: Floats
     blocks: Integers
     surrogates: Sequence[Any] = ()
+
+    def scaled(self, factor: float) -> Pass:
+        """The same with scores and prices in another unit."""
+        return replace(
+            self,
+            prices=factor * self.prices,
+            bound=factor * self.bound,
+            objectives=factor * self.objectives,
+            surrogates=[each.scaled(factor) for each in self.surrogates],
+        )
 
     @property
     def is_empty(self) -> bool:

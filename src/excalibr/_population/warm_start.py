@@ -11,7 +11,7 @@ Near the optimum, where users' candidates are tied, they no longer do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,10 @@ class SurrogateModel:
         values = np.where(self.slots > 0, -costs[each, best], 0.0)
         exposure = sums_by(self.items[each, best].ravel(), self.slots.ravel(), self.groups.shape[0])
         return float((values * self.slots).sum()), exposure
+
+    def scaled(self, factor: float) -> SurrogateModel:
+        """The same with scores and prices in another unit."""
+        return replace(self, adjusted=factor * self.adjusted)
 
     def chunks(self) -> list[SurrogateModel]:
         """The same users in chunks that do not depend on the number of threads."""
