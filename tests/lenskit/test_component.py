@@ -225,6 +225,7 @@ def test_every_option_of_the_reranker_of_tables_can_be_configured() -> None:
         ({"method": "greed"}, "did you mean 'greedy'"),
         ({"trade_of": 0.5}, "trade_of"),
         ({"strength": 3.0}, "strength: is 3.0 without a prior"),
+        ({"position_weights": [3.0, 2.0, 1.0], "n": 4}, r"position_weights: have shape \(3,\), must have shape \(4,\)"),
         ({"n": -2}, "greater than or equal to 0"),
     ],
 )
@@ -254,3 +255,27 @@ def test_what_the_dataset_does_not_have_is_said_when_training(options: dict[str,
 def test_items_need_scores() -> None:
     with pytest.raises(InputError, match="items: have no scores, must have a score each"):
         trained()(ItemList(ITEMS), query=1, n=3)
+
+
+def test_a_reranker_that_is_not_trained_says_so() -> None:
+    with pytest.raises(InputError, match=r"CalibratedReranker: is not trained, must be trained. Hint: call train"):
+        CalibratedReranker()(scored(DATA, 1), query=1, n=3)
+
+
+@pytest.mark.filterwarnings("ignore::excalibr.errors.BatchWarning", "ignore::excalibr.errors.TruncationWarning")
+def test_with_fewer_candidates_than_slots_the_weights_of_the_first_slots_count_as_in_tables() -> None:
+    weights: dict[str, Any] = {"position_weights": [4.0, 3.0, 2.0, 1.0, 1.0], "trade_off": 0.9}
+    few = {user: scored(DATA, user, 4) for user in USERS}
+    rows = [pd.DataFrame({"user_id": user, "item_id": own.ids(), "score": own.scores()}) for user, own in few.items()]
+    slates = excalibr.Reranker(k=5, seed=5, **weights).rerank(
+        pd.concat(rows), items_table(), history=interactions()[["user_id", "item_id"]], category="genres"
+    )
+    reranker = trained(rng=(5, "user"), n=5, **weights)
+    for user in USERS:
+        shown = reranker(few[user], query=user).ids().tolist()
+        assert shown == slates[slates["user_id"] == user]["item_id"].tolist()
+
+
+def test_weights_of_another_number_of_slots_are_refused_and_never_leave_the_order_by_score() -> None:
+    with pytest.raises(InputError, match=r"position_weights: have shape \(3,\), must have shape \(5,\)"):
+        trained(position_weights=[3.0, 2.0, 1.0])(scored(DATA, 1), query=1, n=5)

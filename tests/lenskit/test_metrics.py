@@ -86,3 +86,17 @@ def test_a_measure_needs_a_trained_reranker_and_known_names() -> None:
         CalibrationError(trained(), divergence="KL2")
     with pytest.raises(InputError, match="position_weights: is 'lgo'"):
         CalibrationError(trained(), position_weights="lgo")
+
+
+def test_a_run_in_which_nobody_has_a_target_has_no_mean() -> None:
+    nobody: ItemListCollection[UserIDKey] = ItemListCollection(UserIDKey)
+    assert np.isnan(MeanCalibrationError(trained()).measure_run(nobody))
+    nobody.add(scored(DATA, 1).top_n(5), user_id=4711)
+    assert np.isnan(MeanCalibrationError(trained()).measure_run(nobody))
+
+
+def test_a_run_by_other_keys_is_refused() -> None:
+    lists: Any = ItemListCollection(["query_id"])
+    lists.add(scored(DATA, 1).top_n(5), query_id=1)
+    with pytest.raises(InputError, match="run: has lists by query_id, must have them by user_id"):
+        MeanCalibrationError(trained()).measure_run(lists)

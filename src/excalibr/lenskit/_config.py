@@ -81,7 +81,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
     @model_validator(mode="after")  # type: ignore[untyped-decorator]
     def _check(self) -> CalibratedRerankerConfig:
         """Refuse what ``Reranker`` would refuse, in its words."""
-        self.reranker()
+        self.reranker(k=self.n or None)
         self.tables(history=None if self.targets is not None else ())
         return self
 

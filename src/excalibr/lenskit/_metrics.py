@@ -87,11 +87,15 @@ class MeanCalibrationError(GlobalMetric, _Measure):  # type: ignore[misc]
     """
 
     def measure_run(self, output: ItemListCollection, test: Any = None) -> float:
-        """Of a run whose lists have a ``user_id``."""
-        return float(np.nanmean(self.measure_lists(output)))
+        """Of a run whose lists have a ``user_id``; nan where no user has a target."""
+        values = self.measure_lists(output)
+        known = values[np.isfinite(values)]
+        return float(known.mean()) if len(known) else float("nan")
 
     def measure_lists(self, output: ItemListCollection) -> Floats:
         """(lists,) of each list by itself; nan where its user has no target."""
         learned = self.reranker.learned
+        if "user_id" not in output.key_fields:
+            raise InputError("run", f"has lists by {', '.join(output.key_fields)}", "have them by user_id")
         at = output.key_fields.index("user_id")
         return np.array([self._of(each, learned.target_of(key[at], None, None)) for key, each in output])
