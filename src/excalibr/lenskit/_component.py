@@ -102,7 +102,7 @@ class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
         options = self._options_of(k if isinstance(self.config.position_weights, str) else slots)
         target = self.learned.target_of(query.user_id, query.history_items, self.config.weight)
         if target is None:
-            return self._fall_back(scores, k, f"user {query.user_id!r} has no history")
+            return self._fall_back(scores, k, _why_no_target(query))
         try:
             policy = self._policy(scores, places, target, options)
         except ExcalibrError as error:
@@ -147,6 +147,13 @@ class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
             raise InputError("query", why, "be of a user who can be calibrated", "see fallback.")
         kept = 0 if self.config.fallback == "nothing" else k
         return np.argsort(-scores, kind="stable")[:kept]
+
+
+def _why_no_target(query: RecQuery) -> str:
+    """What a query lacks for a target, in words."""
+    if query.history_items is not None:
+        return "has a history without an item of the dataset"
+    return "names no user" if query.user_id is None else f"is of user {query.user_id!r}, who has no history"
 
 
 def _list_of(items: ItemList, scores: Any, shown: Any) -> ItemList:

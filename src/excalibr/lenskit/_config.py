@@ -74,8 +74,8 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
     interaction_class: str | None = None
     weight: str | None = None
     half_life: float | None = None
-    targets: dict[str, Any] | None = None
-    prior: dict[str, Any] | None = None
+    targets: dict[Any, Any] | None = None  # categories may be numbers, such as decades
+    prior: dict[Any, Any] | None = None
     strength: float = 0.0
 
     @model_validator(mode="after")  # type: ignore[untyped-decorator]
