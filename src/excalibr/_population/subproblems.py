@@ -21,7 +21,7 @@ from excalibr._parallel import Advance, over_ranges
 from excalibr._policy import Lotteries
 from excalibr._population.mixture import BLOCK_PER_USER, block_of
 from excalibr._population.passes import Pass, PassSums, empty_sums, sum_by_block
-from excalibr._population.score_scale import NO_ROUNDING, RoundingStep, ScoreScale
+from excalibr._population.score_scale import NO_ROUNDING, RoundingStep, ScoreScale, WithScoreScale
 from excalibr._problem import Batch
 from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Booleans, Floats, Integers
@@ -65,7 +65,7 @@ class Population(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class BatchPopulation:
+class BatchPopulation(WithScoreScale):
     """The users of a batch.
 
     Attributes
@@ -91,7 +91,7 @@ class BatchPopulation:
     rounding
         To what numbers are rounded before they are summed.
     known_scale
-        Of a sample, the scale of all.
+        Of a sample the scale of all, and without scores that of nothing.
     """
 
     batch: Batch
@@ -116,16 +116,6 @@ class BatchPopulation:
     def n_groups(self) -> int:
         """G."""
         return int(self.groups.shape[1])
-
-    @property
-    def spread(self) -> float:
-        """The mean spread of the scores."""
-        return 0.0 if self.price_factor else self.scale.spread
-
-    @property
-    def gain_spread(self) -> float:
-        """The mean spread of (1 − λ)·scores."""
-        return 0.0 if self.price_factor else self.scale.gain_spread
 
     def run(self, prices: Floats, *, surrogate: bool = False) -> Pass:
         """A pass over all users."""
@@ -173,7 +163,8 @@ class BatchPopulation:
         """
         batch = replace(self.batch, trade_offs=frozen(np.zeros(self.batch.users)))
         lowest, highest = self._score_range
-        return replace(self, batch=batch, price_factor=1e9 * max(highest - lowest, 1.0))
+        factor = 1e9 * max(highest - lowest, 1.0)
+        return replace(self, batch=batch, price_factor=factor, known_scale=ScoreScale())
 
     def _range(self, lotteries: Lotteries) -> _Range:
         """What is kept of a range of users: the rest is done for all in one go, and not while threads wait."""
@@ -219,8 +210,8 @@ class BatchPopulation:
         return np.arange(len(self.batch.scores)) if self.batch.items is None else self.batch.items
 
     @cached_property
-    def scale(self) -> ScoreScale:
-        """The spread of the users' scores, or of those that this is a sample of."""
+    def scale(self) -> ScoreScale:  # type: ignore[override]  # nothing sets it
+        """The scale that is known, or that of the users' scores."""
         if self.known_scale is not None:
             return self.known_scale
         batch = self.batch
