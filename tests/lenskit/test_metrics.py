@@ -11,7 +11,7 @@ from lenskit.data import ItemList, ItemListCollection, UserIDKey
 from lenskit.metrics import NDCG, RunAnalysis
 
 from excalibr import Policy, Problem, metrics
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 from excalibr.lenskit import CalibratedReranker, CalibrationError, MeanCalibrationError
 from tests.lenskit.invented import dataset, scored
 
@@ -86,6 +86,9 @@ def test_a_measure_needs_a_trained_reranker_and_known_names() -> None:
         CalibrationError(trained(), divergence="KL2")
     with pytest.raises(InputError, match="position_weights: is 'lgo'"):
         CalibrationError(trained(), position_weights="lgo")
+    numbers: Any = [3.0, 2.0, 1.0]
+    with pytest.raises(InputTypeError, match=r"position_weights: is \[3.0, 2.0, 1.0\], must be a name, such as 'log'"):
+        CalibrationError(trained(), position_weights=numbers)
 
 
 def test_a_run_in_which_nobody_has_a_target_has_no_mean() -> None:

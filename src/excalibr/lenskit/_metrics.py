@@ -14,7 +14,7 @@ from lenskit.metrics import GlobalMetric, ListMetric, RankingMetricBase
 
 from excalibr._options import one_of
 from excalibr._types import Floats
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 from excalibr.lenskit._component import CalibratedReranker
 from excalibr.metrics import DIVERGENCES
 from excalibr.positions import position_weights as weigh_positions
@@ -45,6 +45,8 @@ class _Measure(RankingMetricBase):  # type: ignore[misc]
     ) -> None:
         super().__init__(n)
         one_of(DIVERGENCES)("divergence", divergence)
+        if not isinstance(position_weights, str):  # lists have many lengths
+            raise InputTypeError("position_weights", f"is {position_weights!r}", "be a name, such as 'log'")
         weigh_positions(position_weights, 1)
         if not hasattr(reranker, "learned"):
             raise InputError("reranker", "is not trained", "be trained", "call reranker.train(dataset).")
