@@ -14,7 +14,7 @@ from rectools.exceptions import NotFittedError
 from rectools.metrics import NDCG
 from rectools.model_selection import LastNSplitter, cross_validate
 from rectools.models import EASEModel, PopularModel
-from rectools.models.ranking import CandidateGenerator, CandidateRankingModel
+from rectools.models.ranking import CandidateGenerator, CandidateRankingModel, Reranker
 
 import excalibr
 from excalibr.errors import InputError, InputTypeError
@@ -119,6 +119,12 @@ def test_a_ranking_models_scores_are_calibrated() -> None:
     assert reranker.model.seen > 0
     shown = model.recommend(USERS, DATA, 4, filter_viewed=True)
     assert shown[Columns.Score].tolist() == [-1.0, -2.0, -3.0, -4.0] * 4
+
+
+def test_a_two_stage_model_with_another_reranker_is_refused_before_anything_is_fitted() -> None:
+    generators = [CandidateGenerator(ease(), 30, keep_ranks=True, keep_scores=True)]
+    with pytest.raises(InputTypeError, match="reranker: is .*, must be a CalibratedReranker"):
+        CalibratedRankingModel(generators, LastNSplitter(3, 1), Reranker(EASEModel)).fit(DATA)
 
 
 def test_rectools_own_two_stage_model_needs_the_dataset_shown_first() -> None:

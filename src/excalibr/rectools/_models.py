@@ -100,6 +100,12 @@ class CalibratedRankingModel(CandidateRankingModel):  # type: ignore[misc]
 
     reranker: CalibratedReranker
 
+    def _fit(self, dataset: Dataset, *args: Any, **kwargs: Any) -> None:
+        if not isinstance(self.reranker, CalibratedReranker):
+            hint = "RecTools' own model takes other rerankers."
+            raise InputTypeError("reranker", f"is {self.reranker!r}", "be a CalibratedReranker", hint)
+        super()._fit(dataset, *args, **kwargs)
+
     def recommend(self, users: Any, dataset: Dataset, *args: Any, **kwargs: Any) -> pd.DataFrame:
         """As RecTools does, with histories and categories of this dataset."""
         with self.reranker.using(dataset):
