@@ -56,7 +56,9 @@ def test_a_population_in_which_nobody_who_counts_can_be_ranked_is_refused(lackin
             np.where(case.user_weights > 0.5, np.nan, 0.5),
             np.where(case.user_weights > 0.5, 1.0, 0.0),
         )
-    with pytest.raises(InputError, match="candidates: have nobody who can be ranked and counts, must have a user"):
+    with pytest.raises(
+        InputError, match="candidates: have no user with finite scores and a weight above 0, must have at least one"
+    ):
         balance_population(case.population, case.terms)
 
 

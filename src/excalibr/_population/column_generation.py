@@ -301,8 +301,7 @@ class _ColumnGeneration:
         """Solve the subproblems, take them into the master, and return the bound that they prove."""
         found = self.population.run(self.terms.group_prices(prices))
         if found.is_empty:
-            found_nobody = "have nobody who can be ranked and counts"
-            raise InputError("candidates", found_nobody, "have a user with finite scores and a weight above 0")
+            raise InputError("candidates", "have no user with finite scores and a weight above 0", "have at least one")
         self.master.add(found)
         self.tried.append(prices)
         weights = np.zeros((len(self.tried), len(found.objectives)))
