@@ -21,8 +21,8 @@ from scipy import sparse
 
 from excalibr._options import Options
 from excalibr._parallel import checked_threads
-from excalibr._population import Balanced, BatchCrowd, Terms, balance_crowd, target_terms
-from excalibr._population.mixture import EVERY_BLOCK
+from excalibr._population import BalanceSolution, BatchPopulation, CouplingTerms, balance_population, target_terms
+from excalibr._population.mixture import BLOCK_PER_USER
 from excalibr._problem import Batch
 from excalibr._types import Floats, Integers
 from excalibr.datasets import decade, genre, load_movielens
@@ -64,12 +64,12 @@ class World:
         positives = np.asarray(matrix.sum(axis=0), dtype=float).ravel()
         return cls(batch, rows, targets, positives, batch.items, cells)
 
-    def crowd(self, groups: Any, users: Integers | None = None) -> BatchCrowd:
+    def crowd(self, groups: Any, users: Integers | None = None) -> BatchPopulation:
         """All users or some, with a group for each item, or with (items, G) shares of groups."""
         shares: Any = groups if sparse.issparse(groups) else one_hot(groups)
         batch = self.batch if users is None else self._of(users)
         keys = list(range(batch.users)) if users is None else users.tolist()
-        return BatchCrowd(batch, keys, shares, np.ones(batch.users), EVERY_BLOCK, threads=checked_threads(None))
+        return BatchPopulation(batch, keys, shares, np.ones(batch.users), BLOCK_PER_USER, threads=checked_threads(None))
 
     def _of(self, users: Integers) -> Batch:
         """Some users' problems, as a batch of their own."""
@@ -107,7 +107,7 @@ def real_groups(world: World) -> dict[str, Any]:
     }
 
 
-def half_way(crowd: BatchCrowd) -> Floats:
+def half_way(crowd: BatchPopulation) -> Floats:
     """Wanted of real groups: half way from what is seen to the share of the catalogue."""
     before = crowd.run(np.zeros(crowd.n_groups)).group_shares
     catalogue = np.asarray(crowd.groups.sum(axis=0)).ravel() / crowd.groups.shape[0]
@@ -135,11 +135,11 @@ class Measured:
         return (1 - TRADE_OFF) * self.relevance - TRADE_OFF * self.deviation - WEIGHT * self.group_deviation
 
 
-def measure(world: World, crowd: BatchCrowd, item_prices: Floats, wanted: Floats) -> Measured:
+def measure(world: World, crowd: BatchPopulation, item_prices: Floats, wanted: Floats) -> Measured:
     """Of one pass over the users at prices of items."""
     from excalibr._many_users import measure as measure_lotteries
     from excalibr._many_users import solve_users
-    from excalibr._population.crowd import exposure_of
+    from excalibr._population.subproblems import exposure_of
     from excalibr._solver import questions_of
 
     questions = questions_of(world.batch)
@@ -155,17 +155,17 @@ def measure(world: World, crowd: BatchCrowd, item_prices: Floats, wanted: Floats
     return Measured(float(table[:, 2].mean()), float(table[:, 3].mean()), float(np.abs(shares - wanted).sum()))
 
 
-def mixed(world: World, crowd: BatchCrowd, found: Balanced, wanted: Floats) -> Measured:
+def mixed(world: World, crowd: BatchPopulation, found: BalanceSolution, wanted: Floats) -> Measured:
     """Of a balance: its passes mixed."""
     from excalibr._many_users import measure as measure_lotteries
     from excalibr._population import solve_mixed
     from excalibr._solver import questions_of
 
     questions = questions_of(world.batch)
-    used = np.flatnonzero((found.mixed.weights > 0).any(axis=1))
+    used = np.flatnonzero((found.primal.weights > 0).any(axis=1))
     prices = np.array([crowd.groups @ found.passes[number].prices for number in used])
     order = np.argsort(np.argsort(crowd._blocks))
-    weights = found.mixed.weights[used][:, order]
+    weights = found.primal.weights[used][:, order]
     table = np.concatenate(
         list(
             solve_mixed(
@@ -177,11 +177,11 @@ def mixed(world: World, crowd: BatchCrowd, found: Balanced, wanted: Floats) -> M
             )
         )
     )
-    deviation = float(np.abs(found.mixed.shares - wanted).sum())
+    deviation = float(np.abs(found.primal.shares - wanted).sum())
     return Measured(float(table[:, 2].mean()), float(table[:, 3].mean()), deviation)
 
 
-def kinds(world: World) -> Iterator[tuple[str, BatchCrowd, Terms, Floats]]:
+def kinds(world: World) -> Iterator[tuple[str, BatchPopulation, CouplingTerms, Floats]]:
     """Invented sellers and real attributes: a crowd on all processors, its terms, and what is wanted of each group."""
     invented = {f"{count:,} sellers": one_hot(sellers(count, len(world.positives))) for count in (30, 300, 3000)}
     for name, groups in (invented | real_groups(world)).items():
@@ -192,7 +192,7 @@ def kinds(world: World) -> Iterator[tuple[str, BatchCrowd, Terms, Floats]]:
         yield name, crowd, target_terms(np.arange(count), wanted, wanted, np.full(count, WEIGHT), count), wanted
 
 
-def convergence(world: World) -> dict[str, Balanced]:
+def convergence(world: World) -> dict[str, BalanceSolution]:
     """A balance for several kinds of groups on all processors, and what it took in units of a pass, by the clock."""
     results = {}
     for name, crowd, terms, wanted in kinds(world):
@@ -200,10 +200,12 @@ def convergence(world: World) -> dict[str, Balanced]:
         one = _median(partial(crowd.run, nothing))
         plain = _median(partial(plain_pass, world))
         began = time.perf_counter()
-        found = balance_crowd(crowd, terms)
+        found = balance_population(crowd, terms)
         took = (time.perf_counter() - began) / one
-        tight = balance_crowd(crowd, terms, tolerance=TIGHT, max_passes=TIGHT_PASSES, start=found.prices[found.best])
-        deviations = [float(np.abs(each.mixed.shares - wanted).sum()) for each in (found, tight)]
+        tight = balance_population(
+            crowd, terms, tolerance=TIGHT, max_passes=TIGHT_PASSES, start=found.prices[found.best]
+        )
+        deviations = [float(np.abs(each.primal.shares - wanted).sum()) for each in (found, tight)]
         before = float(np.abs(crowd.run(nothing).group_shares - wanted).sum())
         results[name] = found
         print(
@@ -215,7 +217,7 @@ def convergence(world: World) -> dict[str, Balanced]:
     return results
 
 
-def _passes(found: Balanced) -> str:
+def _passes(found: BalanceSolution) -> str:
     """Over all users, and over samples by their size."""
     return f"{len(found.history)} + {found.work - len(found.history):.1f}"
 
@@ -238,7 +240,7 @@ def plain_pass(world: World) -> None:
         pass
 
 
-def plot_convergence(results: dict[str, Balanced], path: Path) -> None:
+def plot_convergence(results: dict[str, BalanceSolution], path: Path) -> None:
     """Objective and bound by pass."""
     import matplotlib.pyplot as plt
 
@@ -295,7 +297,7 @@ def compare(world: World, out: Path) -> None:
     balanced = []
     for weight in (0.02, 0.05, 0.1, 0.3):
         terms = target_terms(np.arange(30), wanted, wanted, np.full(30, weight), 30)
-        found = balance_crowd(crowd, terms)
+        found = balance_population(crowd, terms)
         balanced.append((weight, mixed(world, crowd, found, wanted)))
     ways = {"balanced, several Λ": balanced} | other_ways(world, crowd, wanted)
     print("\n| way | setting | relevance kept | groups' deviation | users' own deviation | objective |")
@@ -305,7 +307,7 @@ def compare(world: World, out: Path) -> None:
         for setting, each in points:
             print(_row(name, setting, each, plain))
     plot_costs(ways, plain, out / "everybody-cost.png")
-    plot_shares(crowd.run(np.zeros(30)).group_shares, found.mixed.shares, wanted, out / "everybody-shares.png")
+    plot_shares(crowd.run(np.zeros(30)).group_shares, found.primal.shares, wanted, out / "everybody-shares.png")
 
 
 def _row(name: str, setting: float, each: Measured, plain: Measured) -> str:

@@ -13,8 +13,8 @@ import excalibr
 from benchmarks.everybody import TRADE_OFF, WEIGHT, K, Measured, World, measure
 from excalibr._many_users import Solver
 from excalibr._many_users import measure as measure_lotteries
-from excalibr._population import BatchCrowd
-from excalibr._population.crowd import exposure_of
+from excalibr._population import BatchPopulation
+from excalibr._population.subproblems import exposure_of
 from excalibr._solver import questions_of
 from excalibr._types import Floats
 from excalibr.errors import InfeasibleError
@@ -23,7 +23,7 @@ TOGETHER = 64
 """Users between two moves of online prices."""
 
 
-def other_ways(world: World, crowd: BatchCrowd, wanted: Floats) -> dict[str, list[tuple[float, Measured]]]:
+def other_ways(world: World, crowd: BatchPopulation, wanted: Floats) -> dict[str, list[tuple[float, Measured]]]:
     """By way, its settings and what they give."""
     return {
         "fixed boost": boosts(world, crowd, wanted),
@@ -33,7 +33,7 @@ def other_ways(world: World, crowd: BatchCrowd, wanted: Floats) -> dict[str, lis
     }
 
 
-def boosts(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float, Measured]]:
+def boosts(world: World, crowd: BatchPopulation, wanted: Floats) -> list[tuple[float, Measured]]:
     """A fixed bonus for every group that has less than it should, of several sizes."""
     before = crowd.run(np.zeros(len(wanted))).group_shares
     lacking = (before < wanted).astype(float)
@@ -41,7 +41,7 @@ def boosts(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float,
     return [(size, measure(world, crowd, crowd.groups @ (-size * lacking), wanted)) for size in sizes]
 
 
-def quotas(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float, Measured]]:
+def quotas(world: World, crowd: BatchPopulation, wanted: Floats) -> list[tuple[float, Measured]]:
     """Every slate by itself keeps a part of each group's share, as ``floors``; of each user as far as it is possible.
 
     Prints for how many users the floors are possible as they are. For the others each floor is cut to what the user's
@@ -68,7 +68,7 @@ class _Slate(NamedTuple):
     kept: str
 
 
-def _with_floors(world: World, crowd: BatchCrowd, user: int, floors: Floats) -> _Slate:
+def _with_floors(world: World, crowd: BatchPopulation, user: int, floors: Floats) -> _Slate:
     """The best lottery of one user with these floors of groups, or with those that are possible."""
     batch, groups = world.batch, crowd.groups
     own = slice(batch.starts[user], batch.starts[user + 1])
@@ -100,7 +100,7 @@ def _exposure(scores: Floats, rows: Any, members: Any, target: Floats, floors: F
     return None
 
 
-def online(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float, Measured]]:
+def online(world: World, crowd: BatchPopulation, wanted: Floats) -> list[tuple[float, Measured]]:
     """P-MMF's online mirror descent: prices move against what the last users were shown beyond the wanted shares."""
 
     def moved(step: float, prices: Floats, shown: Floats, last: Floats) -> Floats:
@@ -109,7 +109,7 @@ def online(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float,
     return [(step, _in_turn(world, crowd, wanted, partial(moved, step))) for step in (0.05, 0.2, 0.8, 1.6)]
 
 
-def two_classes(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[float, Measured]]:
+def two_classes(world: World, crowd: BatchPopulation, wanted: Floats) -> list[tuple[float, Measured]]:
     """As CPFair: sellers are advantaged or not, and the class that is behind so far gets a bonus in the next slates.
 
     CPFair adds λ·|exposure of the advantaged − exposure of the others| to the users' objectives and solves it user by
@@ -126,7 +126,7 @@ def two_classes(world: World, crowd: BatchCrowd, wanted: Floats) -> list[tuple[f
 
 
 def _in_turn(
-    world: World, crowd: BatchCrowd, wanted: Floats, moved: Callable[[Floats, Floats, Floats], Floats]
+    world: World, crowd: BatchPopulation, wanted: Floats, moved: Callable[[Floats, Floats, Floats], Floats]
 ) -> Measured:
     """One pass over the users as they come, with prices that move after every few of them."""
     questions, tables = questions_of(world.batch), []

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.everybody import WEIGHT, World, sellers
-from excalibr._population import Balanced, BatchCrowd, balance_crowd, target_terms
+from excalibr._population import BalanceSolution, BatchPopulation, balance_population, target_terms
 from excalibr._types import Floats, Integers
 from excalibr.datasets import load_movielens
 
@@ -35,14 +35,14 @@ def visitors(folder: Path, count: int) -> list[Integers]:
     return [np.unique(users[week == number]) for number in np.unique(week)[:count].tolist()]
 
 
-def shares_of(crowd: BatchCrowd, drawn: list[tuple[float, Floats]]) -> Floats:
+def shares_of(crowd: BatchPopulation, drawn: list[tuple[float, Floats]]) -> Floats:
     """What these users are shown where passes are drawn with these probabilities."""
     return np.asarray(sum(chance * crowd.run(prices).group_shares for chance, prices in drawn))
 
 
-def drawn_from(found: Balanced) -> list[tuple[float, Floats]]:
+def drawn_from(found: BalanceSolution) -> list[tuple[float, Floats]]:
     """The passes of a balance as users draw them who were not in it."""
-    chances = found.mixed.weights @ found.passes[0].weights
+    chances = found.primal.weights @ found.passes[0].weights
     return [(float(chance), own.prices) for chance, own in zip(chances, found.passes, strict=True) if chance > 0]
 
 
@@ -66,7 +66,7 @@ def simulate(world: World, weeks: list[Integers]) -> tuple[dict[str, list[float]
     groups = sellers(SELLERS, len(world.positives))
     wanted = np.bincount(groups, minlength=SELLERS) / len(groups)
     terms = target_terms(np.arange(SELLERS), wanted, wanted, np.full(SELLERS, WEIGHT), SELLERS)
-    never = renewed = drawn_from(balance_crowd(world.crowd(groups, weeks[0]), terms))
+    never = renewed = drawn_from(balance_population(world.crowd(groups, weeks[0]), terms))
     small = mean_prices(never)
     ways: dict[str, list[float]] = {name: [] for name in WAYS}
     passes = []
@@ -78,8 +78,8 @@ def simulate(world: World, weeks: list[Integers]) -> tuple[dict[str, list[float]
         every = (plain, shares_of(crowd, never), shares_of(crowd, renewed), shown_small, shown_both)
         for name, shares in zip(WAYS, every, strict=True):
             ways[name].append(float(np.abs(shares - wanted).sum()))
-        tonight = balance_crowd(crowd, terms, start=mean_prices(renewed))
-        passes.append((tonight.work, balance_crowd(crowd, terms).work))
+        tonight = balance_population(crowd, terms, start=mean_prices(renewed))
+        passes.append((tonight.work, balance_population(crowd, terms).work))
         renewed = drawn_from(tonight)
     return ways, passes
 

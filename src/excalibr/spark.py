@@ -80,8 +80,8 @@ def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
     SparkBalance
         With ``table``, for ``rerank(…, prices=…)`` here or anywhere, ``prices``, ``objective``, ``bound``, ``gap``.
     """
-    from excalibr._crowd_on_spark import PartOfCrowd, SparkCrowd
     from excalibr._population import sample_share
+    from excalibr._spark_population import PartitionTask, SparkPopulation
     from excalibr.tables._search import PriceSearch, check_asked
 
     asked, others = split_keywords(options, Everyone)
@@ -96,9 +96,9 @@ def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
     known, local = plan.task.shared.value
     shared = frame.sparkSession.sparkContext.broadcast((known, search.rows, local))
     names = {name: plan.names.column("user_id", name, each.columns) for name, each in plan.frames.items()}
-    part = PartOfCrowd(plan.task.reranker, plan.task.chunks, shared, n_blocks, names)
+    part = PartitionTask(plan.task.reranker, plan.task.chunks, shared, n_blocks, names)
     try:
-        crowd = SparkCrowd.of(frame, part, users, search.terms.n_groups, sample_share(users))
+        crowd = SparkPopulation.of(frame, part, users, search.terms.n_groups, sample_share(users))
         outcome = search.run(crowd, n_blocks)
         before = crowd.run(np.zeros(crowd.n_groups)).group_shares
     finally:

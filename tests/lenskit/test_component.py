@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("lenskit")
 
-from lenskit.data import ItemList, RecQuery
+from lenskit.data import DatasetBuilder, ItemList, RecQuery
 from lenskit.testing import BasicComponentTests
 from lenskit.testing._components import TrainingTests
 from lenskit.training import TrainingOptions
@@ -153,7 +153,7 @@ def test_an_unknown_user_gets_the_order_by_score_or_what_was_configured(query: A
     shown = trained()(given, query=query, n=5)
     assert shown.ids().tolist() == given.top_n(5).ids().tolist()
     assert len(trained(fallback="nothing")(given, query=query, n=5)) == 0
-    with pytest.raises(InputError, match="has no history"):
+    with pytest.raises(InputError, match="query: .* must be of a user who can be calibrated"):
         trained(fallback="error")(given, query=query, n=5)
     for known in (trained(prior={"horror": 1.0}, trade_off=0.95), trained(targets={"horror": 1.0}, trade_off=0.95)):
         assert {int(item) % 3 for item in known(given, query=query, n=3).ids()} == {2}
@@ -225,6 +225,7 @@ def test_every_option_of_the_reranker_of_tables_can_be_configured() -> None:
         ({"method": "greed"}, "did you mean 'greedy'"),
         ({"trade_of": 0.5}, "trade_of"),
         ({"strength": 3.0}, "strength: is 3.0 without a prior"),
+        ({"position_weights": [3.0, 2.0, 1.0], "n": 4}, r"position_weights: have shape \(3,\), must have shape \(4,\)"),
         ({"n": -2}, "greater than or equal to 0"),
     ],
 )
@@ -241,7 +242,7 @@ def test_a_bad_configuration_is_refused(options: dict[str, Any], message: str) -
             r"attribute: is 'genre', must be an attribute .* \['dense', 'era', 'genres', 'sparse'\]",
         ),
         ({"attribute": []}, "attribute: is empty"),
-        ({"weight": "stars"}, r"weight: needs 'stars', .*\['rating', 'timestamp'\]"),
+        ({"weight": "stars"}, r"weight: is 'stars', .*\['rating', 'timestamp'\]"),
         ({"floors": {"dramma": 0.1}}, "did you mean 'drama'"),
         ({"targets": {"drama": [0.1, 0.2]}}, "targets: are bands"),
     ],
@@ -254,3 +255,62 @@ def test_what_the_dataset_does_not_have_is_said_when_training(options: dict[str,
 def test_items_need_scores() -> None:
     with pytest.raises(InputError, match="items: have no scores, must have a score each"):
         trained()(ItemList(ITEMS), query=1, n=3)
+
+
+def test_a_reranker_that_is_not_trained_says_so() -> None:
+    with pytest.raises(InputError, match=r"CalibratedReranker: is not trained, must be trained. Hint: call train"):
+        CalibratedReranker()(scored(DATA, 1), query=1, n=3)
+
+
+@pytest.mark.filterwarnings("ignore::excalibr.errors.BatchWarning", "ignore::excalibr.errors.TruncationWarning")
+def test_with_fewer_candidates_than_slots_the_weights_of_the_first_slots_count_as_in_tables() -> None:
+    weights: dict[str, Any] = {"position_weights": [4.0, 3.0, 2.0, 1.0, 1.0], "trade_off": 0.9}
+    few = {user: scored(DATA, user, 4) for user in USERS}
+    rows = [pd.DataFrame({"user_id": user, "item_id": own.ids(), "score": own.scores()}) for user, own in few.items()]
+    slates = excalibr.Reranker(k=5, seed=5, **weights).rerank(
+        pd.concat(rows), items_table(), history=interactions()[["user_id", "item_id"]], category="genres"
+    )
+    reranker = trained(rng=(5, "user"), n=5, **weights)
+    for user in USERS:
+        shown = reranker(few[user], query=user).ids().tolist()
+        assert shown == slates[slates["user_id"] == user]["item_id"].tolist()
+
+
+def test_weights_of_another_number_of_slots_are_refused_and_never_leave_the_order_by_score() -> None:
+    with pytest.raises(InputError, match=r"position_weights: have shape \(3,\), must have shape \(5,\)"):
+        trained(position_weights=[3.0, 2.0, 1.0])(scored(DATA, 1), query=1, n=5)
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        (None, "query: names no user, must be of a user"),
+        (4711, "query: is of user 4711, who has no history"),
+        (ItemList([999_999]), "query: has a history without an item of the dataset"),
+    ],
+)
+def test_what_a_query_lacks_is_said_where_that_is_an_error(query: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        trained(fallback="error")(scored(DATA, 1), query=query, n=5)
+
+
+def decades() -> Any:
+    """Items of decades, which are numbers, and what one user liked."""
+    builder = DatasetBuilder("decades")
+    builder.add_entities("item", ITEMS)
+    liked = pd.DataFrame({"user_id": 1, "item_id": ITEMS[:9]})
+    builder.add_interactions("click", liked, entities=["user", "item"], missing="insert", default=True)
+    builder.add_scalar_attribute("item", "decade", ITEMS, [1990 + 10 * (item % 3) for item in ITEMS])
+    return builder.build()
+
+
+def test_categories_that_are_numbers_may_be_named_by_numbers() -> None:
+    reranker = CalibratedReranker(attribute="decade", targets={2000: 1.0}, trade_off=0.95)
+    reranker.train(decades())
+    shown = reranker(ItemList(ITEMS, scores=np.linspace(1.0, 0.0, len(ITEMS))), query=1, n=4)
+    assert {int(item) % 3 for item in shown.ids()} == {1}
+
+
+def test_a_half_life_without_timestamps_is_refused_by_its_name() -> None:
+    with pytest.raises(InputError, match="half_life: is given, must go with interactions that have a timestamp"):
+        CalibratedReranker(attribute="decade", half_life=3.0).train(decades())

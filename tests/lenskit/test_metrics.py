@@ -11,7 +11,7 @@ from lenskit.data import ItemList, ItemListCollection, UserIDKey
 from lenskit.metrics import NDCG, RunAnalysis
 
 from excalibr import Policy, Problem, metrics
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 from excalibr.lenskit import CalibratedReranker, CalibrationError, MeanCalibrationError
 from tests.lenskit.invented import dataset, scored
 
@@ -86,3 +86,20 @@ def test_a_measure_needs_a_trained_reranker_and_known_names() -> None:
         CalibrationError(trained(), divergence="KL2")
     with pytest.raises(InputError, match="position_weights: is 'lgo'"):
         CalibrationError(trained(), position_weights="lgo")
+    numbers: Any = [3.0, 2.0, 1.0]
+    with pytest.raises(InputTypeError, match=r"position_weights: is \[3.0, 2.0, 1.0\], must be a name, such as 'log'"):
+        CalibrationError(trained(), position_weights=numbers)
+
+
+def test_a_run_in_which_nobody_has_a_target_has_no_mean() -> None:
+    nobody: ItemListCollection[UserIDKey] = ItemListCollection(UserIDKey)
+    assert np.isnan(MeanCalibrationError(trained()).measure_run(nobody))
+    nobody.add(scored(DATA, 1).top_n(5), user_id=4711)
+    assert np.isnan(MeanCalibrationError(trained()).measure_run(nobody))
+
+
+def test_a_run_by_other_keys_is_refused() -> None:
+    lists: Any = ItemListCollection(["query_id"])
+    lists.add(scored(DATA, 1).top_n(5), query_id=1)
+    with pytest.raises(InputError, match="run: has lists by query_id, must have them by user_id"):
+        MeanCalibrationError(trained()).measure_run(lists)

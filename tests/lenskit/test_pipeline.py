@@ -12,6 +12,7 @@ from lenskit.basic import PopScorer
 from lenskit.batch import recommend as recommend_all
 from lenskit.pipeline import Pipeline, topn_pipeline
 
+from excalibr.errors import InputError
 from excalibr.lenskit import CalibratedReranker, calibrated_pipeline
 from tests.lenskit.invented import dataset
 
@@ -82,3 +83,14 @@ def test_the_configuration_of_a_pipeline_can_be_stored() -> None:
     again = Pipeline.from_config(pipeline.config)
     again.train(DATA)
     assert recommend(again, 3, n=5).ids().tolist() == recommend(pipeline, 3, n=5).ids().tolist()
+
+
+@pytest.mark.parametrize("options", [{"trade_off": 0.9}, {"n": 5}])
+def test_options_beside_a_reranker_of_ones_own_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"{next(iter(options))}: is given beside a reranker, must be left out"):
+        calibrated_pipeline(PopScorer, reranker=CalibratedReranker(), **options)
+
+
+def test_no_candidates_at_all_are_refused() -> None:
+    with pytest.raises(InputError, match="candidates: is 0, must be a whole number of at least 1, or None"):
+        calibrated_pipeline(PopScorer, candidates=0)

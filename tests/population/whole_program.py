@@ -8,8 +8,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from excalibr._options import Options
-from excalibr._population import BatchCrowd, join_terms, limit_terms, target_terms
-from excalibr._population.mixture import EVERY_BLOCK
+from excalibr._population import BatchPopulation, join_terms, limit_terms, target_terms
+from excalibr._population.mixture import BLOCK_PER_USER
 from excalibr._problem import Batch
 from excalibr.positions import position_weights
 
@@ -22,19 +22,19 @@ class SmallCase:
     categories: np.ndarray  # (users·n, r)
     targets: np.ndarray  # (users, r)
     groups: np.ndarray  # (users·n, G) shares of the groups of both attributes
-    visits: np.ndarray
+    user_weights: np.ndarray
     trade_off: float
     k: int
     terms: Any
 
     @property
-    def crowd(self) -> Any:
+    def population(self) -> Any:
         users, n = self.scores.shape
         options = Options(k=self.k, trade_off=self.trade_off)
         starts = np.arange(users + 1) * n
         batch = Batch.of(self.scores.ravel(), starts, self.categories, self.targets, options=options)
         keys = [f"user {number}" for number in range(users)]
-        return BatchCrowd(batch, keys, sparse.csr_array(self.groups), self.visits, EVERY_BLOCK)
+        return BatchPopulation(batch, keys, sparse.csr_array(self.groups), self.user_weights, BLOCK_PER_USER)
 
 
 def random_case(seed: Any, users: int = 20, n: int = 15, k: int = 5, r: int = 3) -> Any:
@@ -61,7 +61,7 @@ def random_case(seed: Any, users: int = 20, n: int = 15, k: int = 5, r: int = 3)
         categories=random.dirichlet(np.full(r, 0.5), users * n),
         targets=random.dirichlet(np.ones(r), users),
         groups=groups,
-        visits=random.uniform(0.2, 2.0, users),
+        user_weights=random.uniform(0.2, 2.0, users),
         trade_off=float(random.choice([0.0, 0.2, 0.5, 1.0])),
         k=k,
         terms=join_terms(terms),
@@ -73,7 +73,7 @@ def best_value(case: Any) -> Any:
     users, n = case.scores.shape
     k, r, terms = case.k, case.categories.shape[1], case.terms
     weights = position_weights("log", k)
-    visits = case.visits / case.visits.sum()
+    visits = case.user_weights / case.user_weights.sum()
     cells, n_groups = users * n * k, case.groups.shape[1]
     expose = sparse.kron(sparse.eye_array(users * n), weights[None, :], format="csr")  # exposure of each candidate
     own = (
@@ -98,7 +98,7 @@ def best_value(case: Any) -> Any:
         ],
         format="csr",
     )
-    wanted = np.concatenate([case.targets.ravel(), terms.signs * terms.edges, np.ones(users * k)])
+    wanted = np.concatenate([case.targets.ravel(), terms.signs * terms.thresholds, np.ones(users * k)])
     at_most = sparse.hstack([of_item, sparse.csr_array((users * n, wide))], format="csr")
     gains = (1 - case.trade_off) * (np.repeat(visits, n) * case.scores.ravel())
     slopes = case.trade_off * np.repeat(visits, r)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -72,3 +73,23 @@ def test_unknown_names_are_refused() -> None:
         CalibrationError(5, items=DATA, position_weights="lgo")
     with pytest.raises(InputError, match="feature: is 'genres'"):
         CalibrationError(5, items=DATA, feature="genres")
+
+
+def test_ranks_of_any_type_count_alike() -> None:
+    metric = CalibrationError(5, items=DATA)
+    for ranks in (RECO["rank"].astype(float), RECO["rank"].astype("uint8")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # RecTools' own, of ranks that are no integers
+            assert metric.calc(RECO.assign(rank=ranks), PAST) == metric.calc(RECO, PAST)
+
+
+@pytest.mark.filterwarnings("ignore:Expected:UserWarning")
+@pytest.mark.parametrize("shift", [-1, -0.5])
+def test_ranks_that_do_not_count_from_1_are_refused(shift: float) -> None:
+    with pytest.raises(InputError, match="column 'rank' of reco: has a value that is no rank, must count slots from 1"):
+        CalibrationError(5, items=DATA).calc(RECO.assign(rank=RECO["rank"] + shift), PAST)
+
+
+def test_weights_that_are_asked_for_must_be_there() -> None:
+    with pytest.raises(InputError, match="prev_interactions: have no column 'weight', must have one"):
+        CalibrationError(5, items=DATA, weighted=True).calc(RECO, PAST.drop(columns="weight"))

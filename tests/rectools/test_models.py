@@ -14,10 +14,10 @@ from rectools.exceptions import NotFittedError
 from rectools.metrics import NDCG
 from rectools.model_selection import LastNSplitter, cross_validate
 from rectools.models import EASEModel, PopularModel
-from rectools.models.ranking import CandidateGenerator, CandidateRankingModel
+from rectools.models.ranking import CandidateGenerator, CandidateRankingModel, Reranker
 
 import excalibr
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 from excalibr.rectools import CalibratedModel, CalibratedRankingModel, CalibratedReranker, CalibrationError
 from tests.rectools.invented import dataset, interactions, items_table
 
@@ -121,6 +121,12 @@ def test_a_ranking_models_scores_are_calibrated() -> None:
     assert shown[Columns.Score].tolist() == [-1.0, -2.0, -3.0, -4.0] * 4
 
 
+def test_a_two_stage_model_with_another_reranker_is_refused_before_anything_is_fitted() -> None:
+    generators = [CandidateGenerator(ease(), 30, keep_ranks=True, keep_scores=True)]
+    with pytest.raises(InputTypeError, match="reranker: is .*, must be a CalibratedReranker"):
+        CalibratedRankingModel(generators, LastNSplitter(3, 1), Reranker(EASEModel)).fit(DATA)
+
+
 def test_rectools_own_two_stage_model_needs_the_dataset_shown_first() -> None:
     generators = [CandidateGenerator(ease(), 30, keep_ranks=True, keep_scores=True)]
     reranker = CalibratedReranker()
@@ -177,7 +183,12 @@ def test_a_fitted_model_may_be_wrapped() -> None:
         ({"half_lif": 0.5}, "did you mean 'half_life'"),
         ({"trade_off": 2.0}, "trade_off: is 2.0, must be from 0"),
         ({"strength": 2.0}, "strength: is 2.0 without a prior"),
-        ({"candidates": 0}, "candidates: is 0, must be a whole number of at least 1"),
+        ({"candidates": 0}, r"candidates: is 0, must be a whole number of at least 1\.$"),
+        (
+            {"history": interactions()},
+            "history: is given, must be left out. Hint: it is the interactions of the dataset",
+        ),
+        ({"feature": []}, "feature: is empty, must name at least one item feature"),
     ],
 )
 def test_bad_options_are_refused_at_once(options: dict[str, Any], message: str) -> None:
@@ -195,6 +206,36 @@ def test_bad_options_are_refused_at_once(options: dict[str, Any], message: str) 
 def test_a_feature_that_the_dataset_has_not_is_said(feature: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         CalibratedModel(ease(), 30, feature=feature).fit(DATA).recommend(USERS, DATA, 5, True)
+
+
+def test_a_feature_that_is_no_column_of_the_items_is_said() -> None:
+    with pytest.raises(
+        InputError, match=r"feature: is 'genres', must be a column of items. Hint: columns are \['item_id'"
+    ):
+        CalibratedModel(ease(), 30, feature="genres", items=items_table()).fit(DATA).recommend(USERS, DATA, 5, True)
+
+
+@pytest.mark.parametrize("model", [None, EASEModel, "EASEModel"])
+def test_what_is_no_model_is_refused(model: Any) -> None:
+    with pytest.raises(InputTypeError, match=r"model: is .*, must be a model of RecTools, such as EASEModel\(\)"):
+        CalibratedModel(model)
+
+
+def test_no_number_of_candidates_is_refused() -> None:
+    none: Any = None
+    with pytest.raises(InputTypeError, match="candidates: is None, must be a whole number"):
+        CalibratedModel(ease(), none)
+
+
+def test_a_stored_model_has_no_dataset_in_it() -> None:
+    model = CalibratedModel(ease(), 30).fit(DATA)
+    before = len(pickle.dumps(model))
+    model.recommend(USERS, DATA, 5, True)
+    assert len(pickle.dumps(model)) == before
+    generators = [CandidateGenerator(ease(), 30, keep_ranks=True, keep_scores=True)]
+    staged = CalibratedRankingModel(generators, LastNSplitter(3, 1), CalibratedReranker()).fit(DATA)
+    staged.recommend(USERS, DATA, 5, True)
+    assert b"IdMap" not in pickle.dumps(staged.reranker)
 
 
 def test_without_features_a_table_is_asked_for() -> None:

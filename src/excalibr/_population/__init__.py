@@ -1,23 +1,23 @@
-"""Targets for everybody together: prices by group, a bound for all lotteries of all users, and the gap to it."""
+"""Targets for all users together, by Lagrangian decomposition: dual prices of groups, a bound, and the gap to it."""
 
-from excalibr._population.balancing import Balanced, Progress, balance_crowd, sample_share
-from excalibr._population.crowd import BatchCrowd, Crowd
-from excalibr._population.many import JoinedCrowd
+from excalibr._population.column_generation import BalanceSolution, Progress, balance_population, sample_share
+from excalibr._population.coupling import CouplingTerms, join_terms, limit_terms, target_terms
 from excalibr._population.mixture import Mixture, block_of, solve_mixed
-from excalibr._population.sums import Pass, Sums
-from excalibr._population.terms import Terms, join_terms, limit_terms, target_terms
+from excalibr._population.partitions import PartitionedPopulation
+from excalibr._population.passes import Pass, PassSums
+from excalibr._population.subproblems import BatchPopulation, Population
 
 __all__ = [
-    "Balanced",
-    "BatchCrowd",
-    "Crowd",
-    "JoinedCrowd",
+    "BalanceSolution",
+    "BatchPopulation",
+    "CouplingTerms",
     "Mixture",
+    "PartitionedPopulation",
     "Pass",
+    "PassSums",
+    "Population",
     "Progress",
-    "Sums",
-    "Terms",
-    "balance_crowd",
+    "balance_population",
     "block_of",
     "join_terms",
     "limit_terms",

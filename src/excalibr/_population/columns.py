@@ -1,4 +1,4 @@
-"""What the master program knows of some blocks of users: a column for every pass, appended as passes come."""
+"""The columns of the restricted master for some blocks of users: one for every pass, appended as passes come."""
 
 from __future__ import annotations
 
@@ -7,56 +7,56 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from excalibr._population.sums import Pass
+from excalibr._population.passes import Pass
 from excalibr._types import Floats
 
 
 class Smoothed(NamedTuple):
-    """What some blocks add to the smoothed model, and the groups' shares in its lotteries."""
+    """What some blocks add to the smoothed dual model, and the groups' shares at its softmax weights."""
 
     value: float
     shares: Floats
 
 
-class PassColumns:
-    """The columns of a range of blocks, pass after pass."""
+class BlockColumns:
+    """The columns of a range of blocks, pass after pass: objectives, and shares of the groups."""
 
     def __init__(self, blocks: slice, weights: Floats) -> None:
         self.blocks = blocks
         self._weights = np.maximum(weights, np.finfo(float).tiny)
-        self._own = np.empty((0, len(weights)))
-        self._rows: Any = None
+        self._objectives = np.empty((0, len(weights)))
+        self._shares: Any = None
 
     def add(self, found: Pass) -> None:
         """One more pass."""
-        self._own = np.vstack([self._own, found.own[self.blocks]])
+        self._objectives = np.vstack([self._objectives, found.objectives[self.blocks]])
         new = found.shares[self.blocks]
-        self._rows = _compact(new if self._rows is None else sparse.vstack([self._rows, new], format="csr"))
+        self._shares = _compact(new if self._shares is None else sparse.vstack([self._shares, new], format="csr"))
 
-    def margins(self, by_group: Floats) -> Floats:
-        """(passes, blocks) what each pass is worth to a block at these prices of the groups."""
-        return np.asarray(self._own - (self._rows @ by_group).reshape(self._own.shape))
+    def priced_values(self, group_prices: Floats) -> Floats:
+        """(passes, blocks) the value of each column at these prices of the groups."""
+        return np.asarray(self._objectives - (self._shares @ group_prices).reshape(self._objectives.shape))
 
     def shares(self, weights: Floats) -> Floats:
         """(G,) the groups' shares where each block draws the passes by (passes, blocks) weights."""
-        return np.asarray(self._rows.T @ weights.ravel())
+        return np.asarray(self._shares.T @ weights.ravel())
 
-    def lotteries(self, by_group: Floats, temperature: float) -> tuple[Floats, Floats]:
-        """(passes, blocks) lotteries over the passes, and (blocks,) the soft maxima that they belong to."""
-        margins = self.margins(by_group)
-        margins /= self._weights
-        top = margins.max(axis=0)
-        margins -= top
-        margins /= temperature
-        heights = np.exp(margins, out=margins)
-        total = heights.sum(axis=0)
-        heights /= total
-        return heights, top + temperature * np.log(total)
+    def softmax(self, group_prices: Floats, temperature: float) -> tuple[Floats, Floats]:
+        """(passes, blocks) softmax weights of the passes, and (blocks,) the smoothed maxima that they belong to."""
+        values = self.priced_values(group_prices)
+        values /= self._weights
+        largest = values.max(axis=0)
+        values -= largest
+        values /= temperature
+        weights = np.exp(values, out=values)
+        total = weights.sum(axis=0)
+        weights /= total
+        return weights, largest + temperature * np.log(total)
 
-    def smoothed(self, by_group: Floats, temperature: float) -> Smoothed:
-        """The part of the smoothed model and of its gradient that comes from these blocks."""
-        weights, heights = self.lotteries(by_group, temperature)
-        return Smoothed(float(self._weights @ heights), self.shares(weights))
+    def smoothed(self, group_prices: Floats, temperature: float) -> Smoothed:
+        """The part of the smoothed dual model and of its gradient that comes from these blocks."""
+        weights, maxima = self.softmax(group_prices, temperature)
+        return Smoothed(float(self._weights @ maxima), self.shares(weights))
 
 
 def _compact(rows: Any) -> Any:

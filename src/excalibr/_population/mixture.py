@@ -1,4 +1,4 @@
-"""What is used of a balance: passes with their prices, and with which probability a user draws each.
+"""The primal side of a balance, as it is kept: passes with their prices, and with which probability each is drawn.
 
 Users are in blocks by a number that belongs to their key alone, so that tomorrow's users have one too. A user draws the
 pass by the probabilities of their block, then the ranking; here both are one lottery, pass after pass.
@@ -23,8 +23,8 @@ from excalibr._types import Floats, Integers
 
 Result = TypeVar("Result")
 
-EVERY_BLOCK = 1 << 62
-"""Blocks enough that no two users share one."""
+BLOCK_PER_USER = 1 << 62
+"""Blocks enough that every user has one alone."""
 
 
 def block_of(key: Hashable, n_blocks: int) -> int:
@@ -39,7 +39,7 @@ def block_of(key: Hashable, n_blocks: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Passes and who draws them.
+    """A lottery over passes for every block of users.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Mixture:
         """One pass for everybody."""
         return cls(prices[None], np.ones(1), 1, np.empty(0, np.int64), np.empty((1, 0)))
 
-    def of_users(self, keys: Sequence[Hashable]) -> Floats:
+    def probabilities_of(self, keys: Sequence[Hashable]) -> Floats:
         """(passes, users) the probability of each pass for each user."""
         weights = np.repeat(self.probabilities[:, None], len(keys), axis=1)
         if len(self.blocks):

@@ -67,14 +67,16 @@ class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
             How many items to show; None, or less than 0: what is configured.
         """
         asked, given = RecQuery.create(query), items.scores()
+        if not hasattr(self, "learned"):
+            raise InputError("CalibratedReranker", "is not trained", "be trained", "call train(dataset) first.")
         if given is None:
             raise InputError("items", "have no scores", "have a score each", "wire them to a scorer.")
         scores = given.astype(np.float64)
         chosen, places = self._candidates(items, scores)
-        k = self._slots(n, len(chosen))
-        if not k:
+        slots = self._slots(n, len(chosen))
+        if not min(slots, len(chosen)):
             return ItemList(items[chosen[:0]], ordered=True)
-        return _list_of(items, given, chosen[self._ranking(scores[chosen], places, k, asked)])
+        return _list_of(items, given, chosen[self._ranking(scores[chosen], places, slots, asked)])
 
     def _candidates(self, items: ItemList, scores: Floats) -> tuple[Integers, Integers]:
         """The items that can be ranked, in the order of their ids so that ties go as in tables, and their places."""
@@ -85,30 +87,36 @@ class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
         return order, places[order]
 
     def _slots(self, n: int | None, candidates: int) -> int:
-        """How many items to show; a warning, once, where that leaves nothing to choose."""
+        """How many items to show at most; a warning, once, where that leaves nothing to choose."""
         asked = self.config.n if n is None or n < 0 else n
         if not self._warned and candidates > 1 and (asked is None or asked >= candidates):
             self._warned = True
             hint = "a ranker before it should keep more: see excalibr.lenskit.calibrated_pipeline."
             found = f"has {candidates} candidates for {'all' if asked is None else asked} slots"
             warnings.warn(explain("CalibratedReranker", found, "have more than slots", hint), TruncationWarning, 4)
-        return candidates if asked is None else min(asked, candidates)
+        return candidates if asked is None else asked
 
-    def _ranking(self, scores: Floats, places: Integers, k: int, query: RecQuery) -> Any:
-        """(k,) the ranking that is drawn, or the order by score where the user has no target."""
+    def _ranking(self, scores: Floats, places: Integers, slots: int, query: RecQuery) -> Any:
+        """The ranking that is drawn, or the order by score where the user has no target."""
+        k = min(slots, len(scores))
+        options = self._options_of(k if isinstance(self.config.position_weights, str) else slots)
         target = self.learned.target_of(query.user_id, query.history_items, self.config.weight)
         if target is None:
-            return self._fall_back(scores, k, f"user {query.user_id!r} has no history")
+            return self._fall_back(scores, k, _why_no_target(query))
         try:
-            policy = self._policy(scores, places, target, k)
+            policy = self._policy(scores, places, target, options)
         except ExcalibrError as error:
             return self._fall_back(scores, k, str(error))
         return self._drawn(policy, query)
 
-    def _policy(self, scores: Floats, places: Integers, target: Floats, k: int) -> Policy:
-        options = self._by_slots.get(k)
+    def _options_of(self, slots: int) -> Options:
+        """The options for so many slots, of which weights that are not named have one each."""
+        options = self._by_slots.get(slots)
         if options is None:
-            options = self._by_slots[k] = replace(self._options, k=k)
+            options = self._by_slots[slots] = replace(self._options, k=slots)
+        return options
+
+    def _policy(self, scores: Floats, places: Integers, target: Floats, options: Options) -> Policy:
         problem = self._problem(scores, places, target, options)
         return solve(problem) if options.method == "excalibr" else methods.apply(options.method, problem)
 
@@ -139,6 +147,13 @@ class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
             raise InputError("query", why, "be of a user who can be calibrated", "see fallback.")
         kept = 0 if self.config.fallback == "nothing" else k
         return np.argsort(-scores, kind="stable")[:kept]
+
+
+def _why_no_target(query: RecQuery) -> str:
+    """What a query lacks for a target, in words."""
+    if query.history_items is not None:
+        return "has a history without an item of the dataset"
+    return "names no user" if query.user_id is None else f"is of user {query.user_id!r}, who has no history"
 
 
 def _list_of(items: ItemList, scores: Any, shown: Any) -> ItemList:

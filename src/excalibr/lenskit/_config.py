@@ -74,14 +74,14 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
     interaction_class: str | None = None
     weight: str | None = None
     half_life: float | None = None
-    targets: dict[str, Any] | None = None
-    prior: dict[str, Any] | None = None
+    targets: dict[Any, Any] | None = None  # categories may be numbers, such as decades
+    prior: dict[Any, Any] | None = None
     strength: float = 0.0
 
     @model_validator(mode="after")  # type: ignore[untyped-decorator]
     def _check(self) -> CalibratedRerankerConfig:
         """Refuse what ``Reranker`` would refuse, in its words."""
-        self.reranker()
+        self.reranker(k=self.n or None)
         self.tables(history=None if self.targets is not None else ())
         return self
 

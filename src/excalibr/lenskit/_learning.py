@@ -138,15 +138,18 @@ def _weighted(data: Dataset, attribute: Any, name: str) -> Any:
 
 def _history(data: Dataset, config: CalibratedRerankerConfig) -> Any:
     """The interactions as a history: users, items, and weights and timestamps where they count."""
-    wanted = {"weight": config.weight, "timestamp": "timestamp" if config.half_life is not None else None}
     interactions = data.interactions(config.interaction_class)
-    missing = [name for name in wanted.values() if name is not None and name not in interactions.attribute_names]
-    if missing:
-        hint = f"the interactions have {interactions.attribute_names}."
-        raise InputError("weight", f"needs {missing[0]!r}", "be an attribute of the interactions", hint)
-    table = interactions.arrow(attributes=[name for name in wanted.values() if name is not None], ids=True)
+    has = f"the interactions have {interactions.attribute_names}."
+    counted = {} if config.weight is None else {"weight": config.weight}
+    if not set(counted.values()) <= set(interactions.attribute_names):
+        raise InputError("weight", f"is {config.weight!r}", "be an attribute of the interactions", has)
+    if config.half_life is not None:
+        if "timestamp" not in interactions.attribute_names:
+            raise InputError("half_life", "is given", "go with interactions that have a timestamp", has)
+        counted["timestamp"] = "timestamp"
+    table = interactions.arrow(attributes=list(counted.values()), ids=True)
     columns = {"user_id": table["user_id"], "item_id": table["item_id"]}
-    return pa.table(columns | {role: table[name] for role, name in wanted.items() if name is not None})
+    return pa.table(columns | {role: table[name] for role, name in counted.items()})
 
 
 def _field(history: ItemList, name: str | None) -> Floats:

@@ -14,7 +14,7 @@ from lenskit.metrics import GlobalMetric, ListMetric, RankingMetricBase
 
 from excalibr._options import one_of
 from excalibr._types import Floats
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 from excalibr.lenskit._component import CalibratedReranker
 from excalibr.metrics import DIVERGENCES
 from excalibr.positions import position_weights as weigh_positions
@@ -45,6 +45,8 @@ class _Measure(RankingMetricBase):  # type: ignore[misc]
     ) -> None:
         super().__init__(n)
         one_of(DIVERGENCES)("divergence", divergence)
+        if not isinstance(position_weights, str):  # lists have many lengths
+            raise InputTypeError("position_weights", f"is {position_weights!r}", "be a name, such as 'log'")
         weigh_positions(position_weights, 1)
         if not hasattr(reranker, "learned"):
             raise InputError("reranker", "is not trained", "be trained", "call reranker.train(dataset).")
@@ -87,11 +89,15 @@ class MeanCalibrationError(GlobalMetric, _Measure):  # type: ignore[misc]
     """
 
     def measure_run(self, output: ItemListCollection, test: Any = None) -> float:
-        """Of a run whose lists have a ``user_id``."""
-        return float(np.nanmean(self.measure_lists(output)))
+        """Of a run whose lists have a ``user_id``; nan where no user has a target."""
+        values = self.measure_lists(output)
+        known = values[np.isfinite(values)]
+        return float(known.mean()) if len(known) else float("nan")
 
     def measure_lists(self, output: ItemListCollection) -> Floats:
         """(lists,) of each list by itself; nan where its user has no target."""
         learned = self.reranker.learned
+        if "user_id" not in output.key_fields:
+            raise InputError("run", f"has lists by {', '.join(output.key_fields)}", "have them by user_id")
         at = output.key_fields.index("user_id")
         return np.array([self._of(each, learned.target_of(key[at], None, None)) for key, each in output])

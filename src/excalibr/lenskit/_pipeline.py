@@ -8,6 +8,8 @@ from lenskit.basic.topn import TopNConfig, TopNRanker
 from lenskit.pipeline import Pipeline
 from lenskit.pipeline.common import topn_builder
 
+from excalibr._options import whole_number
+from excalibr.errors import InputError
 from excalibr.lenskit._component import CalibratedReranker
 
 
@@ -32,7 +34,7 @@ def calibrated_pipeline(
     n
         The length of a list where the pipeline is run without one.
     reranker
-        A re-ranker of one's own; without it, one with these options.
+        A re-ranker of one's own, with its own options and ``n``; without it, one with these options.
     name
         The pipeline's name.
     **options
@@ -44,6 +46,11 @@ def calibrated_pipeline(
         With the nodes of LensKit's own pipelines (``history-lookup``, ``candidate-selector``, ``scorer``, ``ranker``,
         ``recommender``) and ``reranker``.
     """
+    if candidates is not None:
+        whole_number(1)("candidates", candidates)
+    if reranker is not None and (options or n is not None):
+        given = next(iter(options), "n")
+        raise InputError(given, "is given beside a reranker", "be left out", "configure the reranker with it.")
     builder = topn_builder(name)
     builder.replace_component(
         "scorer", scorer, config, query=builder.node("history-lookup"), items=builder.node("candidates")

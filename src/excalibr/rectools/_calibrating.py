@@ -15,8 +15,8 @@ from excalibr.errors import InputError
 from excalibr.rectools._reading import history_of, items_of
 from excalibr.tables import ItemArrays, Reranker, Tables
 
-OURS = ("history", "targets", "prior", "strength", "half_life")
-"""What says where targets come from; the history is the dataset's where no targets are given."""
+FOR_TARGETS = ("targets", "prior", "strength", "half_life")
+"""Options that say where targets come from; without ``targets`` the history is the dataset's interactions."""
 
 
 class Calibrating:
@@ -36,11 +36,15 @@ class Calibrating:
 
     def __init__(self, feature: str | Sequence[str], items: Any, weighted: bool, options: dict[str, Any]) -> None:
         self.feature, self.items, self.weighted = feature, items, weighted
-        self._tables = {name: options[name] for name in OURS[1:] if name in options}
-        self._ranking = {name: value for name, value in options.items() if name not in OURS}
+        self._tables = {name: options[name] for name in FOR_TARGETS if name in options}
+        self._ranking = {name: value for name, value in options.items() if name not in FOR_TARGETS}
         if "k" in options:
             raise InputError("k", f"is {options['k']!r} here", "be given to recommend")
-        read_options(Reranker, self._ranking, OURS[1:])
+        if "history" in options:
+            raise InputError("history", "is given", "be left out", "it is the interactions of the dataset.")
+        if not feature:
+            raise InputError("feature", "is empty", "name at least one item feature")
+        read_options(Reranker, self._ranking, FOR_TARGETS)
         read_options(Tables, {"history": () if "targets" not in options else None, **self._tables})
         self._known: tuple[Any, ItemArrays] | None = None
 
@@ -59,6 +63,10 @@ class Calibrating:
         order = np.argsort(first[slates[Columns.User]].to_numpy(), kind="stable")
         columns = [Columns.User, Columns.Item, Columns.Score, *([Columns.Rank] if add_rank_col else [])]
         return slates.iloc[order].reset_index(drop=True)[columns]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what was read from the last dataset, which is large and read again at need."""
+        return {**vars(self), "_known": None}
 
     def _history(self, reco: pd.DataFrame, dataset: Dataset) -> dict[str, Any]:
         if "targets" in self._tables:

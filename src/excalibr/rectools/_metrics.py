@@ -14,6 +14,7 @@ from excalibr._arrays import sums_by
 from excalibr._options import one_of
 from excalibr._problem import Status
 from excalibr._types import Floats, Integers
+from excalibr.errors import InputError
 from excalibr.metrics import DIVERGENCES
 from excalibr.positions import position_weights as weigh_positions
 from excalibr.rectools._reading import items_of
@@ -65,10 +66,15 @@ class CalibrationError(AvgRecPopularity):  # type: ignore[misc]
     def calc_per_user(self, reco: pd.DataFrame, prev_interactions: pd.DataFrame) -> pd.Series:
         """By user; nan for users without a history, or with no item that has a category."""
         self._check(reco, prev_interactions=prev_interactions)
-        shown = reco[reco[Columns.Rank] <= self.k]
+        ranks = reco[Columns.Rank].to_numpy()
+        if not ((ranks >= 1) & (ranks == np.floor(ranks))).all():
+            raise InputError("column 'rank' of reco", "has a value that is no rank", "count slots from 1")
+        shown = reco[ranks <= self.k]
         ids = read_ids(_column(shown, Columns.User))
         users = sorted_unique(ids)
         columns = [Columns.User, Columns.Item, *([Columns.Weight] if self.weighted else [])]
+        if Columns.Weight in columns and Columns.Weight not in prev_interactions:
+            raise InputError("prev_interactions", "have no column 'weight'", "have one", "or leave out weighted=True.")
         wanted = read_wanted(users, self._known, Tables(history=prev_interactions[columns], category=self.feature))
         shares, seen = self._shares(shown, codes_in(ids, users), len(users))
         known = (wanted.statuses == Status.OK) & (seen > 0)
@@ -80,7 +86,7 @@ class CalibrationError(AvgRecPopularity):  # type: ignore[misc]
         """(users, r) what each user is shown, by attention; and (users,) the attention on items that are known."""
         ids = read_ids(_column(shown, Columns.Item))
         places = codes_in(*matched(ids, self._known.ids, "item_id", ("reco", "items")))
-        weights = weigh_positions(self.position_weights, self.k)[shown[Columns.Rank].to_numpy() - 1]
+        weights = weigh_positions(self.position_weights, self.k)[shown[Columns.Rank].to_numpy().astype(np.int64) - 1]
         there = places >= 0
         rows, r = self._known.rows.of(places[there]), len(self._known.categories)
         seen = sums_by(owners[there], weights[there], users)

@@ -11,6 +11,7 @@ from rectools.models.base import ModelBase
 from rectools.models.ranking import CandidateRankingModel
 
 from excalibr._options import whole_number
+from excalibr.errors import InputTypeError
 from excalibr.rectools._calibrating import Calibrating
 from excalibr.rectools._reranker import CalibratedReranker
 
@@ -49,7 +50,9 @@ class CalibratedModel(ModelBase):  # type: ignore[misc]
         **options: Any,
     ) -> None:
         super().__init__(verbose=verbose)
-        whole_number(1)("candidates", candidates)
+        if not isinstance(model, ModelBase):
+            raise InputTypeError("model", f"is {model!r}", "be a model of RecTools, such as EASEModel()")
+        whole_number(1, or_none=False)("candidates", candidates)
         self.model, self.candidates = model, candidates
         self.calibrating = Calibrating(feature, items, weighted, options)
         self.is_fitted = model.is_fitted
@@ -97,7 +100,13 @@ class CalibratedRankingModel(CandidateRankingModel):  # type: ignore[misc]
 
     reranker: CalibratedReranker
 
+    def _fit(self, dataset: Dataset, *args: Any, **kwargs: Any) -> None:
+        if not isinstance(self.reranker, CalibratedReranker):
+            hint = "RecTools' own model takes other rerankers."
+            raise InputTypeError("reranker", f"is {self.reranker!r}", "be a CalibratedReranker", hint)
+        super()._fit(dataset, *args, **kwargs)
+
     def recommend(self, users: Any, dataset: Dataset, *args: Any, **kwargs: Any) -> pd.DataFrame:
         """As RecTools does, with histories and categories of this dataset."""
-        self.reranker.use(dataset)
-        return super().recommend(users, dataset, *args, **kwargs)
+        with self.reranker.using(dataset):
+            return super().recommend(users, dataset, *args, **kwargs)

@@ -12,6 +12,7 @@ from rectools.dataset import Dataset, SparseFeatures
 
 from excalibr.errors import InputError
 from excalibr.tables import ItemArrays, Tables, read_items
+from excalibr.tables._frames import read_frame
 
 
 def items_of(source: Any, feature: str | Sequence[str]) -> ItemArrays:
@@ -20,6 +21,8 @@ def items_of(source: Any, feature: str | Sequence[str]) -> ItemArrays:
     if isinstance(source, Dataset):
         single = isinstance(feature, str)
         source = _weighted(source, str(feature)) if single else _listed(source, list(feature))
+    else:
+        _check_columns(source, [feature] if isinstance(feature, str) else feature)
     return read_items(source, options)
 
 
@@ -35,6 +38,14 @@ def history_of(dataset: Dataset, users: Any, *, weighted: bool, dated: bool) -> 
     }
     counted = [*([Columns.Weight] if weighted else []), *([Columns.Datetime] if dated else [])]
     return pd.DataFrame(columns | {name: own[name].to_numpy() for name in counted})
+
+
+def _check_columns(table: Any, features: Sequence[str]) -> None:
+    """The features must be columns of a table of items."""
+    columns = read_frame(table, "items").columns
+    for name in features:
+        if name not in columns:
+            raise InputError("feature", f"is {name!r}", "be a column of items", f"columns are {columns}.")
 
 
 def _weighted(dataset: Dataset, feature: str) -> pd.DataFrame:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,15 @@ class CalibratedReranker(SecondStage):  # type: ignore[misc]
     def use(self, dataset: Dataset) -> None:
         """Take categories and histories from this dataset."""
         self._dataset = dataset
+
+    @contextmanager
+    def using(self, dataset: Dataset) -> Iterator[None]:
+        """Take them from this dataset for a while: a model that is stored later has no dataset in it."""
+        before, self._dataset = self._dataset, dataset
+        try:
+            yield
+        finally:
+            self._dataset = before
 
     def fit(self, candidates_with_target: pd.DataFrame) -> None:
         """Fit the ranking model, where there is one."""

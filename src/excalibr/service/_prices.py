@@ -42,7 +42,7 @@ class ItemPrices:
         which cost nothing. Somebody who is not named draws the passes as all users together do.
         """
         of_rows = np.where(places >= 0, self.by_pass[:, np.maximum(places, 0)], 0.0)
-        chances = self.mixture.probabilities[:, None] if user is None else self.mixture.of_users([user])
+        chances = self.mixture.probabilities[:, None] if user is None else self.mixture.probabilities_of([user])
         (found,) = solve_mixed(batch, of_rows, chances, lambda lotteries: lotteries)
         if found.errors:
             raise found.errors[0]

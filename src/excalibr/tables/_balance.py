@@ -13,8 +13,8 @@ import numpy as np
 from excalibr._grid import MOST_ROWS, Grid, grid_of, html_of, number, numbers, short
 from excalibr._options import read_options, split_keywords
 from excalibr._parallel import progress_bar
-from excalibr._population import BatchCrowd, Mixture
-from excalibr._population.mixture import EVERY_BLOCK
+from excalibr._population import BatchPopulation, Mixture
+from excalibr._population.mixture import BLOCK_PER_USER
 from excalibr._types import Floats
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import read_items
@@ -51,7 +51,7 @@ class Balance:
     passes: int
     work: float
     outcome: FoundPrices
-    crowd: BatchCrowd
+    crowd: BatchPopulation
     frame: Frame
     solve: Callable[..., Results]
 
@@ -68,7 +68,7 @@ class Balance:
     @property
     def shares(self) -> Floats:
         """(G,) each group's share of everybody's exposure, in expectation."""
-        return self.outcome.found.mixed.shares
+        return self.outcome.found.primal.shares
 
     @cached_property
     def shares_before(self) -> Floats:
@@ -161,7 +161,7 @@ class Balance:
 
     def _mean(self, results: Results, measure: str) -> float:
         values = read_frame(results.report(), "report").numbers(measure, measure)
-        weights = np.where(np.isfinite(values), self.crowd.visits, 0.0)
+        weights = np.where(np.isfinite(values), self.crowd.user_weights, 0.0)
         return float(weights @ np.nan_to_num(values) / weights.sum()) if weights.any() else float("nan")
 
 
@@ -198,10 +198,10 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
     wanted, options = read_options(Everyone, own), read_options(Tables, tables)
     check_asked(reranker, options)
     search = PriceSearch.of(wanted, items, options)
-    crowd = crowd_of(reranker, candidates, read_items(items, options), options, search.rows, n_blocks=EVERY_BLOCK)
+    crowd = crowd_of(reranker, candidates, read_items(items, options), options, search.rows, n_blocks=BLOCK_PER_USER)
     n_blocks = search.n_blocks(crowd.users)
-    if n_blocks != EVERY_BLOCK:  # users share blocks: numbers are rounded before they are summed
-        crowd = dataclasses.replace(crowd, n_blocks=n_blocks, step=crowd.scale.step(crowd.users))
+    if n_blocks != BLOCK_PER_USER:  # users share blocks: numbers are rounded before they are summed
+        crowd = dataclasses.replace(crowd, n_blocks=n_blocks, rounding=crowd.scale.rounding())
     warn_all(search.notes, stacklevel=3)
     with progress_bar("Balancing", wanted.max_passes, "passes") as done:
         outcome = search.run(crowd, n_blocks, lambda _: done(1))

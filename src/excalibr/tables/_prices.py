@@ -60,7 +60,7 @@ class GroupPrices:
         """As :func:`solve_users`, with every user's lottery mixed from the passes that the user draws."""
         if items.groups is None:
             raise InputError("items", "were read without the groups that prices are of", "be read with prices")
-        weights = self.mixture.of_users(finish.keys)
+        weights = self.mixture.probabilities_of(finish.keys)
         return solve_mixed(finish.batch, self.item_prices(items.groups), weights, finish, **how)
 
 

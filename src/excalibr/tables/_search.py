@@ -16,18 +16,18 @@ from excalibr._arrays import is_real
 from excalibr._messages import Message, Option
 from excalibr._parallel import checked_threads
 from excalibr._population import (
-    Balanced,
-    BatchCrowd,
+    BalanceSolution,
+    BatchPopulation,
+    CouplingTerms,
     Mixture,
     Progress,
-    Terms,
-    balance_crowd,
+    balance_population,
     join_terms,
     limit_terms,
     target_terms,
 )
-from excalibr._population.limits import conflict_of
-from excalibr._population.mixture import EVERY_BLOCK
+from excalibr._population.infeasibility import find_conflict
+from excalibr._population.mixture import BLOCK_PER_USER
 from excalibr._problem import AttributeSpan
 from excalibr._sparse import SparseRows
 from excalibr._types import Floats
@@ -55,7 +55,7 @@ class PriceSearch:
 
     asked: Everyone
     groups: ItemArrays
-    terms: Terms
+    terms: CouplingTerms
     least: Floats  # (G,) asked of each group's share, by target or limit; nan where nothing is, as in ``most``
     most: Floats
     start: Floats | None
@@ -78,21 +78,23 @@ class PriceSearch:
     def n_blocks(self, users: int) -> int:
         """How many blocks of users there can be: one a user, or as many as a pass can be kept for."""
         most = MOST_NUMBERS // max(self.terms.n_groups, 1)
-        return EVERY_BLOCK if users <= OWN_BLOCKS else int(np.clip(most, 64, 16_384))
+        return BLOCK_PER_USER if users <= OWN_BLOCKS else int(np.clip(most, 64, 16_384))
 
     def run(self, crowd: Any, n_blocks: int, tell: Callable[[Progress], None] = lambda _: None) -> FoundPrices:
         """Search; where the best mixture does not keep the limits, an error names those that conflict."""
         if crowd.users and not crowd.scale.weights:  # of all users: in a part of them nobody may count
             raise InputError("users", "have the weight 0, all of them", "have a weight above 0 for somebody")
         tolerance, most = self.asked.everyone_tolerance, self.asked.max_passes
-        found = balance_crowd(crowd, self.terms, tolerance=tolerance, max_passes=most, start=self.start, tell=tell)
-        conflict = conflict_of(crowd, found, tolerance)
+        found = balance_population(
+            crowd, self.terms, tolerance=tolerance, max_passes=most, start=self.start, on_pass=tell
+        )
+        conflict = find_conflict(crowd, found, tolerance)
         if conflict is not None:
             raise conflict.error(self.groups.labels)
         mixture = _mixture(found, n_blocks)
         return FoundPrices(self.groups.labels, self.least, self.most, found, mixture, self._short(found))
 
-    def _short(self, found: Balanced) -> list[Note]:
+    def _short(self, found: BalanceSolution) -> list[Note]:
         """What to warn of where the search ended before its tolerance."""
         gap, wanted, passes = found.relative_gap, self.asked.everyone_tolerance, len(found.history)
         if gap <= wanted:
@@ -109,7 +111,7 @@ class FoundPrices:
     labels: list[tuple[str, str]]
     least: Floats
     most: Floats
-    found: Balanced
+    found: BalanceSolution
     mixture: Mixture
     notes: list[Note]
 
@@ -125,15 +127,15 @@ class FoundPrices:
             "category": [category for _, category in self.labels],
             "price": self.mixture.probabilities @ self.mixture.prices,
             "share_before": before,
-            "share_after": self.found.mixed.shares,
+            "share_after": self.found.primal.shares,
             "low": self.least,
             "high": self.most,
         }
 
 
-def _mixture(found: Balanced, n_blocks: int) -> Mixture:
+def _mixture(found: BalanceSolution, n_blocks: int) -> Mixture:
     """The passes that are drawn, with the probabilities of every block that draws otherwise than all together."""
-    weights = found.mixed.weights
+    weights = found.primal.weights
     total = found.passes[0].weights
     used = np.flatnonzero((weights > 0).any(axis=1))
     prices = np.array([found.passes[number].prices for number in used])
@@ -156,12 +158,12 @@ def check_asked(reranker: Reranker, options: Tables) -> None:
 
 def crowd_of(
     reranker: Reranker, candidates: Any, items: ItemArrays, options: Tables, groups: SparseRows, **how: Any
-) -> BatchCrowd:
-    """The users of some candidates, to be asked what they would be shown; ``how`` is as :class:`BatchCrowd` has it."""
+) -> BatchPopulation:
+    """The users of some candidates, to be asked what they would be shown; ``how`` as for :class:`BatchPopulation`."""
     given, _, batch = reranker.read(candidates, items, options)
     stop_at_bad(reranker, given, batch.statuses, batch.reasons)
     how |= {"fall_back": reranker.fallback == "relevance", "threads": checked_threads(reranker.threads)}
-    return BatchCrowd(batch, given.keys(), groups, _weights(given.users, options), **how)
+    return BatchPopulation(batch, given.keys(), groups, _weights(given.users, options), **how)
 
 
 def _weights(users: Any, options: Tables) -> Floats:
@@ -178,10 +180,10 @@ def _weights(users: Any, options: Tables) -> Floats:
 
 
 def sampled_rows(
-    crowd: BatchCrowd, share: float, tables: Mapping[str, Any], user_ids: Mapping[str, str]
+    crowd: BatchPopulation, share: float, tables: Mapping[str, Any], user_ids: Mapping[str, str]
 ) -> dict[str, Any]:
     """The rows of a share of a crowd's users, of every table by user; ``user_ids`` names their columns of users."""
-    drawn = np.flatnonzero(crowd.draws() < share * EVERY_BLOCK).tolist()
+    drawn = np.flatnonzero(crowd.user_hashes() < share * BLOCK_PER_USER).tolist()
     keys = [crowd.keys[user] for user in drawn]
     ids = {name: read_ids(table.column(user_ids[name])) for name, table in tables.items()}
     return {name: table.filter(pc.is_in(ids[name], pa.array(keys, ids[name].type))) for name, table in tables.items()}
@@ -194,7 +196,7 @@ def join_rows(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _read_terms(
     asked: Everyone, shares: Mapping[str, Frame], groups: ItemArrays, options: Tables
-) -> tuple[Terms, Floats, Floats]:
+) -> tuple[CouplingTerms, Floats, Floats]:
     """The terms of all groups, and (G,) the least and the most that is asked of each, nan where nothing is."""
     count, weights = len(groups.categories), asked.everyone_weights
     for name in weights if isinstance(weights, Mapping) else ():
@@ -221,7 +223,9 @@ def _read_terms(
     return join_terms(terms), np.fmax(lows, floors), np.fmin(highs, caps)
 
 
-def _read_start(asked: Everyone, labels: list[tuple[str, str]], terms: Terms) -> tuple[Floats | None, list[Note]]:
+def _read_start(
+    asked: Everyone, labels: list[tuple[str, str]], terms: CouplingTerms
+) -> tuple[Floats | None, list[Note]]:
     """Prices of the terms to begin with, from an earlier table of prices, and what to warn of; None without a table.
 
     Each group's price goes to its first term that takes it; groups that the table does not have begin at 0.
@@ -255,7 +259,7 @@ def _other_groups(given: list[tuple[str, str]], labels: list[tuple[str, str]]) -
     return [Note(TableWarning, explain("start", unused, must))]
 
 
-def _target_terms(asked: Everyone, part: AttributeSpan, low: Floats, high: Floats, count: int) -> Terms:
+def _target_terms(asked: Everyone, part: AttributeSpan, low: Floats, high: Floats, count: int) -> CouplingTerms:
     """The targets or bands of one attribute; a group that a band does not name is free."""
     there = np.flatnonzero(np.isfinite(low))
     given = asked.everyone_weights

@@ -21,9 +21,9 @@ from excalibr._cli.signals import Stop
 from excalibr._cli.speech import say, say_warning
 from excalibr._options import read_options, split_keywords
 from excalibr._parallel import Advance, progress_bar
-from excalibr._population import BatchCrowd, JoinedCrowd, Progress, Sums, sample_share
-from excalibr._population.mixture import EVERY_BLOCK
-from excalibr._population.scale import NO_STEP, Scale, Step
+from excalibr._population import BatchPopulation, PartitionedPopulation, PassSums, Progress, sample_share
+from excalibr._population.mixture import BLOCK_PER_USER
+from excalibr._population.score_scale import NO_ROUNDING, RoundingStep, ScoreScale
 from excalibr._sparse import build_rows
 from excalibr._types import Floats
 from excalibr._writing import beside
@@ -47,15 +47,15 @@ class _Work:
     for_all: dict[str, Any]
     n_blocks: int
     scanned: Scan
-    step: Step = NO_STEP
+    rounding: RoundingStep = NO_ROUNDING
 
-    def parts(self) -> Iterator[BatchCrowd]:
+    def parts(self) -> Iterator[BatchPopulation]:
         """The users of the files, some at a time; a bar on a terminal."""
         with self._bar("Balancing") as advance:
             for block in self._blocks():
                 yield self._crowd(block.candidates, block.others, self.job.stop.checking(advance))
 
-    def look(self, share: float) -> JoinedCrowd:
+    def look(self, share: float) -> PartitionedPopulation:
         """Go through the files once: count the users, measure their scores, and keep a share of them in memory."""
         users, scales, rows = 0, [], []
         sources = {"candidates": self.job.candidates, **self.job.by_user}
@@ -69,7 +69,9 @@ class _Work:
                 advance(block.users)
         sample = join_rows(rows)
         sampled = self._crowd(sample.pop("candidates"), sample)
-        return JoinedCrowd(self.parts, users, sampled.n_groups, Scale.join(scales), sampled.threads, sampled)
+        return PartitionedPopulation(
+            self.parts, users, sampled.n_groups, ScoreScale.join(scales), sampled.threads, sampled
+        )
 
     def _blocks(self) -> Iterator[UserBlock]:
         feed = feed_of(self.job, self.run, self.scanned)
@@ -77,9 +79,9 @@ class _Work:
             self.job.stop.check()
             yield block
 
-    def _crowd(self, candidates: Any, others: dict[str, Any], advance: Advance | None = None) -> BatchCrowd:
+    def _crowd(self, candidates: Any, others: dict[str, Any], advance: Advance | None = None) -> BatchPopulation:
         options = read_options(Tables, self.job.options | self.for_all | others)
-        how = {"n_blocks": self.n_blocks, "step": self.step, "advance": advance}
+        how = {"n_blocks": self.n_blocks, "rounding": self.rounding, "advance": advance}
         return crowd_of(self.job.reranker, candidates, self.items, options, self.search.rows, **how)
 
     def _bar(self, what: str) -> Any:
@@ -141,7 +143,7 @@ def _prices(job: Job, wanted: Everyone, sources: list[TableSource], asked: dict[
     return f"Prices of {len(search.groups.labels):,} groups in {job.outputs['out']}: {proven}."
 
 
-def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[JoinedCrowd, PriceSearch, int]:
+def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[PartitionedPopulation, PriceSearch, int]:
     """The users of the files, what is searched for them, and in how many blocks; the run's folder keeps passes."""
     table = job.items.read()
     search = PriceSearch.of(wanted, table, job.names)
@@ -152,11 +154,11 @@ def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[JoinedCrowd, PriceSear
     for_all = {name: source.read() for name, source in job.for_all.items()}
     work = _Work(job, run, read_items(table, job.names), search, for_all, n_blocks, scanned)
     crowd = work.look(sample_share(scanned.users))
-    if n_blocks != EVERY_BLOCK:
-        work = dataclasses.replace(work, step=crowd.scale.step(crowd.users))
-        crowd = crowd.rounded(work.step, work.parts)
+    if n_blocks != BLOCK_PER_USER:
+        work = dataclasses.replace(work, rounding=crowd.scale.rounding())
+        crowd = crowd.with_rounding(work.rounding, work.parts)
     kept = KeptPasses(run.folder, run.inputs.check)
-    return dataclasses.replace(crowd, recall=kept.recall, keep=kept.keep), search, n_blocks
+    return dataclasses.replace(crowd, load=kept.recall, store=kept.keep), search, n_blocks
 
 
 def _tell(progress: Progress) -> None:
@@ -193,7 +195,7 @@ class KeptPasses:
     check: Callable[[], None]  # called before one is kept: an error where the inputs changed under it
     asked: int = 0
 
-    def recall(self, prices: Floats) -> Sums | None:
+    def recall(self, prices: Floats) -> PassSums | None:
         """The next pass, if it was made at these very prices before."""
         self.asked += 1
         try:
@@ -204,17 +206,17 @@ class KeptPasses:
         if not np.array_equal(kept["prices"], prices):
             return None
         shares = build_rows(kept["values"], kept["columns"], kept["starts"], len(prices))
-        return Sums(kept["bounds"], kept["own"], shares, kept["weights"], kept["blocks"])
+        return PassSums(kept["bounds"], kept["own"], shares, kept["weights"], kept["blocks"])
 
-    def keep(self, prices: Floats, found: Sums) -> None:
+    def keep(self, prices: Floats, found: PassSums) -> None:
         """Store the pass that was asked for last."""
         self.check()
         with beside(self._path()) as path, path.open("wb") as file:
             np.savez(
                 file,
                 prices=prices,
-                own=found.own,
-                bounds=found.values,
+                own=found.objectives,
+                bounds=found.bounds,
                 values=found.shares.data,
                 columns=found.shares.indices,
                 starts=found.shares.indptr,

@@ -1,9 +1,9 @@
-r"""A crowd: all users, asked what they would be shown at given prices of the groups. One answer is a pass.
+r"""The users' own programs at given dual prices of the groups: the subproblems of the decomposition.
 
 .. math:: V(\mu) = \sum_u \omega_u \max_x \; f_u(x) - \mu^\top B_u^\top x
 
-A pass has V's proven bound, and for each block of users what they are worth by themselves, Σ ω·f, and what they show of
-each group, Σ ω·Bᵀx. Everything that is found out about a crowd comes from passes.
+Solving them for all users is a pass. It has V's proven bound, and for each block of users their objectives without
+prices, Σ ω·f, and their exposure of each group, Σ ω·Bᵀx. All that is known of a population comes from passes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from excalibr._arrays import frozen, starts_of, sums_by
 from excalibr._many_users import Solver
 from excalibr._parallel import Advance, over_ranges
 from excalibr._policy import Lotteries
-from excalibr._population.mixture import EVERY_BLOCK, block_of
-from excalibr._population.scale import NO_STEP, Scale, Step
-from excalibr._population.sums import Pass, Sums, no_sums, sum_by_block
+from excalibr._population.mixture import BLOCK_PER_USER, block_of
+from excalibr._population.passes import Pass, PassSums, empty_sums, sum_by_block
+from excalibr._population.score_scale import NO_ROUNDING, RoundingStep, ScoreScale, WithScoreScale
 from excalibr._problem import Batch
 from excalibr._sparse import SparseRows, build_rows
 from excalibr._types import Booleans, Floats, Integers
 
 
-class Crowd(Protocol):
-    """What balancing asks for: passes over all users and over a sample, and the scale of the scores."""
+class Population(Protocol):
+    """What column generation asks for: passes over all users and over a sample, and the scale of the scores."""
 
     @property
     def users(self) -> int:
@@ -55,17 +55,17 @@ class Crowd(Protocol):
         """The mean spread of (1 − λ)·scores."""
         ...
 
-    def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
-        """A pass at these prices of the groups."""
+    def run(self, prices: Floats, *, surrogate: bool = False) -> Pass:
+        """A pass at these prices of the groups, with a surrogate model for a warm start if asked."""
         ...
 
-    def sample(self, users: int) -> Crowd:
-        """About so many of the users, as a crowd of their own."""
+    def sample(self, users: int) -> Population:
+        """About so many of the users, as a population of their own."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class BatchCrowd:
+class BatchPopulation(WithScoreScale):
     """The users of a batch.
 
     Attributes
@@ -76,7 +76,7 @@ class BatchCrowd:
         The users, by which blocks are chosen.
     groups
         (rows, G) sparse, the share of each group in each row of the batch's memberships.
-    visits
+    user_weights
         (users,) ω, of any sum.
     n_blocks
         How many blocks there can be; a user's is chosen by the key.
@@ -84,98 +84,90 @@ class BatchCrowd:
         Whether users who cannot be calibrated are ranked by their scores; and on how many threads.
     advance
         Called with the number of users that are done.
-    asked
-        (users,) who belongs to the crowd; None is all.
-    factor
+    included
+        (users,) who belongs to the population; None is all.
+    price_factor
         Where it is not 0, prices are made so much larger that nothing else counts.
-    step
+    rounding
         To what numbers are rounded before they are summed.
     known_scale
-        Of a sample, the scale of all.
+        Of a sample the scale of all, and without scores that of nothing.
     """
 
     batch: Batch
     keys: Sequence[Hashable]
     groups: SparseRows
-    visits: Floats
+    user_weights: Floats
     n_blocks: int
     fall_back: bool = True
     threads: int = 1
     advance: Advance | None = None
-    asked: Booleans | None = None
-    factor: float = 0.0
-    step: Step = NO_STEP
-    known_scale: Scale | None = None
+    included: Booleans | None = None
+    price_factor: float = 0.0
+    rounding: RoundingStep = NO_ROUNDING
+    known_scale: ScoreScale | None = None
 
     @property
     def users(self) -> int:
         """How many there are."""
-        return self.batch.users if self.asked is None else int(self.asked.sum())
+        return self.batch.users if self.included is None else int(self.included.sum())
 
     @property
     def n_groups(self) -> int:
         """G."""
         return int(self.groups.shape[1])
 
-    @property
-    def spread(self) -> float:
-        """The mean spread of the scores."""
-        return 0.0 if self.factor else self.scale.spread
-
-    @property
-    def gain_spread(self) -> float:
-        """The mean spread of (1 − λ)·scores."""
-        return 0.0 if self.factor else self.scale.gain_spread
-
-    def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
+    def run(self, prices: Floats, *, surrogate: bool = False) -> Pass:
         """A pass over all users."""
-        return self.sums(prices, foresee=foresee).as_pass(prices)
+        return self.sums(prices, surrogate=surrogate).as_pass(prices)
 
-    def sums(self, prices: Floats, *, foresee: bool = False) -> Sums:
+    def sums(self, prices: Floats, *, surrogate: bool = False) -> PassSums:
         """What a pass over these users adds up to, with weights of any sum."""
-        from excalibr._population.start import Responses
+        from excalibr._population.warm_start import SurrogateModel
 
         if not self.batch.users:
-            return no_sums(self.n_groups)
-        batch = self.batch.with_item_prices(np.asarray(self.groups @ ((self.factor or 1.0) * prices)))
-        solver = Solver.of(batch, fall_back=self.fall_back, wanted=self.asked)
-        edges = self._edges
+            return empty_sums(self.n_groups)
+        batch = self.batch.with_item_prices(np.asarray(self.groups @ ((self.price_factor or 1.0) * prices)))
+        solver = Solver.of(batch, fall_back=self.fall_back, wanted=self.included)
+        edges = self._range_bounds
 
         def work(first: int, last: int) -> _Range:
             return self._range(solver.solve(edges[first], edges[last]))
 
         ranges = over_ranges(work, len(edges) - 1, self.threads, self.advance, solver.cancel)
         found = _Range(*(np.concatenate(each) for each in zip(*ranges, strict=True)))
-        weights = self.visits * found.ranked
+        weights = self.user_weights * found.ranked
         category_prices = np.nan_to_num(found.category_prices)
-        responses = [Responses.of(batch, self.groups, category_prices, weights)] if foresee else []
+        surrogates = [SurrogateModel.of(batch, self.groups, category_prices, weights)] if surrogate else []
         shares = build_rows(found.exposure, found.items, starts_of(found.sizes), self.groups.shape[0]) @ self.groups
-        own, bounds = self._values(found, np.asarray(shares @ prices))
-        if self.asked is not None:
-            asked = self.asked
-            weights, bounds, own, shares = weights[asked], bounds[asked], own[asked], shares[asked]
-        return sum_by_block(self._blocks, weights, bounds, own, shares, self.step, responses)
+        objectives, bounds = self._values(found, np.asarray(shares @ prices))
+        if self.included is not None:
+            kept = self.included
+            weights, bounds, objectives, shares = weights[kept], bounds[kept], objectives[kept], shares[kept]
+        return sum_by_block(self._blocks, weights, bounds, objectives, shares, self.rounding, surrogates)
 
-    def sample(self, users: int) -> BatchCrowd:
-        """About so many users: those whose draws are low, whoever is beside them."""
-        kept = self.draws() < users / max(self.users, 1) * EVERY_BLOCK
-        kept = kept if self.asked is None else kept & self.asked
-        return replace(self, asked=kept, advance=None) if kept.any() else self
+    def sample(self, users: int) -> BatchPopulation:
+        """About so many users: those whose hashes are low, whoever is beside them."""
+        kept = self.user_hashes() < users / max(self.users, 1) * BLOCK_PER_USER
+        kept = kept if self.included is None else kept & self.included
+        return replace(self, included=kept, advance=None) if kept.any() else self
 
-    def draws(self) -> Integers:
-        """(users,) a number that belongs to each user's key alone, by which samples are chosen."""
-        return np.array([block_of(key, EVERY_BLOCK) for key in self.keys], dtype=np.int64)
+    def user_hashes(self) -> Integers:
+        """(users,) a hash of each user's key, below ``BLOCK_PER_USER``, by which samples are chosen."""
+        return np.array([block_of(key, BLOCK_PER_USER) for key in self.keys], dtype=np.int64)
 
-    def without_scores(self) -> BatchCrowd:
+    def without_scores(self) -> BatchPopulation:
         """The same users with nothing to gain: what they are shown depends on prices alone.
 
         The kernel has the scores still; prices are made so large that they count a billionth.
         """
         batch = replace(self.batch, trade_offs=frozen(np.zeros(self.batch.users)))
-        return replace(self, batch=batch, factor=1e9 * max(float(np.ptp(batch.scores)), 1.0))
+        lowest, highest = self._score_range
+        factor = 1e9 * max(highest - lowest, 1.0)
+        return replace(self, batch=batch, price_factor=factor, known_scale=ScoreScale())
 
     def _range(self, lotteries: Lotteries) -> _Range:
-        """What is kept of a range of users: the rest is done for all at once, and not while threads wait."""
+        """What is kept of a range of users: the rest is done for all in one go, and not while threads wait."""
         first, last = lotteries.first, lotteries.first + len(lotteries.counts)
         starts, exposure = self.batch.starts[first : last + 1], exposure_of(self.batch, lotteries)
         shown = np.flatnonzero(exposure)
@@ -186,28 +178,31 @@ class BatchCrowd:
         return _Range(objectives, lotteries.gaps, ranked, lotteries.prices, exposure[shown], items, sizes)
 
     def _values(self, found: _Range, paid: Floats) -> tuple[Floats, Floats]:
-        """By user the objective without prices and the bound with them.
-
-        Those who were not solved count with what they are shown.
-        """
+        """By user the objective without prices, 0 where there is none, and the bound with them."""
         objectives, gaps = found.objectives, np.nan_to_num(found.gaps)
         solved = np.isfinite(objectives) & found.ranked
-        if self.factor:  # every score is at least the lowest
-            bounds = (objectives + gaps - float(self.batch.scores.min())) / self.factor
+        if self.price_factor:  # every score is at least the lowest
+            bounds = (objectives + gaps - self._score_range[0]) / self.price_factor
             return np.zeros(len(paid)), np.where(solved, bounds, -paid)
         return np.where(solved, objectives + paid, 0.0), np.where(solved, objectives + gaps, -paid)
 
     @cached_property
-    def _edges(self) -> list[int]:
-        """Where the users of the crowd begin, those who are not asked with the last before them, and where all end."""
-        asked = np.arange(self.batch.users) if self.asked is None else np.flatnonzero(self.asked)
-        return [0, *asked[1:].tolist(), self.batch.users]
+    def _score_range(self) -> tuple[float, float]:
+        """The lowest and the highest score that is finite."""
+        finite = self.batch.scores[np.isfinite(self.batch.scores)]
+        return (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+
+    @cached_property
+    def _range_bounds(self) -> list[int]:
+        """Bounds of ranges of the batch's users with one included user each, whom those who are not included follow."""
+        included = np.arange(self.batch.users) if self.included is None else np.flatnonzero(self.included)
+        return [0, *included[1:].tolist(), self.batch.users]
 
     @cached_property
     def _blocks(self) -> Integers:
-        """The block of each user of the crowd."""
+        """The block of each user of the population."""
         blocks = np.array([block_of(key, self.n_blocks) for key in self.keys], dtype=np.int64)
-        return blocks if self.asked is None else blocks[self.asked]
+        return blocks if self.included is None else blocks[self.included]
 
     @cached_property
     def _items(self) -> Integers:
@@ -215,21 +210,26 @@ class BatchCrowd:
         return np.arange(len(self.batch.scores)) if self.batch.items is None else self.batch.items
 
     @cached_property
-    def scale(self) -> Scale:
-        """The spread of the users' scores, or of those that this is a sample of."""
+    def scale(self) -> ScoreScale:  # type: ignore[override]  # nothing sets it
+        """The scale that is known, or that of the users' scores."""
         if self.known_scale is not None:
             return self.known_scale
         batch = self.batch
         filled = np.diff(batch.starts) > 0
-        visits = np.where(filled & batch.good, self.visits, 0.0)
+        calibrated = np.where(filled & batch.good, self.user_weights, 0.0)
         spreads, begins = np.zeros(batch.users), batch.starts[:-1][filled]
         if len(begins):
             spreads[filled] = np.maximum.reduceat(batch.scores, begins) - np.minimum.reduceat(batch.scores, begins)
-        weighted = visits * np.nan_to_num(spreads)
+        weighted = calibrated * np.nan_to_num(spreads)
         largest = float(np.abs(np.nan_to_num(batch.scores)).max(initial=0.0))
         gains = weighted @ (1.0 - batch.trade_offs)
-        everybody, calibrated = float(self.visits.sum()), float(visits.sum())
-        return Scale(everybody, calibrated, float(weighted.sum()), float(gains), largest)
+        return ScoreScale(
+            weights=float(self.user_weights.sum()),
+            calibrated=float(calibrated.sum()),
+            spreads=float(weighted.sum()),
+            gain_spreads=float(gains),
+            largest=largest,
+        )
 
 
 class _Range(NamedTuple):

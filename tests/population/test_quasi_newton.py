@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize as scipy_optimize
 
-from excalibr._population.descent import descend
+from excalibr._population.quasi_newton import minimise
 
 optimize: Any = scipy_optimize
 
@@ -32,7 +32,7 @@ def soft_maxima(seed: int, size: int) -> Any:
 def test_the_lowest_point_is_that_of_scipy(seed: int) -> None:
     size = 3 + 4 * seed
     value, lowest, highest = soft_maxima(seed, size), np.full(size, -0.2), np.full(size, 0.1 + 0.1 * seed)
-    found = descend(value, np.zeros(size), lowest, highest, 500)
+    found = minimise(value, np.zeros(size), lowest, highest, 500)
     bounds = optimize.Bounds(lowest, highest)
     expected = optimize.minimize(value, np.zeros(size), jac=True, method="L-BFGS-B", bounds=bounds, tol=1e-12)
     assert (lowest <= found).all()
@@ -47,12 +47,12 @@ def test_a_start_outside_is_brought_inside_and_no_step_goes_up() -> None:
         heights.append(value(at)[0])
         return value(at)
 
-    few = descend(noted, np.full(6, 9.0), np.full(6, -1.0), np.ones(6), 3)
-    more = descend(noted, few, np.full(6, -1.0), np.ones(6), 3)
+    few = minimise(noted, np.full(6, 9.0), np.full(6, -1.0), np.ones(6), 3)
+    more = minimise(noted, few, np.full(6, -1.0), np.ones(6), 3)
     assert value(more)[0] <= value(few)[0] <= heights[0]
 
 
-def test_steps_that_bring_less_than_they_are_worth_are_not_gone_on_with() -> None:
+def test_steps_that_decrease_too_little_are_the_last() -> None:
     value, calls = soft_maxima(3, 9), []
 
     def noted(at: Any) -> Any:
@@ -60,8 +60,8 @@ def test_steps_that_bring_less_than_they_are_worth_are_not_gone_on_with() -> Non
         return value(at)
 
     bounds = (np.full(9, -1.0), np.ones(9))
-    lowest = value(descend(noted, np.zeros(9), *bounds, 500))[0]
+    lowest = value(minimise(noted, np.zeros(9), *bounds, 500))[0]
     to_the_end = len(calls)
-    near = value(descend(noted, np.zeros(9), *bounds, 500, worth=1e-4))[0]
+    near = value(minimise(noted, np.zeros(9), *bounds, 500, min_decrease=1e-4))[0]
     assert len(calls) - to_the_end < to_the_end
     assert lowest <= near <= lowest + 1e-2

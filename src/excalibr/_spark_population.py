@@ -1,4 +1,4 @@
-"""A crowd on Spark: the users of a prepared, cached frame. A pass is one job, whose tasks return sums by block.
+"""A population on Spark: the users of a prepared, cached frame. A pass is one job, whose tasks return sums by block.
 
 Prices are broadcast. Sums are exact, and so the same bits whatever the partitioning; a lost executor costs its part of
 a pass, which Spark runs again.
@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from excalibr._options import read_options
-from excalibr._population import BatchCrowd, Pass, Sums
-from excalibr._population.mixture import EVERY_BLOCK
-from excalibr._population.scale import NO_STEP, Scale, Scaled, Step
-from excalibr._population.sums import add_up, no_sums
+from excalibr._population import BatchPopulation, Pass, PassSums
+from excalibr._population.mixture import BLOCK_PER_USER
+from excalibr._population.passes import empty_sums, merge_sums
+from excalibr._population.score_scale import NO_ROUNDING, RoundingStep, ScoreScale, WithScoreScale
 from excalibr._types import Floats
 from excalibr.tables import Tables
 from excalibr.tables._reranker import Reranker
@@ -23,7 +23,7 @@ from excalibr.tables._search import crowd_of, join_rows, sampled_rows
 
 
 @dataclass(frozen=True, eq=False)
-class PartOfCrowd:
+class PartitionTask:
     """What a task does with the users of a partition.
 
     ``chunks`` makes candidates and other rows of whole users from the batches of a partition; ``shared`` is broadcast:
@@ -35,73 +35,73 @@ class PartOfCrowd:
     shared: Any
     n_blocks: int
     names: dict[str, str]
-    step: Step = NO_STEP
+    rounding: RoundingStep = NO_ROUNDING
     scored: bool = True
 
-    def crowd(self, candidates: Any, own: dict[str, Any]) -> BatchCrowd:
+    def population(self, candidates: Any, own: dict[str, Any]) -> BatchPopulation:
         """Some users, with their rows of the other tables."""
         items, groups, tables = self.shared.value
-        options, how = read_options(Tables, tables | own), {"n_blocks": self.n_blocks, "step": self.step}
-        crowd = crowd_of(self.reranker, candidates, items, options, groups, **how)
-        return crowd if self.scored else crowd.without_scores()
+        options, how = read_options(Tables, tables | own), {"n_blocks": self.n_blocks, "rounding": self.rounding}
+        population = crowd_of(self.reranker, candidates, items, options, groups, **how)
+        return population if self.scored else population.without_scores()
 
-    def sums(self, batches: Iterator[Any], prices: Floats) -> Sums:
+    def sums(self, batches: Iterator[Any], prices: Floats) -> PassSums:
         """A pass over the partition."""
-        found = add_up(self.crowd(candidates, own).sums(prices) for candidates, own in self.chunks(batches))
-        return no_sums(self.shared.value[1].shape[1]) if found is None else found
+        found = merge_sums(self.population(candidates, own).sums(prices) for candidates, own in self.chunks(batches))
+        return empty_sums(self.shared.value[1].shape[1]) if found is None else found
 
-    def looked_at(self, batches: Iterator[Any], share: float) -> tuple[Scale, list[dict[str, Any]]]:
+    def scale_and_sample(self, batches: Iterator[Any], share: float) -> tuple[ScoreScale, list[dict[str, Any]]]:
         """The scale of the partition's scores, and the rows of a share of its users."""
         scales, sampled = [], []
         for candidates, own in self.chunks(batches):
-            crowd = self.crowd(candidates, own)
-            scales.append(crowd.scale)
-            sampled.append(sampled_rows(crowd, share, {"candidates": candidates, **own}, self.names))
-        return Scale.join(scales), sampled
+            population = self.population(candidates, own)
+            scales.append(population.scale)
+            sampled.append(sampled_rows(population, share, {"candidates": candidates, **own}, self.names))
+        return ScoreScale.join(scales), sampled
 
 
 @dataclass(frozen=True, eq=False)
-class SparkCrowd(Scaled):
+class SparkPopulation(WithScoreScale):
     """All users of a frame that is cached and partitioned by user."""
 
     frame: Any
-    part: PartOfCrowd
+    part: PartitionTask
     users: int
     n_groups: int
-    scale: Scale
-    sampled: BatchCrowd | None = None
+    scale: ScoreScale
+    sampled: BatchPopulation | None = None
     threads: int = 1
 
     @classmethod
-    def of(cls, frame: Any, part: PartOfCrowd, users: int, n_groups: int, share: float) -> SparkCrowd:
+    def of(cls, frame: Any, part: PartitionTask, users: int, n_groups: int, share: float) -> SparkPopulation:
         """Look at the users once, and bring a share of them here as a sample."""
-        found = _answers(frame, lambda batches: part.looked_at(batches, share))
-        scale = Scale.join([scale for scale, _ in found])
-        if part.n_blocks != EVERY_BLOCK:
-            part = replace(part, step=scale.step(users))
+        found = _answers(frame, lambda batches: part.scale_and_sample(batches, share))
+        scale = ScoreScale.join([scale for scale, _ in found])
+        if part.n_blocks != BLOCK_PER_USER:
+            part = replace(part, rounding=scale.rounding())
         rows = [each for _, sampled in found for each in sampled]
         sampled = None
         if rows:
             joined = join_rows(rows)
-            here = part.crowd(joined.pop("candidates"), joined)
+            here = part.population(joined.pop("candidates"), joined)
             sampled = replace(here, known_scale=scale) if here.users else None
         return cls(frame, part, users, n_groups, scale, sampled)
 
-    def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
-        """One job over all users; what others would be shown is foreseen on the sample."""
+    def run(self, prices: Floats, *, surrogate: bool = False) -> Pass:
+        """One job over all users; surrogate models are made of the sample alone."""
         part, sent = self.part, self.frame.sparkSession.sparkContext.broadcast(prices)
-        found = add_up(_answers(self.frame, lambda batches: part.sums(batches, sent.value)))
+        found = merge_sums(_answers(self.frame, lambda batches: part.sums(batches, sent.value)))
         sent.unpersist()
-        return (no_sums(self.n_groups) if found is None else found).as_pass(prices)
+        return (empty_sums(self.n_groups) if found is None else found).as_pass(prices)
 
-    def sample(self, users: int) -> BatchCrowd | SparkCrowd:
+    def sample(self, users: int) -> BatchPopulation | SparkPopulation:
         """The users that were brought here."""
         return self if self.sampled is None else self.sampled
 
-    def without_scores(self) -> SparkCrowd:
+    def without_scores(self) -> SparkPopulation:
         """The same users with nothing to gain."""
         sampled = None if self.sampled is None else self.sampled.without_scores()
-        return replace(self, part=replace(self.part, scored=False), scale=Scale(), sampled=sampled)
+        return replace(self, part=replace(self.part, scored=False), scale=ScoreScale(), sampled=sampled)
 
 
 def _answers(frame: Any, work: Callable[[Iterator[Any]], Any]) -> list[Any]:

@@ -1,37 +1,37 @@
-r"""First prices, from what each user would be shown if their own category prices y stayed as they are.
+r"""A warm start: first prices, from a surrogate in which each user's category prices y stay as they are.
 
 With y fixed a user's program is one sort, and its value bounds the true one from above:
 
 .. math:: V_u(\mu) \le \text{constant} + \sigma\bigl((1-\lambda) s - A y_u - B \mu\bigr)
 
-So the prices that make the sum of these bounds lowest lower the true bound too, a long way at the price of a pass or
-two; near the optimum, where users' candidates are tied, they stop to.
+So the prices that minimise the sum of these bounds lower the true bound too, a long way for the cost of a pass or two.
+Near the optimum, where users' candidates are tied, they no longer do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from excalibr._arrays import spans, sums_by
-from excalibr._population.descent import descend
-from excalibr._population.side_by_side import SideBySide, cut
-from excalibr._population.terms import Terms
+from excalibr._population.coupling import CouplingTerms
+from excalibr._population.quasi_newton import minimise
+from excalibr._population.thread_pool import ThreadPool, chunks_of
 from excalibr._problem import Batch
 from excalibr._sparse import SparseRows
 from excalibr._types import Floats, Integers
 
-STEPS = 60
-PART = 1_000
+MAX_STEPS = 60
+CHUNK = 1_000
 """Users that are worked on together, whatever the threads."""
 
 
 @dataclass(frozen=True, eq=False)
-class Responses:
-    """Adjusted scores of users' candidates, padded to a table, and what its places weigh and show.
+class SurrogateModel:
+    """Upper bounds of users' values as functions of the group prices alone: adjusted scores, padded to a table.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ class Responses:
     groups: SparseRows
 
     @classmethod
-    def of(cls, batch: Batch, groups: SparseRows, category_prices: Floats, weights: Floats) -> Responses:
-        """Of the users of a batch at the category prices that a pass found for each."""
+    def of(cls, batch: Batch, groups: SparseRows, category_prices: Floats, weights: Floats) -> SurrogateModel:
+        """For the users of a batch, at the category prices that a pass found for each."""
         users = np.flatnonzero(batch.good & (weights > 0))
         sizes = np.diff(batch.starts)[users]
         width, most = int(sizes.max(initial=1)), int(batch.slots[users].max(initial=1))
@@ -85,40 +85,46 @@ class Responses:
         exposure = sums_by(self.items[each, best].ravel(), self.slots.ravel(), self.groups.shape[0])
         return float((values * self.slots).sum()), exposure
 
-    def parts(self) -> list[Responses]:
-        """The same users in parts that do not depend on the number of threads."""
+    def scaled(self, factor: float) -> SurrogateModel:
+        """The same with scores and prices in another unit."""
+        return replace(self, adjusted=factor * self.adjusted)
+
+    def chunks(self) -> list[SurrogateModel]:
+        """The same users in chunks that do not depend on the number of threads."""
         return [
-            Responses(self.adjusted[own], self.items[own], self.slots[own], self.groups)
-            for own in cut(len(self.adjusted), PART)
+            SurrogateModel(self.adjusted[own], self.items[own], self.slots[own], self.groups)
+            for own in chunks_of(len(self.adjusted), CHUNK)
         ]
 
 
-def foreseen_prices(responses: Sequence[Responses], terms: Terms, prices: Floats, threads: int = 1) -> Floats:
-    """The prices of the terms that make the users' bounds lowest, as far as a few quasi-Newton steps go."""
+def warm_start_prices(
+    surrogates: Sequence[SurrogateModel], terms: CouplingTerms, prices: Floats, threads: int = 1
+) -> Floats:
+    """The prices of the terms that minimise the users' surrogate bounds, as far as a few quasi-Newton steps go."""
 
     def bound(at: Floats) -> tuple[float, Floats]:
         item_prices = groups @ terms.group_prices(at)
-        values, exposures = zip(*side_by_side(lambda part: part.value(item_prices), parts), strict=True)
+        values, exposures = zip(*pool.map(lambda chunk: chunk.value(item_prices), chunks), strict=True)
         shares = np.asarray(groups.T @ sum(exposures))
-        return sum(values) / total + terms.edge_value(at), -terms.misses(shares / total)
+        return sum(values) / total + terms.threshold_value(at), -terms.residuals(shares / total)
 
-    joined = _joined(responses)
-    groups, parts, side_by_side = joined.groups, joined.parts(), SideBySide(threads)
+    joined = _joined(surrogates)
+    groups, chunks, pool = joined.groups, joined.chunks(), ThreadPool(threads)
     total = max(float(joined.slots.sum()), np.finfo(float).tiny)
 
-    return descend(bound, prices, terms.lowest, terms.highest, STEPS)
+    return minimise(bound, prices, terms.lowest, terms.highest, MAX_STEPS)
 
 
-def _joined(parts: Sequence[Responses]) -> Responses:
-    """The users of all parts in one table, so that sums do not depend on how they were cut."""
-    if len(parts) == 1:
-        return parts[0]
-    width, most = (max(getattr(each, name).shape[1] for each in parts) for name in ("adjusted", "slots"))
-    return Responses(
-        np.concatenate([_padded(each.adjusted, width, -np.inf) for each in parts]),
-        np.concatenate([_padded(each.items, width, 0) for each in parts]),
-        np.concatenate([_padded(each.slots, most, 0.0) for each in parts]),
-        parts[0].groups,
+def _joined(surrogates: Sequence[SurrogateModel]) -> SurrogateModel:
+    """The users of all in one table, so that sums do not depend on how they were partitioned."""
+    if len(surrogates) == 1:
+        return surrogates[0]
+    width, most = (max(getattr(each, name).shape[1] for each in surrogates) for name in ("adjusted", "slots"))
+    return SurrogateModel(
+        np.concatenate([_padded(each.adjusted, width, -np.inf) for each in surrogates]),
+        np.concatenate([_padded(each.items, width, 0) for each in surrogates]),
+        np.concatenate([_padded(each.slots, most, 0.0) for each in surrogates]),
+        surrogates[0].groups,
     )
 
 
