@@ -117,3 +117,17 @@ def test_metrics_say_what_is_wrong() -> None:
         recall(shown([0, 1]), HeldOut.of([0], n=6), k=3)
     with pytest.raises(errors.InputError, match=r"k: is 1\.5, must be a whole number"):
         recall(shown([0, 1]), HeldOut.of([0], n=6), k=1.5)  # type: ignore[arg-type]
+
+
+def test_what_the_caller_does_with_the_flags_changes_no_metric() -> None:
+    flags = np.array([True, False])
+    held_out = HeldOut.of(flags, n=2)
+    flags[:] = False
+    assert held_out.relevant.tolist() == [True, False]
+    with pytest.raises(ValueError, match="read-only"):
+        held_out.relevant[0] = False
+
+
+def test_indices_in_place_of_flags_are_refused() -> None:
+    with pytest.raises(errors.InputTypeError, match=r"relevant: are of type int64 .*Hint: HeldOut.of takes indices"):
+        HeldOut(np.array([0, 2]), 2)
