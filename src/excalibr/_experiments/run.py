@@ -6,7 +6,7 @@ once: it is stored with the results, reused when it is started again, and printe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -23,7 +23,7 @@ from excalibr._experiments.processes import measure_users, run_parts, users_of
 from excalibr._experiments.runtimes import Runtimes, time_methods
 from excalibr._experiments.scoring import FURTHER, Progress, check_memory, cost_of_fit, count_that_keeps
 from excalibr._experiments.sources import Source
-from excalibr._experiments.store import Store
+from excalibr._experiments.store import Store, readable
 from excalibr._experiments.study import Study, check_plan, prepare
 from excalibr._parallel import checked_threads, one_blas_thread
 from excalibr._types import Floats
@@ -99,7 +99,8 @@ def _study(source: Source, plan: Plan, store: Store, further: int, tell: Progres
         made = prepare(source, plan, tell, further)
         with beside(store.study) as path:
             made.save(path)
-    return Study.load(store.study)
+    with readable(store.study):
+        return Study.load(store.study)
 
 
 def _runtimes(study: Study, plan: Plan, store: Store, tell: Progress) -> Runtimes | None:
@@ -118,10 +119,14 @@ class RunChoices:
     seconds: dict[PlanPart, float]
 
 
-def _stored_plan(record: Mapping[str, Any], asked: Plan) -> Plan:
-    """The plan that was asked, with what ``choices.json`` stored."""
-    kept: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in record.items()}
-    return replace(asked, **kept)
+def _stored_plan(store: Store, asked: Plan) -> Plan | None:
+    """The plan that was asked, with what ``choices.json`` stored; None where nothing was chosen yet."""
+    record = store.read_json("choices.json")
+    if record is None:
+        return None
+    with store.readable("choices.json"):
+        kept: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in record.items()}
+        return replace(asked, **kept)
 
 
 def _fitting(
@@ -131,9 +136,9 @@ def _fitting(
 
     A fit that has no room in memory is refused.
     """
-    stored = store.read_json("choices.json")
+    stored = _stored_plan(store, plan)
     if stored is not None or source.given is not None or store.study.is_file():
-        return _stored_plan(stored or {}, plan), 0
+        return stored or plan, 0
     counts = source.often_liked(plan.min_item_count).liked.counts
     cost = cost_of_fit(len(counts))
     if seconds is not None and cost.seconds > seconds / _FIT_SHARE:
@@ -156,10 +161,9 @@ def _choices(
     study: Study, plan: Plan, store: Store, threads: int, until: float | None, say: Callable[[str], None]
 ) -> RunChoices:
     """What was chosen when it was first started, or is now."""
-    stored = store.read_json("choices.json")
-    if stored is not None:
-        plan = _stored_plan(stored, plan)
-    elif not plan.trade_offs:
+    stored = _stored_plan(store, plan)
+    plan = stored or plan
+    if not plan.trade_offs:
         plan = replace(plan, trade_offs=chosen_trade_offs(study, plan))
     plan = replace(plan, users=min(plan.users, len(study)), **study.fitted)
     choices = RunChoices(plan, _measured_seconds(study, plan, store))
