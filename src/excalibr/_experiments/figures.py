@@ -64,9 +64,15 @@ class Figure:
 def figures_of(curves: Curves) -> Iterator[Figure]:
     """The paper's figures and the further ones, those of them that the experiment has curves for."""
     for figure in (*_paper_figures(), *_other_figures(curves)):
-        rows = tuple(row for row in figure.rows if row[0] in curves.weightings)
-        if figure.setting in curves.settings and rows:
+        rows = tuple(row for row in figure.rows if _has_curves(figure, curves, row[0]))
+        if rows:
             yield replace(figure, rows=rows)
+
+
+def _has_curves(figure: Figure, curves: Curves, weighting: str) -> bool:
+    """Whether a row of a figure has anything to show beside relevance only, or beside what others are compared with."""
+    shown = {each.arm for each in curves if (each.weighting, each.setting) == (weighting, figure.setting)}
+    return figure.less in ("", *shown) and bool(shown & set(figure.arms) - {"relevance", figure.less})
 
 
 def write_figures(figures: Iterable[Figure], curves: Curves, folder: Path, kinds: Sequence[str]) -> None:
@@ -126,16 +132,16 @@ def _paper_figures() -> Iterator[Figure]:
 def _other_figures(curves: Curves) -> Iterator[Figure]:
     """Our methods, paired differences, a list of few slots; and any setting that the paper does not have."""
     less, others, base = "NDCG less the projected greedy's, on the same users", tuple(ARMS)[1:], "greedy-projected"
-    own = [each for each in curves.settings if each not in Plan().settings]
+    own, weighting = [each for each in curves.settings if each not in Plan().settings], curves.weighting
     for setting in (PAPER_SETTING, *own):
         end, words = "" if setting == PAPER_SETTING else f"-{setting.candidates}-{setting.slots}", _words(setting)
-        rows = (("log", KL, "ndcg"), ("log", DRAW_KL, "ndcg"))
+        rows = tuple((weighting, across, "ndcg") for across in (KL, DRAW_KL))
         yield Figure(f"figure-lotteries{end}", f"NDCG, lotteries of L1 and of KL, {words}", setting, rows, _LOTTERIES)
-        rows = (("log", KL, "ndcg"), ("log", L1, "ndcg"))
+        rows = tuple((weighting, across, "ndcg") for across in (KL, L1))
         yield Figure(f"figure-differences{end}", f"{less}, {words}", setting, rows, others, base)
-    for setting in (SLATE_SETTING, *(each for each in own if each.slots <= 50)):
+    for setting in (SLATE_SETTING, *(each for each in own if each.is_short)):
         end, words = "" if setting == SLATE_SETTING else f"-{setting.candidates}-{setting.slots}", _words(setting)
-        rows = (("log", DRAW_KL, "ndcg"), ("log", DRAW_L1, "ndcg"))
+        rows = tuple((weighting, across, "ndcg") for across in (DRAW_KL, DRAW_L1))
         yield Figure(f"figure-list{end}", f"One list: NDCG against what it shows, {words}", setting, rows, _LISTS)
         yield Figure(f"figure-list-differences{end}", f"One list: {less}, {words}", setting, rows, others, base)
 

@@ -34,6 +34,11 @@ class Setting:
             raise InputError("setting", f"is {text!r}", must, "150/100 ranks the best 150 into 100 slots.")
         return cls(*numbers)
 
+    @property
+    def is_short(self) -> bool:
+        """Whether its slots are few: such a list is judged by what it shows, and the best one is quickly found."""
+        return self.slots <= 50
+
     def __str__(self) -> str:
         return f"{self.candidates}/{self.slots}"
 
