@@ -56,6 +56,9 @@ class Source:
             return self
         entries = counts[self.liked.items] >= least
         owners = np.repeat(np.arange(len(self.liked.user_ids)), np.diff(self.liked.indptr))[entries]
+        if not (np.bincount(owners) >= 2).any():
+            found = f"is {least}, and no user has two positives of items with so many"
+            raise InputError("min_item_count", found, "leave users", f"the most liked item has {counts.max():,}.")
         kept = positives(
             self.liked.user_ids[owners], self.liked.item_ids[self.liked.items[entries]], self.liked.ratings[entries],
             self.liked.timestamps[entries], above=-np.inf, minimum=2,
@@ -136,7 +139,7 @@ def table_source(
 
     plays = ["any play counts as a positive"] if rated.counts_plays and above is None else []
     said = [*rated.said(), *plays, *(text for each in (listed, *of_model) for text in each.said())]
-    said += [text for each in (listed, rated, *of_model) for text in each.left_out]
+    said += [text for each in (listed, rated, *of_model) for text in each.remarks]
     return Source(
         name=name or ratings.stem,
         liked=liked,
@@ -151,6 +154,8 @@ def table_source(
 def _items(items: OwnTable, columns: Columns) -> ItemArrays:
     """The items as :class:`excalibr.Reranker` reads them: which columns are split, and where."""
     item = items.found[items.item_role]
+    if item in columns.categories:
+        raise InputError("categories", f"name {item!r}, the column with the item", "be columns of what items are")
     asked = Tables(targets={}, item_id=item, category=list(columns.categories), separator=columns.separator)
     return read_items(items.table.select([item, *columns.categories]), asked)
 

@@ -179,6 +179,9 @@ def check_plan(source: Source, plan: Plan) -> None:
 def split_for(source: Source, plan: Plan) -> Split:
     """The users, split; as many test users as are asked, up to a fifth of all where a tenth, the paper's, has fewer."""
     users = len(source.liked.user_ids)
+    if users < 3:
+        found = f"have {users} users with enough positives"
+        raise InputError("the data", found, "have at least three: to train on, to validate and to test")
     test = max(1, min(5000, users // 10), min(plan.users, users // 5))
     return split_users(source.liked, test=test, seed=plan.seed, by=plan.split)
 
