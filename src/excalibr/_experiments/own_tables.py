@@ -255,10 +255,19 @@ def read_given(scores: OwnTable, judged: OwnTable, liked: Interactions) -> Given
     best = best[np.isin(users[best], rows)]
     best = best[np.lexsort((items[best], -values[best], users[best]))]
     owners, wanted_items = wanted[:, np.isin(wanted[0], rows)]
+    if both := _in_both(liked, owners, wanted_items):
+        judged.remarks.append(f"{both:,} items of {judged.path.name} are in their users' ratings: the model knew them")
     history, none = liked.of_users(rows), np.zeros(len(owners), dtype=np.int64)
     of_users = (history.user_ids.copy(), liked.item_ids, _starts(owners, rows))
     held_out = Interactions(*of_users, wanted_items, np.ones(len(owners)), none)
     return GivenScores(_starts(users[best], rows), items[best], values[best], history, held_out)
+
+
+def _in_both(liked: Interactions, users: Integers, items: Integers) -> int:
+    """How many pairs of a user and an item are among what was liked."""
+    owners = np.repeat(np.arange(len(liked.user_ids)), np.diff(liked.indptr))
+    width = len(liked.item_ids)
+    return int(np.isin(users * width + items, owners * width + liked.items).sum())
 
 
 def _starts(owners: Integers, users: Integers) -> Integers:

@@ -69,10 +69,11 @@ def run_experiment(
     these began at ``since``, as :func:`time.monotonic` has it, by default now. ``progress`` is told what is being done,
     how much is done and how much there is; ``said``, in sentences, what was chosen and how long it will take.
     """
-    tell, say, workers = progress or (lambda *_: None), said or (lambda _: None), checked_threads(threads)
+    report, say, workers = progress or (lambda *_: None), said or (lambda _: None), checked_threads(threads)
     until = None if seconds is None else (monotonic() if since is None else since) + seconds
     check_plan(source.often_liked(plan.min_item_count), plan)
-    manifest = {"excalibr": __version__, "data": source.name, "fingerprint": source.fingerprint(), **plan.as_record()}
+    fingerprint = source.fingerprint(by_time=plan.split == "time")
+    manifest = {"excalibr": __version__, "data": source.name, "fingerprint": fingerprint, **plan.as_record()}
     manifest["seconds"] = seconds
     plan, further = _fitting(source, plan, Store(out), seconds, say)
     everything, source = len(source.liked.item_ids), source.often_liked(plan.min_item_count)
@@ -81,33 +82,33 @@ def run_experiment(
         say(f"left out: {left:,} {few}; the catalogue is of the others.")
     check_plan(source, plan)
     store = Store.open(out, manifest)
-    study = _study(source, plan, store, further, tell)
+    study = _study(source, plan, store, further, report)
     choices = _choices(study, plan, store, workers, until, say)
-    run_parts(study, choices.plan, store, choices.seconds, workers, tell)
-    runtimes = _runtimes(study, choices.plan, store, tell)
-    tell("gathering the results", 0.0, 1.0)
+    run_parts(study, choices.plan, store, choices.seconds, workers, report)
+    runtimes = _runtimes(study, choices.plan, store, report)
+    report("gathering the results", 0.0, 1.0)
     store.gather(list(choices.seconds))
     curves = Curves.of(store.read_part(part) for part in choices.seconds)
     store.write_table("summary.parquet", curves.summary())
-    tell("gathering the results", 1.0, 1.0)
+    report("gathering the results", 1.0, 1.0)
     return ExperimentResults(choices.plan, study, curves, runtimes)
 
 
-def _study(source: Source, plan: Plan, store: Store, further: int, tell: Progress) -> Study:
+def _study(source: Source, plan: Plan, store: Store, further: int, report: Progress) -> Study:
     """The prepared data, stored so that the workers read it and a second start need not fit the model again."""
     if not store.study.is_file():
-        made = prepare(source, plan, tell, further)
+        made = prepare(source, plan, report, further)
         with beside(store.study) as path:
             made.save(path)
     with readable(store.study):
         return Study.load(store.study)
 
 
-def _runtimes(study: Study, plan: Plan, store: Store, tell: Progress) -> Runtimes | None:
+def _runtimes(study: Study, plan: Plan, store: Store, report: Progress) -> Runtimes | None:
     if not plan.timed_users:
         return None
     if not (store.folder / "runtimes.parquet").is_file():
-        store.write_table("runtimes.parquet", time_methods(study, plan, tell).columns())
+        store.write_table("runtimes.parquet", time_methods(study, plan, report).columns())
     return Runtimes.from_columns(store.read_table("runtimes.parquet"))
 
 

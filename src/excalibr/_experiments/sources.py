@@ -65,15 +65,19 @@ class Source:
         )  # fmt: skip
         return replace(self, liked=kept)
 
-    def fingerprint(self) -> str:
-        """What tells two data sets apart, whatever they are called."""
+    def fingerprint(self, *, by_time: bool = False) -> str:
+        """What tells two data sets apart, whatever they are called; by their times too where these split them."""
         digest = hashlib.sha256()
         for ids in (self.liked.user_ids, self.liked.item_ids):
             digest.update(json.dumps(list(map(str, ids.tolist()))).encode())
         for array in (self.liked.indptr, self.liked.items, self.liked.ratings):
             digest.update(np.ascontiguousarray(array).tobytes())
+        if by_time:
+            digest.update(self.liked.timestamps.tobytes())
         if self.given is not None:
-            digest.update(self.given.scores.tobytes() + self.given.items.tobytes())
+            digest.update(self.given.scores.tobytes() + self.given.items.tobytes() + self.given.starts.tobytes())
+            for array in (self.given.held_out.indptr, self.given.held_out.items):
+                digest.update(array.astype(np.int64).tobytes())
         for attribute in self.attributes(self.liked.counts):
             digest.update(json.dumps([attribute.name, *attribute.categories]).encode())
             for numbers_of in (attribute.matrix.indptr, attribute.matrix.indices):
