@@ -30,7 +30,7 @@ def told(study: Study, loss: dict[str, float]) -> dict[str, str]:
     places = [(a, w, s) for a in ATTRIBUTES for w in ("log", "reciprocal") for s in settings]
     curves = [line(*place, arm, value) for place in places for arm, value in loss.items()]
     results = ExperimentResults(Plan(), study, Curves(curves), None)
-    return {claim.said: claim.verdict for claim in check_claims(results)}
+    return {claim.statement: claim.verdict for claim in check_claims(results)}
 
 
 def verdict(found: dict[str, str], words: str) -> str:
@@ -70,7 +70,7 @@ def test_what_chance_may_have_done_says_how_many_users_would_decide(study: Study
     curves = [line("genre", "log", PAPER_SETTING, arm, loss) for arm, loss in (("excalibr", 0.05), ("greedy", 0.06))]
     curves[0].own["ndcg"][:] += np.random.default_rng(1).normal(0.0, 0.05, 9)[:, None]
     results = ExperimentResults(Plan(), study, Curves(curves), None)
-    found = {claim.said: claim.verdict for claim in check_claims(results)}
+    found = {claim.statement: claim.verdict for claim in check_claims(results)}
     assert verdict(found, "above every baseline").startswith("not clear: about ")
 
 
@@ -82,14 +82,14 @@ def test_claims_on_time_are_judged_by_the_timed_calls(study: Study) -> None:
         for method, seconds in (("reduced", factor), ("full", 1.5 * factor), ("excalibr", 0.001))
     ]
     results = ExperimentResults(Plan(), study, Curves([]), Runtimes(calls, PAPER_SETTING, "highs", "highs"))
-    found = {claim.said: claim.verdict for claim in check_claims(results)}
+    found = {claim.statement: claim.verdict for claim in check_claims(results)}
     assert verdict(found, "Most of the time") == "holds"
     assert verdict(found, "grows with the weight") == "holds"
     assert verdict(found, "a third less time") == "holds"
 
 
 def test_what_was_not_run_is_not_claimed(results: ExperimentResults) -> None:
-    said = [claim.said for claim in check_claims(results)]
+    said = [claim.statement for claim in check_claims(results)]
     assert not [words for words in said if "n = 200" in words or "linear program" in words]
 
 
@@ -97,7 +97,7 @@ def test_what_no_trade_off_was_timed_for_is_not_judged(study: Study) -> None:
     """Once it did not hold, with "nan" times as long."""
     calls = [Call(name, "reduced", 0, 0.9, 1.0, 0.1, 1.1, 1.0) for name in ATTRIBUTES]
     results = ExperimentResults(Plan(), study, Curves([]), Runtimes(calls, PAPER_SETTING, "highs", "highs"))
-    found = {claim.said: claim for claim in check_claims(results)}
+    found = {claim.statement: claim for claim in check_claims(results)}
     growth = next(claim for said, claim in found.items() if "grows with the weight" in said)
     assert (growth.verdict, "nan" in growth.figures) == ("not clear: not measured", False)
 
@@ -111,6 +111,6 @@ def test_a_single_user_decides_nothing(study: Study) -> None:
         )
     ]
     found = check_claims(ExperimentResults(Plan(), study, Curves(one), None))
-    above = next(claim for claim in found if "above every baseline" in claim.said)
+    above = next(claim for claim in found if "above every baseline" in claim.statement)
     assert above.verdict == "not clear: too few users"
     assert "± –" in above.figures

@@ -4,10 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from excalibr._experiments import ExperimentResults, Setting, Source, run_experiment, write_files, write_page
-from excalibr._experiments.curves import Curves
+from excalibr._experiments.curves import KL, Curves
 from excalibr._experiments.figures import draw, figures_of
 from excalibr._experiments.report import introduction
 from excalibr._experiments.tables import tables_of
@@ -159,3 +160,21 @@ def test_without_figures_the_report_has_none_that_an_earlier_run_left(
 ) -> None:
     shutil.copytree(shown[1] / "figures", tmp_path / "figures")
     assert "data:image" not in write_files(shown[0], tmp_path, figures=False).read_text(encoding="utf-8")
+
+
+def test_a_sweep_of_one_trade_off_is_a_line_from_relevance_only(results: ExperimentResults) -> None:
+    """Once it was a large mark without a line, as relevance only is."""
+    curves = Curves(
+        replace(
+            each,
+            trade_offs=each.trade_offs[:1],
+            means={name: values[:1] for name, values in each.means.items()},
+            errors={name: values[:1] for name, values in each.errors.items()},
+        )
+        for each in results.curves
+    )
+    panel = draw(next(figures_of(curves)), curves).axes[0]
+    curve = curves.get("genre", "log", Setting(20, 10), "excalibr")
+    assert curve is not None
+    ends = [[curve.start[KL], curve.means[KL][0]], [curve.start["ndcg"], curve.means["ndcg"][0]]]
+    assert ends in [[np.asarray(each).tolist() for each in line.get_data()] for line in panel.lines]

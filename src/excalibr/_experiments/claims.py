@@ -23,10 +23,10 @@ from excalibr._experiments.table import number
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is claimed, how it is judged here, the verdict, and the figures behind it; whether the paper says it."""
+    """What is claimed, by what it is judged here, the verdict, the figures behind it, and whether the paper says it."""
 
-    said: str
-    judged: str
+    statement: str
+    criterion: str
     verdict: str
     figures: str
     of_paper: bool = True
@@ -221,17 +221,19 @@ def _above(curves: Curves, arm: str) -> dict[str, Estimate]:
 
 
 def _joined(found: list[Margins]) -> Margins:
-    values, again = (np.concatenate([getattr(each, name) for each in found], axis=-1) for name in ("values", "again"))
-    return Margins(values, again, min(each.users for each in found))
+    values, resampled = (
+        np.concatenate([getattr(each, name) for each in found], axis=-1) for name in ("values", "resampled")
+    )
+    return Margins(values, resampled, min(each.users for each in found))
 
 
 def _judged(
-    said: str, judged: str, found: Mapping[str, Estimate], figures: str, *, of_paper: bool = True
+    statement: str, criterion: str, found: Mapping[str, Estimate], figures: str, *, of_paper: bool = True
 ) -> Iterator[Claim]:
     """A claim that every estimate must speak for: the one that is above 0 by the fewest standard errors decides."""
     if found:
         weakest = min(found.values(), key=lambda each: np.nan_to_num(each.value / (each.error or 1e-12), nan=0.0))
-        yield Claim(said, judged, weakest.verdict, figures, of_paper)
+        yield Claim(statement, criterion, weakest.verdict, figures, of_paper)
 
 
 def _listed(found: Mapping[str, Estimate]) -> str:

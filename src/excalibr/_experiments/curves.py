@@ -154,10 +154,10 @@ def between(levels: Floats, across: Floats, up: Floats) -> Floats:
 
 
 def _curve(block: Block, relevance: Block, number: int) -> MethodCurve:
-    part, values, together = block.part, block.values[number], block.together[number]
+    part, values, of_all = block.part, block.values[number], block.catalogue[number]
     shared = np.isin(relevance.user_ids, block.user_ids)
     starts, complete = relevance.values[number][shared], bool(shared.all())
-    of_catalogue = relevance.together[number, 0] if complete else np.full(len(CATALOGUE), np.nan)  # it is of all users
+    of_catalogue = relevance.catalogue[number, 0] if complete else np.full(len(CATALOGUE), np.nan)  # it is of all users
     means, errors = (zip(METRICS, of.T, strict=True) for of in (values.mean(axis=0), standard_errors(values)))
     own = dict(zip(METRICS, np.moveaxis(np.concatenate((values, starts), axis=1), -1, 0), strict=True))
     return MethodCurve(
@@ -167,8 +167,8 @@ def _curve(block: Block, relevance: Block, number: int) -> MethodCurve:
         arm=part.arm,
         user_ids=block.user_ids,
         trade_offs=np.asarray(block.trade_offs),
-        means=dict(means) | dict(zip(CATALOGUE, together.T, strict=True)),
-        errors=dict(errors) | dict.fromkeys(CATALOGUE, np.full(len(together), np.nan)),
+        means=dict(means) | dict(zip(CATALOGUE, of_all.T, strict=True)),
+        errors=dict(errors) | dict.fromkeys(CATALOGUE, np.full(len(of_all), np.nan)),
         start=dict(zip((*METRICS, *CATALOGUE), [*starts[:, 0].mean(axis=0), *of_catalogue], strict=True)),
         complete=complete,
         own={name: np.ascontiguousarray(own[name]) for name in (*DEVIATIONS, *RELEVANCE)},
@@ -190,13 +190,13 @@ class Margins:
     """By how much one curve is above another at each of some levels, and again for users drawn with replacement."""
 
     values: Floats  # (levels,) nan where a curve does not reach a level
-    again: Floats  # (resamples, levels)
+    resampled: Floats  # (resamples, levels)
     users: int  # that both curves have
 
     @property
     def errors(self) -> Floats:
         """(levels,) standard errors."""
-        return np.asarray(np.std(self.again, axis=0, ddof=1))
+        return np.asarray(np.std(self.resampled, axis=0, ddof=1))
 
     @property
     def clear(self) -> Floats:
@@ -209,7 +209,7 @@ class Margins:
         known = ~np.isnan(self.values)
         if not known.any():
             return Estimate(float("nan"), float("nan"), self.users)
-        again = self.again[:, known].mean(axis=1)
+        again = self.resampled[:, known].mean(axis=1)
         return Estimate(float(self.values[known].mean()), float(again.std(ddof=1)), self.users)
 
     def at(self, share: float) -> Estimate:
@@ -257,9 +257,9 @@ def margins(first: MethodCurve, second: MethodCurve, metric: str = "ndcg", acros
     """
     one, other = np.isin(first.user_ids, second.user_ids), np.isin(second.user_ids, first.user_ids)
     users, axes = int(one.sum()), (across, metric)
-    counts = _drawn(users)
+    counts = _resamples(users)
     found = [_at_shares(of_users(curve.own, same), counts, axes) for curve, same in ((first, one), (second, other))]
-    return _known(found[0] - found[1], users)
+    return _margins(found[0] - found[1], users)
 
 
 def of_users(own: UserValues, users: NDArray[Any]) -> UserValues:
@@ -272,24 +272,24 @@ def change(old: UserValues, new: UserValues, metric: str, across: str, *, paired
 
     Where both are of the same users in the same order they are paired, otherwise each is drawn by itself.
     """
-    first = _drawn(len(old[across]))
-    second = first if paired else _drawn(len(new[across]), "resamples of others")
+    first = _resamples(len(old[across]))
+    second = first if paired else _resamples(len(new[across]), "resamples of others")
     levels, axes = _start_of(old, first, across), (across, metric)
     found = _at_shares(new, second, axes, levels) - _at_shares(old, first, axes, levels)
-    return _known(found, min(len(old[across]), len(new[across])))
+    return _margins(found, min(len(old[across]), len(new[across])))
 
 
 def kept(curve: MethodCurve) -> Margins:
     """How much of relevance only's NDCG is left at :data:`SHARES` of its KL."""
-    counts = _drawn(curve.users)
+    counts = _resamples(curve.users)
     starts = _start_of(curve.own, counts, "ndcg")
     left = _at_shares(curve.own, counts, (KL, "ndcg")) / np.where(starts > 0.0, starts, np.nan)[:, None]
-    return _known(left, curve.users)
+    return _margins(left, curve.users)
 
 
 def difference(first: Margins, second: Margins) -> Margins:
     """The first less the second, which are of the same users."""
-    return Margins(first.values - second.values, first.again - second.again, min(first.users, second.users))
+    return Margins(first.values - second.values, first.resampled - second.resampled, min(first.users, second.users))
 
 
 def best_rise(curve: MethodCurve) -> Estimate:
@@ -308,14 +308,14 @@ def best_rise(curve: MethodCurve) -> Estimate:
 
 
 @lru_cache(maxsize=8)
-def _drawn(users: int, key: str = "resamples") -> Floats:
+def _resamples(users: int, key: str = "resamples") -> Floats:
     """(1 + resamples, users): everybody once, then how often each is drawn when as many are drawn with replacement."""
     drawn = (seeds.uniforms(0, key, RESAMPLES * users) * users).astype(np.int64).reshape(RESAMPLES, users)
     counts = [np.bincount(row, minlength=users) for row in drawn]
     return np.array([np.ones(users), *counts], dtype=np.float64)
 
 
-def _known(found: Floats, users: int) -> Margins:
+def _margins(found: Floats, users: int) -> Margins:
     """The first row are the values; a level that fewer than half of the others reach is not known.
 
     A single user is the same in every resample, which says nothing of chance: the others are then nan.

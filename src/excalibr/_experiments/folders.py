@@ -75,8 +75,8 @@ def compare_folders(old: Path, new: Path, *, metric: str = "ndcg", across: str =
         if given not in known:
             raise unknown_name(name, given, known)
     first, second = ResultFolder.read(old), ResultFolder.read(new)
-    told = [(first.settings.get(name), second.settings.get(name)) for name in ("data", "fingerprint")]
-    same_data = any(one == other for one, other in told if one is not None)
+    names = [(first.settings.get(name), second.settings.get(name)) for name in ("data", "fingerprint")]
+    same_data = any(one == other for one, other in names if one is not None)
     rows = []
     for one in first.curves:
         other = second.curves.get(one.attribute, one.weighting, one.setting, one.arm)

@@ -114,8 +114,8 @@ def _chunks(study: Study, plan: Plan, part: PlanPart, seconds: float) -> Iterato
 def _block(study: Study, plan: Plan, part: PlanPart, found: Sequence[Measured]) -> Block:
     users = study.user_ids[users_of(study, plan, part)]
     values = np.concatenate([each.values for each in found], axis=1)
-    together = catalogue_measures(np.sum([each.seen for each in found], axis=0))
-    return Block(part, plan.weightings_of(part.setting), users, trade_offs_of(plan, part), values, together)
+    catalogue = catalogue_measures(np.sum([each.seen for each in found], axis=0))
+    return Block(part, plan.weightings_of(part.setting), users, trade_offs_of(plan, part), values, catalogue)
 
 
 def _measured(

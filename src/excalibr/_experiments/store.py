@@ -32,7 +32,7 @@ class Block:
     user_ids: NDArray[Any]
     trade_offs: tuple[float, ...]
     values: Floats  # (weightings, users, trade-offs, metrics)
-    together: Floats  # (weightings, trade-offs, 2) of all its users at once, CATALOGUE
+    catalogue: Floats  # (weightings, trade-offs, 2) CATALOGUE, of all its users
 
 
 _MADE_AGAIN = "remove it, and start the experiment again with the same arguments: it makes it again."
@@ -177,6 +177,6 @@ def _columns(block: Block) -> dict[str, Any]:
         "user_id": block.user_ids[:, None],
         "trade_off": np.array(block.trade_offs),
         **dict(zip(METRICS, np.moveaxis(block.values, -1, 0), strict=True)),
-        **dict(zip(CATALOGUE, np.moveaxis(block.together[:, None], -1, 0), strict=True)),  # the same for all users
+        **dict(zip(CATALOGUE, np.moveaxis(block.catalogue[:, None], -1, 0), strict=True)),  # the same for all users
     }
     return {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}

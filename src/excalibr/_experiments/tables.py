@@ -132,8 +132,11 @@ def _seconds(results: ExperimentResults, times: Runtimes) -> Table:
     ratios = (number(times.mean(name, "reduced") / times.mean(name, "excalibr"), 0) for name in names)
     rows.append(("the paper's stack takes … times our solver", *ratios))
     rows += [
-        (f"{ARMS.get(method, ARMS['excalibr']).label}, as the paper reports", *(told.get(name, "–") for name in names))
-        for method, told in _OF_PAPER["seconds"].items()
+        (
+            f"{ARMS.get(method, ARMS['excalibr']).label}, as the paper reports",
+            *(reported.get(name, "–") for name in names),
+        )
+        for method, reported in _OF_PAPER["seconds"].items()
     ]
     return Table("runtimes", "Seconds a user", ("method", *names), rows, _timed_note(results, times))
 
@@ -155,9 +158,9 @@ def _drops(results: ExperimentResults, times: Runtimes) -> Table:
     names = list(results.study.attributes)
     rows: list[tuple[str, ...]] = []
     for what, label in (("seconds", "total"), ("program", "linear program"), ("decomposition", "decomposition")):
-        told = _OF_PAPER["drop"][what]
+        reported = _OF_PAPER["drop"][what]
         rows.append((label, *(f"{times.drop(name, what):.1%}" for name in names)))
-        rows.append((f"{label}, as the paper reports", *(told.get(name, "–") for name in names)))
+        rows.append((f"{label}, as the paper reports", *(reported.get(name, "–") for name in names)))
     title = "From the full to the reduced formulation: drop in time"
     return Table("runtimes-drop", title, ("", *names), rows, _timed_note(results, times))
 
@@ -312,7 +315,12 @@ def _marked(found: Margins, pair: Iterable[MethodCurve], share: float, across: s
 def _claims(results: ExperimentResults) -> Table:
     claims = check_claims(results)
     rows = [
-        (claim.said + ("" if claim.of_paper else " (not the paper's)"), claim.verdict, claim.figures, claim.judged)
+        (
+            claim.statement + ("" if claim.of_paper else " (not the paper's)"),
+            claim.verdict,
+            claim.figures,
+            claim.criterion,
+        )
         for claim in claims
     ]
     note = "Paired on users; ± is twice the standard error, and a difference is clear beyond it. The weakest decides."
