@@ -176,3 +176,35 @@ def test_more_items_than_may_be_shown_are_refused() -> None:
 def test_a_regularisation_is_finite_and_positive(regularisation: float) -> None:
     with pytest.raises(InputError, match="regularisation: is .*, must be finite and above 0"):
         EASE.from_gram(np.eye(2), regularisation)
+
+
+@pytest.mark.parametrize("scores", [np.array([[0, 2, 1]], dtype=np.uint8), np.array([[-(2**63), 2, 1]])])
+def test_whole_numbers_are_ranked_as_numbers(scores: np.ndarray[Any, Any]) -> None:
+    """Once the best came last where −x is no such number: an unsigned 0, and the least of all."""
+    assert top_items(scores, 2).items.tolist() == [[1, 2]]
+    assert top_items(scores.tolist(), 2).items.tolist() == [[1, 2]]
+
+
+def test_scores_that_cannot_be_ranked_are_refused() -> None:
+    with pytest.raises(InputError, match="scores: have a value that is nan"):
+        top_items([[np.nan, 1.0]], 1)
+    with pytest.raises(InputError, match=r"scores: have shape \(2,\), must have shape \(users, items\)"):
+        top_items([2.0, 1.0], 1)
+    with pytest.raises(InputError, match="histories: contain a value that is not finite"):
+        EASE.fit(interactions()).top(np.full((1, 25), np.nan), 1)
+
+
+def test_no_model_is_made_of_counts_that_are_no_numbers() -> None:
+    for gram in ([[np.nan, 0.0], [0.0, 1.0]], np.empty((0, 0))):
+        with pytest.raises(InputError, match="gram: has (no items|a diagonal that is not finite)"):
+            EASE.from_gram(np.array(gram), 1.0)
+    with pytest.raises(InputError, match="gram: has a diagonal that is not finite"):
+        EASE.fit([[1e30, 1.0]])  # its square is no float32
+    with pytest.raises(InputError, match="gram: has shape .* and type >f8"):
+        EASE.from_gram(np.eye(2).astype(">f8"), 1.0)
+
+
+def test_an_array_that_cannot_be_written_to_is_copied() -> None:
+    gram = np.eye(3)
+    gram.setflags(write=False)
+    assert not np.shares_memory(EASE.from_gram(gram, 1.0, overwrite=True).weights, gram)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import InputTypeError
+from excalibr.errors import InputError, InputTypeError
 
 Array = TypeVar("Array", bound="NDArray[np.generic]")
 
@@ -53,6 +53,28 @@ def floats(argument: str, values: ArrayLike) -> Floats:
     if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.c_contiguous:
         return values
     return numbers(argument, values, own=False)
+
+
+def indices(argument: str, places: ArrayLike, count: int) -> Integers:
+    """Some of the places 0 to ``count`` − 1, in the order given, or those where a mask of so many is true.
+
+    >>> indices("rows", [2, 0], 3).tolist(), indices("rows", [False, False, True], 3).tolist()
+    ([2, 0], [2])
+    """
+    given = np.asarray(places)
+    if np.ma.is_masked(places):
+        raise InputTypeError(argument, "are masked in places", "be indices or booleans")
+    if given.dtype == np.bool_ and given.shape == (count,):
+        return np.flatnonzero(given)
+    if given.ndim != 1 or given.dtype == np.bool_:
+        must = f"have shape ({count},)" if given.dtype == np.bool_ else "be a list of indices"
+        raise InputError(argument, f"have shape {given.shape}", must)
+    if given.size and given.dtype.kind not in "iu":
+        raise InputTypeError(argument, f"are of type {given.dtype}", "be indices or booleans")
+    outside = (given < 0) | (given >= count)
+    if outside.any():
+        raise InputError(argument, f"contain {given[outside][0]}", f"be indices from 0 to {count - 1}")
+    return given.astype(np.int64)
 
 
 def starts_of(sizes: NDArray[Any]) -> Integers:

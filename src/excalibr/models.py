@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from excalibr._arrays import frozen
+from excalibr._arrays import frozen, is_real, is_whole, numbers
+from excalibr._parallel import checked_threads
 from excalibr._sparse import SparseRows, read_rows
 from excalibr._types import Integers
 from excalibr.errors import InputError, SolverError, needs_extra, unknown_name
@@ -93,21 +94,26 @@ class EASE:
         regularisation
             λ, above 0.
         overwrite
-            Turn ``gram`` itself into the model, instead of a copy of it.
+            Turn ``gram`` itself into the model, instead of a copy of it, where it can be written to row by row.
         threads
             Threads that the linear algebra may use. Each number of them rounds differently, which can swap items of
             nearly equal score: hence 1, so that a fit is the same again whatever the settings. None leaves it to BLAS.
         """
-        if not 0 < regularisation < np.inf:
-            raise InputError("regularisation", f"is {regularisation}", "be finite and above 0")
-        if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.dtype.name not in ("float32", "float64"):
+        if not is_real(regularisation) or not 0 < regularisation < np.inf:
+            raise InputError("regularisation", f"is {regularisation!r}", "be finite and above 0")
+        workers = None if threads is None else checked_threads(threads)
+        gram = np.asarray(gram)
+        if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.dtype not in (np.float32, np.float64):
             found = f"has shape {gram.shape} and type {gram.dtype}"
             raise InputError("gram", found, "have shape (items, items) and type float32 or float64")
-        array = gram if overwrite and gram.flags.c_contiguous else gram.copy(order="C")
+        if not gram.size or not np.isfinite(gram.diagonal()).all():
+            found = "has a diagonal that is not finite" if gram.size else "has no items"
+            raise InputError("gram", found, "count finite interactions of at least one item")
+        array = gram if overwrite and gram.flags.c_contiguous and gram.flags.writeable else gram.copy(order="C")
         array.flat[:: len(array) + 1] += regularisation
         with needs_extra("scipy", "threadpoolctl"):
             import threadpoolctl
-        with threadpoolctl.threadpool_limits(threads, "blas"):
+        with threadpoolctl.threadpool_limits(workers, "blas"):
             _invert(array, regularisation)
         array *= -1.0 / array.diagonal()  # from P to B, all but its diagonal
         array += 0.0  # no −0
@@ -139,8 +145,8 @@ class EASE:
         """
         rows = self._rows(histories)
         hidden = rows if exclude is None else self._rows(exclude, "exclude")
-        if batch < 1:
-            raise InputError("batch", f"is {batch}", "be at least 1")
+        if not is_whole(batch) or batch < 1:
+            raise InputError("batch", f"is {batch!r}", "be at least 1")
         if hidden.shape != rows.shape:
             raise InputError("exclude's shape", f"{hidden.shape}", f"be {rows.shape}")
         parts = []
@@ -159,6 +165,8 @@ class EASE:
         if rows.shape[1] != self.items:
             must = f"have shape (users, {self.items}), a column for each item of the model"
             raise InputError(argument, f"have shape {rows.shape}", must)
+        if not np.isfinite(rows.data).all():
+            raise InputError(argument, "contain a value that is not finite", "be finite")
         return rows
 
     def __repr__(self) -> str:
@@ -200,7 +208,7 @@ class TopItems:
     scores: Dense
 
 
-def top_items(scores: Dense, n: int) -> TopItems:
+def top_items(scores: ArrayLike, n: int) -> TopItems:
     """The n largest scores of each row, and where they are; ties go to the lower index.
 
     Parameters
@@ -215,19 +223,24 @@ def top_items(scores: Dense, n: int) -> TopItems:
     >>> top_items(np.array([[0.5, 0.9, 0.5, 0.5]]), 3).items.tolist()
     [[1, 0, 2]]
     """
-    available = (scores > -np.inf).sum(axis=1)
-    fewest = int(available.min(initial=scores.shape[1]))
-    if not 1 <= n <= fewest:
+    given = np.asarray(scores)
+    values = given if given.dtype.kind == "f" else numbers("scores", scores)  # whole numbers have no −∞, nor all a −x
+    if values.ndim != 2 or np.isnan(values).any():
+        found = "have a value that is nan" if values.ndim == 2 else f"have shape {values.shape}"
+        raise InputError("scores", found, "have shape (users, items), without nan")
+    available = (values > -np.inf).sum(axis=1)
+    fewest = int(available.min(initial=values.shape[1]))
+    if not is_whole(n) or not 1 <= n <= fewest:
         where = f" (row {int(np.argmin(available))})" if len(available) else ""
-        raise InputError("n", f"is {n}", f"be at least 1 and at most the {fewest} items that can be shown{where}")
-    chosen = np.argpartition(-scores, n - 1, axis=1)[:, :n]
-    least = np.take_along_axis(scores, chosen, axis=1).min(axis=1, keepdims=True)
-    for row in np.flatnonzero((scores >= least).sum(axis=1) > n):  # a tie at the edge: argpartition took any of them
-        chosen[row] = np.argsort(-scores[row], kind="stable")[:n]
+        raise InputError("n", f"is {n!r}", f"be at least 1 and at most the {fewest} items that can be shown{where}")
+    chosen = np.argpartition(-values, n - 1, axis=1)[:, :n]
+    least = np.take_along_axis(values, chosen, axis=1).min(axis=1, keepdims=True)
+    for row in np.flatnonzero((values >= least).sum(axis=1) > n):  # a tie at the edge: argpartition took any of them
+        chosen[row] = np.argsort(-values[row], kind="stable")[:n]
     chosen.sort(axis=1)
-    values = np.take_along_axis(scores, chosen, axis=1)
-    order = np.argsort(-values, axis=1, kind="stable")
-    return TopItems(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(values, order, axis=1))
+    best = np.take_along_axis(values, chosen, axis=1)
+    order = np.argsort(-best, axis=1, kind="stable")
+    return TopItems(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(best, order, axis=1))
 
 
 def _invert(array: Dense, regularisation: float) -> None:

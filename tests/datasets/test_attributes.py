@@ -1,11 +1,13 @@
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
 from excalibr import Problem, datasets
 from excalibr.datasets import Attribute, decade, from_column, genre, popularity
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 
 
 def shares(attribute: Attribute) -> list[list[float]]:
@@ -122,3 +124,32 @@ def test_what_cannot_be_an_attribute_is_refused() -> None:
         popularity([1, 2], share=5)
     with pytest.raises(InputError, match="matrix: has shape .*, must have 1 columns"):
         Attribute("x", ("a",), sparse.csr_array(np.eye(2)))
+
+
+@pytest.mark.parametrize("column", [pa.array(["a|b", None]), pl.Series([["a", "b"], None])])
+def test_columns_of_arrow_and_polars_are_read_as_their_values(column: object) -> None:
+    """Once each of Arrow's was one label, "a|b" and "None"."""
+    attribute = from_column("tag", column)  # type: ignore[arg-type]
+    assert (attribute.categories, shares(attribute)) == (("(none)", "a", "b"), [[0, 0.5, 0.5], [1, 0, 0]])
+
+
+def test_what_is_no_column_of_labels_is_refused() -> None:
+    with pytest.raises(InputTypeError, match="values: are a DataFrame, must be a list, an array or a column"):
+        from_column("tag", pd.DataFrame({"tag": ["a"]}))
+    with pytest.raises(InputTypeError, match="values: have the bytes b'a', must be texts"):
+        from_column("tag", [b"a"])
+    with pytest.raises(InputTypeError, match="separator: is 5, must be a text, or None"):
+        from_column("tag", ["a"], separator=5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="positives: are nan in row 1"):
+        popularity([3, np.nan])
+    with pytest.raises(InputTypeError, match="first: is '1920', must be a year"):
+        decade([1994], first="1920")  # type: ignore[arg-type]
+
+
+def test_some_items_are_taken_by_a_mask_and_no_fraction_is_one() -> None:
+    attribute = genre(["A", "B", "C"])
+    assert shares(attribute.take([True, False, True])) == shares(attribute.take([0, 2]))
+    with pytest.raises(InputTypeError, match="items: are of type float64, must be indices or booleans"):
+        attribute.take([0.5])
+    with pytest.raises(InputError, match="items: contain 3, must be indices from 0 to 2"):
+        attribute.take([3])

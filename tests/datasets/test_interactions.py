@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from excalibr.datasets import HeldOutUsers, Interactions, hold_out, positives, split_users
@@ -198,3 +199,42 @@ def test_splits_that_make_no_sense_are_refused() -> None:
         hold_out(made, share=20)
     with pytest.raises(InputError, match="interactions: have 1 of user 4, must have at least 2 a user"):
         hold_out(positives([4], [1], [5], minimum=1))
+
+
+@pytest.mark.parametrize(
+    ("users", "message"),
+    [
+        (pd.Series([7, None, 9, 9], dtype="Int64"), "user_ids: are missing in row 1"),
+        (["a", None, "b", "b"], "user_ids: are missing in row 1"),
+        (np.array([7, "a", 9, 9], dtype=object), "user_ids: are of the types int and str, must be all whole numbers"),
+    ],
+)
+def test_a_row_without_a_user_is_no_user_of_its_own(users: object, message: str) -> None:
+    """Once all rows without an id were one user, called nan."""
+    with pytest.raises((InputError, InputTypeError), match=message):
+        positives(users, [1, 2, 1, 2], [5] * 4, minimum=1)  # type: ignore[arg-type]
+
+
+def test_times_may_be_moments_and_keep_every_digit() -> None:
+    nanoseconds = [1_700_000_000_000_000_001, 1_700_000_000_000_000_000]
+    assert positives([7, 7], [1, 2], [5, 5], nanoseconds, minimum=1).timestamps.tolist() == nanoseconds
+    moments = np.array(nanoseconds, dtype="datetime64[ns]")
+    assert positives([7, 7], [1, 2], [5, 5], moments, minimum=1).timestamps.tolist() == nanoseconds
+
+
+@pytest.mark.parametrize("times", [[1, np.nan], np.array(["2020-01-01", "NaT"], dtype="datetime64[s]")])
+def test_a_time_that_is_missing_is_not_the_earliest(times: object) -> None:
+    with pytest.raises(InputError, match="timestamps: are missing in row 1"):
+        positives([7, 7], [1, 2], [5, 5], times, minimum=1)  # type: ignore[arg-type]
+
+
+def test_users_can_be_chosen_by_a_mask() -> None:
+    """Once a mask was read as the rows 0 and 1."""
+    liked = positives([7, 8, 9], [1, 2, 3], [5] * 3, minimum=1)
+    assert liked.of_users([False, True, True]).user_ids.tolist() == [8, 9]
+    assert liked.of_users([2, 0]).user_ids.tolist() == [9, 7]
+    for wrong in ([3], [-1], [True], [0.5], [[0]]):
+        with pytest.raises((InputError, InputTypeError), match=r"rows: (contain|have shape|are of type)"):
+            liked.of_users(wrong)
+    with pytest.raises(InputError, match=r"kept: has shape \(1,\), must have shape \(3,\)"):
+        liked.where(np.array([True]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from excalibr._experiments import ExperimentResults, Setting
-from excalibr._experiments.curves import COMPARED, KL, RESAMPLES, SHARES, Curves, _known, margins, rise
+from excalibr._experiments.curves import KL, RESAMPLES, SHARES, Curves, _margins, best_rise, kept, margins, of_users
 from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import PAPER_SETTING, PlanPart
 from excalibr._experiments.store import Block
@@ -12,7 +12,6 @@ from excalibr.metrics import summarise
 from tests.experiments.test_claims import line
 
 SETTING = Setting(20, 10)
-NDCG = COMPARED.index("ndcg")
 
 
 def block(arm: str, users: list[int], trade_offs: tuple[float, ...], seed: int) -> Block:
@@ -67,7 +66,7 @@ def test_margins_are_taken_at_equal_kl() -> None:
 
 def test_a_difference_that_chance_can_make_is_none() -> None:
     first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
-    first.own[:, :, NDCG] += np.random.default_rng(1).normal(0.0, 1.0, 9)[:, None]
+    first.own["ndcg"][:] += np.random.default_rng(1).normal(0.0, 1.0, 9)[:, None]
     found = margins(first, second)
     assert not found.clear.any()
     assert found.mean.verdict.startswith("not clear: about ")
@@ -77,26 +76,26 @@ def test_what_differs_from_user_to_user_alike_for_both_does_not_count() -> None:
     first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
     alike = np.random.default_rng(1).normal(0.0, 1.0, 9)[:, None]
     for curve in (first, second):
-        curve.own[:, :, NDCG] += alike
+        curve.own["ndcg"][:] += alike
     assert margins(first, second).clear.tolist() == [1.0] * len(SHARES)
 
 
 def test_a_sample_is_compared_on_its_own_users() -> None:
     everybody, other = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
-    everybody.own[4:, :, NDCG] = 0.0  # users that the sample does not have
-    sample = replace(other, user_ids=np.arange(4), own=other.own[:4], users=4)
+    everybody.own["ndcg"][4:] = 0.0  # users that the sample does not have
+    sample = replace(other, user_ids=np.arange(4), own=of_users(other.own, np.arange(4)))
     assert margins(everybody, sample).values == pytest.approx(0.1 * (1 - SHARES))
 
 
 def test_a_level_that_one_curve_does_not_reach_is_not_known() -> None:
     first, second = (line("genre", "log", PAPER_SETTING, "excalibr", 0.1) for _ in range(2))
-    second.own[:, 3, COMPARED.index(KL)] = 0.04  # it stops at a share of 0.2
+    second.own[KL][:, 3] = 0.04  # it stops at a share of 0.2
     assert np.isnan(margins(first, second).values).tolist() == [False] * 5 + [True] * 2
 
 
 def test_a_rise_is_paired() -> None:
     curve = line("popularity", "log", PAPER_SETTING, "excalibr", -0.1)
-    found = rise(curve, 3)
+    found = best_rise(curve)
     assert found.value == pytest.approx(0.1)
     assert found.error == pytest.approx(0.0)
     assert found.users == 9
@@ -120,6 +119,32 @@ def test_a_level_that_fewer_than_half_of_the_resamples_reach_is_not_known() -> N
     found = np.full((1 + RESAMPLES, 2), 0.1)
     found[1 : 1 + int(0.6 * RESAMPLES), 0] = np.nan
     found[1 : 1 + int(0.4 * RESAMPLES), 1] = np.nan
-    told = _known(found, 9)
-    assert np.isnan(told.values).tolist() == [True, False]
-    assert told.again[:, 1].tolist() == [0.1] * RESAMPLES
+    known = _margins(found, 9)
+    assert np.isnan(known.values).tolist() == [True, False]
+    assert known.resampled[:, 1].tolist() == [0.1] * RESAMPLES
+
+
+def test_the_best_trade_off_is_not_chosen_by_those_who_judge_it() -> None:
+    """Chosen on all of them, the best of many trade-offs that change nothing was above by chance."""
+    random, rises = np.random.default_rng(3), []
+    for _ in range(300):
+        curve = line("popularity", "log", PAPER_SETTING, "excalibr", 0.0)
+        curve.own["ndcg"][:] += random.normal(0.0, 0.1, curve.own["ndcg"].shape)
+        rises.append(best_rise(curve).value)
+    assert abs(np.mean(rises)) < 3 * np.std(rises) / np.sqrt(len(rises))
+
+
+def test_one_user_is_no_resample() -> None:
+    first, second = (line("genre", "log", PAPER_SETTING, "excalibr", loss) for loss in (0.0, 0.1))
+    alone = replace(second, user_ids=np.arange(1), own=of_users(second.own, np.arange(1)))
+    found = margins(first, alone)
+    assert np.isnan(found.errors).all()
+    assert not found.clear.any()
+    assert found.mean.verdict == best_rise(alone).verdict == "not clear: too few users"
+
+
+def test_nothing_is_left_of_an_ndcg_of_nothing() -> None:
+    """Once it was a warning of numpy's."""
+    curve = line("genre", "log", PAPER_SETTING, "excalibr", 0.0)
+    curve.own["ndcg"][:] = 0.0
+    assert kept(curve).at(0.5).verdict == "not clear: no level is reached by both"

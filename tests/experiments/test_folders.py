@@ -1,6 +1,7 @@
 """Two result folders side by side, against paired differences computed in a few lines from their tables."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -126,10 +127,10 @@ def test_a_folder_without_results_is_said_so(results: ExperimentResults, out: Pa
     with pytest.raises(InputError, match="holds an experiment that has not ended"):
         compare_folders(tmp_path, out)
     (tmp_path / "results.parquet").write_bytes(b"PAR1")
-    with pytest.raises(InputError, match="holds files that cannot be read"):
+    with pytest.raises(InputError, match=r"results.parquet: cannot be read \("):
         compare_folders(tmp_path, out)
     (tmp_path / "manifest.json").write_text("{", encoding="utf-8")
-    with pytest.raises(InputError, match="holds files that cannot be read"):
+    with pytest.raises(InputError, match=r"manifest.json: cannot be read \("):
         compare_folders(tmp_path, out)
 
 
@@ -144,3 +145,24 @@ def test_only_what_is_measured_of_each_user_can_be_compared(out: Path, other: Pa
         compare_folders(out, other, metric="ndgc")
     with pytest.raises(InputError, match="across: is 'kl', must be one of"):
         compare_folders(out, other, across="kl")
+
+
+def test_a_method_of_another_version_is_called_by_its_name(
+    results: ExperimentResults, out: Path, other: Path, tmp_path: Path
+) -> None:
+    """Once it was a KeyError."""
+    older = changed(out, tmp_path / "older", renamed("single-kl", "old-way"), "method")
+    assert [line for line in compare_folders(older, other).only if line.startswith("methods") and "old-way" in line]
+    assert cells(compare_folders(older, older), "old-way")["users"] == "6 paired"
+
+
+def test_results_without_what_methods_are_compared_with_are_said_so(
+    results: ExperimentResults, out: Path, tmp_path: Path
+) -> None:
+    without = changed(out, tmp_path / "without", renamed("relevance", "old-way"), "method")
+    with pytest.raises(InputError, match=r"results.parquet: cannot be read \(.*relevance only does not come first"):
+        compare_folders(without, out)
+
+
+def renamed(old: str, new: str) -> Callable[[pa.Table], list[str]]:
+    return lambda table: [new if name == old else name for name in table["method"].to_pylist()]

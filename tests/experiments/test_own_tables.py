@@ -1,5 +1,6 @@
 """``--scores``: candidates of a model of one's own, and what its users are judged by."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,7 @@ def test_rows_of_no_use_are_left_out_and_counted(tmp_path: Path) -> None:
         "left out: 2 rows of scores.csv of users or items that no positive is known of",
         "left out: 1 rows of scores.csv of a user and an item with a better one",
         "left out: 1 rows of hidden.csv of users or items that no positive is known of",
+        "1 items of hidden.csv are in their users' ratings: the model knew them",
     )
     assert found.understood.endswith("; ".join(left_out))
     assert found.fingerprint() == expected.fingerprint()
@@ -121,3 +123,28 @@ def test_ids_of_another_type_are_refused(tmp_path: Path) -> None:
 def test_scores_are_checked_for_names_before_anything_is_done(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="did you mean 'mood'"):
         check_plan(tables(tmp_path), small_plan(attributes=("mod",)))
+
+
+def test_other_held_out_items_are_another_experiment(tmp_path: Path) -> None:
+    """Once a run went on with those of the run before, without a word."""
+    plan = small_plan(settings=(Setting(20, 10),), arms=("greedy",), weightings=("log",))
+    run_experiment(tables(tmp_path), plan, tmp_path / "out")
+    with pytest.raises(InputError, match="has an experiment with fingerprint"):
+        run_experiment(tables(tmp_path, (), ("l3,t40",)), plan, tmp_path / "out")
+
+
+def test_other_times_are_another_experiment_where_they_decide_what_is_held_out(tmp_path: Path) -> None:
+    source = tables(tmp_path)
+    later = replace(source, liked=replace(source.liked, timestamps=source.liked.timestamps + 1))
+    assert source.fingerprint() == later.fingerprint()
+    assert source.fingerprint(by_time=True) != later.fingerprint(by_time=True)
+
+
+def test_held_out_items_that_the_model_knew_are_counted(tmp_path: Path) -> None:
+    source = tables(tmp_path)
+    held_out, history = source.given.held_out, source.given.history  # type: ignore[union-attr]
+    others = held_out.matrix[1:].multiply(history.matrix[1:]).nnz
+    found = tables(tmp_path, (), tuple(f"l3,{item}" for item in history.item_ids[history.items[: history.indptr[1]]]))
+    assert f"{others + history.indptr[1]} items of hidden.csv are in their users' ratings: the model knew them" in (
+        found.understood
+    )

@@ -53,7 +53,10 @@ def test_the_record_survives_json() -> None:
         ({"timed_users": -1}, "timed_users: is -1"),
         ({"trade_offs": (0.0, 0.5)}, "lie between 0 and 1"),
         ({"trade_offs": (0.5, 0.5)}, "each once"),
-        ({"settings": ()}, "at least one"),
+        ({"settings": ()}, "settings: are empty, must be at least one"),
+        ({"weightings": ("log", "log")}, "weightings: are log, log, must name each once"),
+        ({"regularisations": (10.0, float("nan"))}, r"regularisations: are \[10.0, nan\], must be finite and above 0"),
+        ({"regularisations": (0.0,)}, "must be finite and above 0"),
     ],
 )
 def test_a_bad_plan_is_refused(change: dict[str, object], message: str) -> None:

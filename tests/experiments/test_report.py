@@ -1,11 +1,14 @@
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from excalibr._experiments import ExperimentResults, Setting, Source, run_experiment, write_files, write_page
+from excalibr._experiments.curves import KL, Curves
 from excalibr._experiments.figures import draw, figures_of
 from excalibr._experiments.report import introduction
 from excalibr._experiments.tables import tables_of
@@ -103,3 +106,75 @@ def test_the_page_names_its_command_and_shows_figures_that_exist(
 def test_the_report_counts_the_users_who_were_re_ranked_and_not_all_that_there_are(results: ExperimentResults) -> None:
     fewer = replace(results, plan=replace(results.plan, users=len(results.study) - 1))
     assert next(introduction(fewer)).startswith(f"{len(results.study) - 1} test users of ")
+
+
+@pytest.fixture(scope="module")
+def own(source: Source, tmp_path_factory: pytest.TempPathFactory) -> ExperimentResults:
+    """Without log weights, the projected greedy, or a setting of the paper's."""
+    plan = small_plan(
+        weightings=("sqrt", "uniform"), arms=("greedy", "excalibr"), settings=(Setting(20, 10), Setting(15, 5))
+    )
+    return run_experiment(source, plan, tmp_path_factory.mktemp("own"))
+
+
+def test_other_weights_than_the_papers_have_figures_and_tables(own: ExperimentResults, tmp_path: Path) -> None:
+    """Once a report without log weights had no figure and empty tables."""
+    text = write_page(own, tmp_path, "excalibr experiment").read_text(encoding="utf-8")
+    shown = [figure.name for figure in figures_of(own.curves)]
+    assert shown == ["figure-lotteries-20-10", "figure-lotteries-15-5", "figure-list-20-10", "figure-list-15-5"]
+    for name in shown:
+        assert f"(experiment/{name}.png)" in text
+    assert "| genre | sqrt | 15/5 | ExCalibR |" in text
+    assert "| greedy less ExCalibR | KL of the expectation | 20/10 | genre |" in text
+    assert "- ExCalibR, n/k = 15/5, sqrt weights, λ = 0.1: " in text
+    assert "projected" not in text
+    assert "the table of runtimes" not in text
+    assert "Where the exact lotteries win" not in text
+
+
+def test_no_table_is_empty_and_no_panel_without_a_curve(own: ExperimentResults) -> None:
+    assert all(table.rows for table in tables_of(own))
+    for figure in figures_of(own.curves):
+        for panel in draw(figure, own.curves).axes:
+            assert {"greedy", "ExCalibR"} <= set(panel.get_legend_handles_labels()[1])
+
+
+def test_the_trade_off_that_is_named_is_the_one_that_was_run(results: ExperimentResults, tmp_path: Path) -> None:
+    """Once it was λ = 0.1, whatever was nearest to it."""
+    curves = Curves(replace(each, trade_offs=each.trade_offs + 0.05) for each in results.curves)
+    text = write_page(replace(results, curves=curves), tmp_path, "excalibr experiment").read_text(encoding="utf-8")
+    assert "log weights, λ = 0.15: genre KL " in text
+    assert "λ = 0.1:" not in text
+
+
+def test_a_caption_names_the_attributes_on_which_a_method_ran_on_a_sample(
+    results: ExperimentResults, tmp_path: Path
+) -> None:
+    """Once it said so of MIP greedy everywhere, which has its curve where items have one category each."""
+    text = write_files(results, tmp_path).read_text(encoding="utf-8")
+    assert "On a sample, and so in the figures of differences only: MIP greedy (genre)." in text
+
+
+def test_without_figures_the_report_has_none_that_an_earlier_run_left(
+    shown: tuple[ExperimentResults, Path], tmp_path: Path
+) -> None:
+    shutil.copytree(shown[1] / "figures", tmp_path / "figures")
+    assert "data:image" not in write_files(shown[0], tmp_path, figures=False).read_text(encoding="utf-8")
+
+
+def test_a_sweep_of_one_trade_off_is_a_line_from_relevance_only(results: ExperimentResults) -> None:
+    """Once it was a large mark without a line, as relevance only is."""
+    curves = Curves(
+        replace(
+            each,
+            trade_offs=each.trade_offs[:1],
+            means={name: values[:1] for name, values in each.means.items()},
+            errors={name: values[:1] for name, values in each.errors.items()},
+        )
+        for each in results.curves
+    )
+    panel = draw(next(figures_of(curves)), curves).axes[0]
+    curve = curves.get("genre", "log", Setting(20, 10), "excalibr")
+    assert curve is not None
+    ends = [[curve.start[KL], curve.means[KL][0]], [curve.start["ndcg"], curve.means["ndcg"][0]]]
+    assert ends in [[np.asarray(each).tolist() for each in line.get_data()] for line in panel.lines]

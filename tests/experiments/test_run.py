@@ -3,6 +3,8 @@
 import json
 import multiprocessing
 import os
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -244,3 +246,24 @@ def test_too_many_items_for_the_time_are_left_out_and_said(
     assert "too long for 60 min." in told[0]
     left = len(source.liked.item_ids) - len(results.study.popularity)
     assert any(words.startswith(f"left out: {left} items with fewer than ") for words in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "hint"),
+    [
+        ("manifest.json", b"[1]", "an experiment needs another folder"),
+        ("choices.json", b'{"users": "many"}', "an experiment needs another folder"),
+        ("choices.json", b"{", "an experiment needs another folder"),
+        ("prepared.npz", b"PK", "remove it, and start the experiment again"),
+        ("parts", b"PAR1", "remove it, and start the experiment again"),
+    ],
+)
+def test_a_file_of_the_folder_that_is_damaged_is_named(
+    source: Source, results: ExperimentResults, out: Path, tmp_path: Path, name: str, content: bytes, hint: str
+) -> None:
+    shutil.copytree(out, tmp_path / "copy")
+    path = tmp_path / "copy" / name
+    path = next(path.iterdir()) if path.is_dir() else path
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"{re.escape(str(path))}: cannot be read \(.*Hint: .*{hint}"):
+        run_experiment(source, small_plan(), tmp_path / "copy")

@@ -1,4 +1,5 @@
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -227,3 +228,24 @@ def test_of_several_rows_of_a_user_and_an_item_the_latest_counts(tmp_path: Path)
     assert own.liked.item_ids.tolist() == [0, 2, 3, 4, 5]
     assert own.liked.timestamps.tolist() == [2, 1, 1, 1, 0]
     assert "`date` of r.parquet is taken as timestamp" in own.understood
+
+
+def test_rows_without_a_time_are_said_to_count_as_earliest(tmp_path: Path) -> None:
+    """Once a split by time took them for the earliest without a word."""
+    plays, tracks = own_tables(tmp_path)
+    lines = plays.read_text(encoding="utf-8").splitlines()
+    timed = [f"{line},{'' if at % 10 else at}" for at, line in enumerate(lines[1:])]
+    plays.write_text("\n".join([f"{lines[0]},timestamp", *timed, ""]), encoding="utf-8")
+    own = table_source(plays, tracks, COLUMNS)
+    assert re.search(r"; 2,9\d\d rows without a time count as a user's earliest$", own.understood)
+
+
+def test_the_column_with_the_item_is_no_category(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="categories: name 'track', the column with the item"):
+        table_source(*own_tables(tmp_path), Columns(("track",), "listener", "track", "stars"))
+
+
+def test_items_that_nobody_has_so_often_name_the_option(source: Source) -> None:
+    """Once the error was about the ratings' scale."""
+    with pytest.raises(InputError, match="min_item_count: is 1000, and no user has two positives"):
+        source.often_liked(1000)

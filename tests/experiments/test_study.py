@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +105,9 @@ def test_of_regularisations_that_are_equally_good_the_candidates_are_the_smalles
     alone = prepare(source, small_plan(regularisations=(alike.regularisation,)))
     assert alike.regularisation == min(alike.tuning)
     assert np.array_equal(alike.scores, alone.scores)
+
+
+def test_too_few_users_to_split_are_said_so(source: Source) -> None:
+    few = replace(source, liked=source.liked.of_users([0, 1]))
+    with pytest.raises(InputError, match="the data: have 2 users with enough positives, must have at least three"):
+        check_plan(few, small_plan())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from math import isnan, nan, sqrt
+from math import inf, isnan, nan, sqrt
 
 import numpy as np
 import pytest
@@ -104,3 +104,10 @@ def test_nobody_has_a_summary_of_nothing() -> None:
     summary = summarise_evaluations([])
     assert all(getattr(summary, field.name).count == 0 for field in fields(Evaluation))
     assert isnan(summary.ndcg.mean)
+
+
+def test_an_infinite_value_has_an_infinite_mean_without_an_error() -> None:
+    """As KL without smoothing has; once it was a warning of numpy's."""
+    found = summarise([1.0, inf])
+    assert (found.mean, found.count) == (inf, 2)
+    assert isnan(found.standard_error)

@@ -129,3 +129,17 @@ def test_every_metric_of_relevance_is_tested_with_its_draws_and_has_a_place_in_t
     named = {name for name, value in public.items() if value.__module__ == _relevance.__name__} - OF_DRAWS.keys()
     assert {f"{name}_of_draws" for name in named} == OF_DRAWS.keys() == {draws.__name__ for _, draws in METRICS}
     assert named == {field.name for field in fields(Evaluation) if "_of_" not in field.name}
+
+
+def test_what_the_caller_does_with_the_flags_changes_no_metric() -> None:
+    flags = np.array([True, False])
+    held_out = HeldOut.of(flags, n=2)
+    flags[:] = False
+    assert held_out.relevant.tolist() == [True, False]
+    with pytest.raises(ValueError, match="read-only"):
+        held_out.relevant[0] = False
+
+
+def test_indices_in_place_of_flags_are_refused() -> None:
+    with pytest.raises(errors.InputTypeError, match=r"relevant: are of type int64 .*Hint: HeldOut.of takes indices"):
+        HeldOut(np.array([0, 2]), 2)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from excalibr._experiments.curves import KL
-from excalibr._experiments.folders import DEVIATIONS, METRICS, FolderComparison, compare_folders
+from excalibr._experiments.curves import DEVIATIONS, KL, RELEVANCE
+from excalibr._experiments.folders import FolderComparison, compare_folders
 from excalibr._grid import Grid
 from excalibr._text import markdown_text
 from excalibr._writing import beside
@@ -20,7 +20,7 @@ _WORDS = ("attribute", "weights", "n/k", "method", "users", "new is")
 def compare(
     old: Annotated[Path, typer.Argument(help="The --out folder of an experiment.")],
     new: Annotated[Path, typer.Argument(help="The --out folder of another.")],
-    metric: Annotated[str, typer.Option(help=f"What is compared: {' or '.join(METRICS)}.")] = "ndcg",
+    metric: Annotated[str, typer.Option(help=f"What is compared: {' or '.join(RELEVANCE)}.")] = "ndcg",
     across: Annotated[str, typer.Option(help=f"At equal {', '.join(DEVIATIONS[:-1])} or {DEVIATIONS[-1]}.")] = KL,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A file for it as well, that ends in .md or .csv.")

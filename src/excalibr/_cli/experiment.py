@@ -242,7 +242,7 @@ def _print_claims(results: ExperimentResults, console: Console) -> None:
     table = Table("claim", "here", "figures", title="What the paper claims", title_justify="left", show_lines=True)
     for claim in check_claims(results):
         colour = _VERDICTS.get(claim.verdict.partition(":")[0], "white")
-        table.add_row(claim.said, f"[{colour}]{escape(claim.verdict)}[/]", escape(claim.figures))
+        table.add_row(claim.statement, f"[{colour}]{escape(claim.verdict)}[/]", escape(claim.figures))
     console.print(table)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import isnan
 from typing import Any
@@ -13,13 +13,18 @@ from numpy.typing import NDArray
 
 from excalibr import _seeds as seeds
 from excalibr._experiments.measures import CATALOGUE, METRICS
-from excalibr._experiments.plan import Setting
+from excalibr._experiments.plan import SLATE_SETTING, Setting
 from excalibr._experiments.store import Block
+from excalibr._experiments.table import number
 from excalibr._types import Floats
 
 KL, L1, DRAW_KL, DRAW_L1 = "kl_of_expectation", "l1_of_expectation", "kl_of_draw_mean", "l1_of_draw_mean"
-COMPARED = (KL, L1, DRAW_KL, DRAW_L1, "ndcg", "mrr")  # what curves are compared in user by user
+DEVIATIONS, RELEVANCE = (KL, L1, DRAW_KL, DRAW_L1), ("ndcg", "mrr")  # what curves are compared in, user by user
 WIDE_GAP = 0.15  # points that are further apart, as a share of relevance only's deviation, have a gap between them
+
+
+UserValues = Mapping[str, Floats]
+"""Of deviations, NDCG and MRR each user's own, (users, T + 1), at every trade-off and, last, of relevance only."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,21 +39,25 @@ class MethodCurve:
     weighting: str
     setting: Setting
     arm: str
-    users: int  # that it was run on
+    user_ids: NDArray[Any]  # (users,) that it was run on
     trade_offs: Floats  # (T,)
     means: dict[str, Floats]  # metric → (T,)
     errors: dict[str, Floats]  # metric → (T,), nan for those of the catalogue
     start: dict[str, float]  # metric → relevance only's mean over the same users: where the curve starts
     complete: bool  # whether it ran on all users
-    user_ids: NDArray[Any]  # (users,)
-    own: Floats  # (users, T + 1, 6) each user's deviations, NDCG and MRR, COMPARED; the last point is relevance only
+    own: UserValues
 
-    def at(self, levels: Floats, x: str = KL) -> Floats:
-        """NDCG where ``x`` has the given levels, between neighbouring points; nan where that is nowhere.
+    @property
+    def users(self) -> int:
+        """How many it was run on."""
+        return len(self.user_ids)
+
+    def at(self, levels: Floats, x: str = KL, y: str = "ndcg") -> Floats:
+        """``y`` where ``x`` has the given levels, between neighbouring points; nan where that is nowhere.
 
         Relevance only, which every sweep starts from, is a point of the curve.
         """
-        across, up = (np.append(self.means[name], self.start[name]) for name in (x, "ndcg"))
+        across, up = (np.append(self.means[name], self.start[name]) for name in (x, y))
         return between(levels, across, up)
 
     def least(self, x: str, kept: float) -> float:
@@ -77,6 +86,16 @@ class Curves:
         self.weightings = list(dict.fromkeys(curve.weighting for curve in self))
         self.settings = list(dict.fromkeys(curve.setting for curve in self))
 
+    @property
+    def weighting(self) -> str:
+        """The position weights that every setting was run with: the first of the plan's, by default log."""
+        return next(iter(self.weightings), "log")
+
+    @property
+    def list_setting(self) -> Setting | None:
+        """The setting by which one list of few slots is judged; None where none was run."""
+        return next((each for each in (SLATE_SETTING, *self.settings) if each in self.settings and each.is_short), None)
+
     @classmethod
     def of(cls, blocks: Iterable[Block]) -> Curves:
         """From the blocks of all parts, relevance only before the other arms of its attribute and setting."""
@@ -86,8 +105,8 @@ class Curves:
             part = block.part
             if part.arm == "relevance":
                 relevance = block
-            assert relevance is not None
-            assert (relevance.part.attribute, relevance.part.setting) == (part.attribute, part.setting)
+            if relevance is None or relevance.part != replace(part, arm="relevance"):
+                raise ValueError(f"{part.attribute}, {part.setting}: relevance only does not come first")
             found += [_curve(block, relevance, number) for number in range(len(block.weightings))]
         return cls(found)
 
@@ -135,23 +154,24 @@ def between(levels: Floats, across: Floats, up: Floats) -> Floats:
 
 
 def _curve(block: Block, relevance: Block, number: int) -> MethodCurve:
-    part, values, together = block.part, block.values[number], block.together[number]
-    own = np.isin(relevance.user_ids, block.user_ids)
-    starts = relevance.values[number][own, 0]
+    part, values, of_all = block.part, block.values[number], block.catalogue[number]
+    shared = np.isin(relevance.user_ids, block.user_ids)
+    starts, complete = relevance.values[number][shared], bool(shared.all())
+    of_catalogue = relevance.catalogue[number, 0] if complete else np.full(len(CATALOGUE), np.nan)  # it is of all users
     means, errors = (zip(METRICS, of.T, strict=True) for of in (values.mean(axis=0), standard_errors(values)))
+    own = dict(zip(METRICS, np.moveaxis(np.concatenate((values, starts), axis=1), -1, 0), strict=True))
     return MethodCurve(
         attribute=part.attribute,
         weighting=block.weightings[number],
         setting=part.setting,
         arm=part.arm,
-        users=len(values),
-        trade_offs=np.asarray(block.trade_offs),
-        means=dict(means) | dict(zip(CATALOGUE, together.T, strict=True)),
-        errors=dict(errors) | dict.fromkeys(CATALOGUE, np.full(len(together), np.nan)),
-        start=dict(zip(METRICS, starts.mean(axis=0).tolist(), strict=True)),
-        complete=bool(own.all()),
         user_ids=block.user_ids,
-        own=np.concatenate((values, starts[:, None]), axis=1)[:, :, [METRICS.index(name) for name in COMPARED]],
+        trade_offs=np.asarray(block.trade_offs),
+        means=dict(means) | dict(zip(CATALOGUE, of_all.T, strict=True)),
+        errors=dict(errors) | dict.fromkeys(CATALOGUE, np.full(len(of_all), np.nan)),
+        start=dict(zip((*METRICS, *CATALOGUE), [*starts[:, 0].mean(axis=0), *of_catalogue], strict=True)),
+        complete=complete,
+        own={name: np.ascontiguousarray(own[name]) for name in (*DEVIATIONS, *RELEVANCE)},
     )
 
 
@@ -170,13 +190,13 @@ class Margins:
     """By how much one curve is above another at each of some levels, and again for users drawn with replacement."""
 
     values: Floats  # (levels,) nan where a curve does not reach a level
-    again: Floats  # (resamples, levels)
+    resampled: Floats  # (resamples, levels)
     users: int  # that both curves have
 
     @property
     def errors(self) -> Floats:
         """(levels,) standard errors."""
-        return np.asarray(np.std(self.again, axis=0, ddof=1))
+        return np.asarray(np.std(self.resampled, axis=0, ddof=1))
 
     @property
     def clear(self) -> Floats:
@@ -189,7 +209,7 @@ class Margins:
         known = ~np.isnan(self.values)
         if not known.any():
             return Estimate(float("nan"), float("nan"), self.users)
-        again = np.nanmean(self.again[:, known], axis=1)
+        again = self.resampled[:, known].mean(axis=1)
         return Estimate(float(self.values[known].mean()), float(again.std(ddof=1)), self.users)
 
     def at(self, share: float) -> Estimate:
@@ -207,7 +227,7 @@ class Estimate:
     users: int
 
     def __str__(self) -> str:
-        return "–" if isnan(self.value) else f"{self.value:+.4f} ± {2 * self.error:.4f}"
+        return "–" if isnan(self.value) else f"{self.value:+.4f} ± {number(2 * self.error, 4)}"
 
     @property
     def verdict(self) -> str:
@@ -217,7 +237,7 @@ class Estimate:
         ('holds', 'not clear: about 2,000 users would decide')
         """
         if isnan(self.value) or isnan(self.error):
-            return "not clear: no level is reached by both"
+            return "not clear: too few users" if self.users < 2 else "not clear: no level is reached by both"
         if abs(self.value) > 2 * self.error:
             return "holds" if self.value > 0 else "does not hold"
         if self.value == 0:
@@ -235,57 +255,74 @@ def margins(first: MethodCurve, second: MethodCurve, metric: str = "ndcg", acros
 
     Both curves are of the users that they share, so that a method that ran on a sample is compared on that sample.
     """
-    one = first.own[np.isin(first.user_ids, second.user_ids)]
-    other = second.own[np.isin(second.user_ids, first.user_ids)]
-    counts, axes = _drawn(len(one)), (across, metric)
-    return _known(_at_shares(one, counts, axes) - _at_shares(other, counts, axes), len(one))
+    one, other = np.isin(first.user_ids, second.user_ids), np.isin(second.user_ids, first.user_ids)
+    users, axes = int(one.sum()), (across, metric)
+    counts = _resamples(users)
+    found = [_at_shares(of_users(curve.own, same), counts, axes) for curve, same in ((first, one), (second, other))]
+    return _margins(found[0] - found[1], users)
 
 
-def change(old: Floats, new: Floats, metric: str, across: str, *, paired: bool) -> Margins:
+def of_users(own: UserValues, users: NDArray[Any]) -> UserValues:
+    """The values of some of the users."""
+    return {name: values[users] for name, values in own.items()}
+
+
+def change(old: UserValues, new: UserValues, metric: str, across: str, *, paired: bool) -> Margins:
     """By how much a later run is above an earlier one at the same levels: shares of what relevance only had in that.
 
-    ``old`` and ``new`` are (users, points, compared), as :attr:`MethodCurve.own`; where they are of the same users in
-    the same order they are paired, otherwise each is drawn by itself.
+    Where both are of the same users in the same order they are paired, otherwise each is drawn by itself.
     """
-    first = _drawn(len(old))
-    second = first if paired else _drawn(len(new), "resamples of others")
-    levels = first @ old[:, -1, COMPARED.index(across)] / first.sum(axis=1)
-    axes = (across, metric)
+    first = _resamples(len(old[across]))
+    second = first if paired else _resamples(len(new[across]), "resamples of others")
+    levels, axes = _start_of(old, first, across), (across, metric)
     found = _at_shares(new, second, axes, levels) - _at_shares(old, first, axes, levels)
-    return _known(found, min(len(old), len(new)))
+    return _margins(found, min(len(old[across]), len(new[across])))
 
 
 def kept(curve: MethodCurve) -> Margins:
     """How much of relevance only's NDCG is left at :data:`SHARES` of its KL."""
-    counts = _drawn(curve.users)
-    starts = counts @ curve.own[:, -1, COMPARED.index("ndcg")] / counts.sum(axis=1)
-    return _known(_at_shares(curve.own, counts, (KL, "ndcg")) / starts[:, None], curve.users)
+    counts = _resamples(curve.users)
+    starts = _start_of(curve.own, counts, "ndcg")
+    left = _at_shares(curve.own, counts, (KL, "ndcg")) / np.where(starts > 0.0, starts, np.nan)[:, None]
+    return _margins(left, curve.users)
 
 
 def difference(first: Margins, second: Margins) -> Margins:
     """The first less the second, which are of the same users."""
-    return Margins(first.values - second.values, first.again - second.again, min(first.users, second.users))
+    return Margins(first.values - second.values, first.resampled - second.resampled, min(first.users, second.users))
 
 
-def rise(curve: MethodCurve, place: int) -> Estimate:
-    """By how much the NDCG of a point of the curve is above relevance only's."""
-    ndcg = curve.own[:, :, COMPARED.index("ndcg")]
-    return Estimate.of(ndcg[:, place] - ndcg[:, -1])
+def best_rise(curve: MethodCurve) -> Estimate:
+    """By how much NDCG at the best trade-off is above relevance only's; nan for a single user.
+
+    Which trade-off is best is asked of the other half of the users: chosen on those that judge it, the best of many
+    is above by chance alone.
+    """
+    rises = curve.own["ndcg"][:, :-1] - curve.own["ndcg"][:, -1:]
+    if curve.users < 2:
+        return Estimate(float("nan"), float("nan"), curve.users)
+    found = np.empty(curve.users)
+    for half, other in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
+        found[half] = rises[half, int(np.argmax(rises[other].mean(axis=0)))]
+    return Estimate.of(found)
 
 
 @lru_cache(maxsize=8)
-def _drawn(users: int, key: str = "resamples") -> Floats:
+def _resamples(users: int, key: str = "resamples") -> Floats:
     """(1 + resamples, users): everybody once, then how often each is drawn when as many are drawn with replacement."""
     drawn = (seeds.uniforms(0, key, RESAMPLES * users) * users).astype(np.int64).reshape(RESAMPLES, users)
     counts = [np.bincount(row, minlength=users) for row in drawn]
     return np.array([np.ones(users), *counts], dtype=np.float64)
 
 
-def _known(found: Floats, users: int) -> Margins:
-    """The first row are the values; a level that fewer than half of the others reach is not known."""
+def _margins(found: Floats, users: int) -> Margins:
+    """The first row are the values; a level that fewer than half of the others reach is not known.
+
+    A single user is the same in every resample, which says nothing of chance: the others are then nan.
+    """
     values, again = found[0], found[1:]
     known = (~np.isnan(again)).sum(axis=0) > RESAMPLES // 2
-    filled = np.where(np.isnan(again), values, again)
+    filled = np.where(np.isnan(again), values, again) if users > 1 else np.full_like(again, np.nan)
     return Margins(np.where(known, values, np.nan), np.where(known, filled, np.nan), users)
 
 
@@ -295,9 +332,13 @@ def _rounded(users: float) -> int:
     return int(np.ceil(users / size - 1e-9) * size)
 
 
-def _at_shares(own: Floats, counts: Floats, axes: tuple[str, str], levels: Floats | None = None) -> Floats:
+def _start_of(own: UserValues, counts: Floats, name: str) -> Floats:
+    """(resamples,): what relevance only has."""
+    return np.asarray(counts @ own[name][:, -1] / counts.sum(axis=1))
+
+
+def _at_shares(own: UserValues, counts: Floats, axes: tuple[str, str], levels: Floats | None = None) -> Floats:
     """(resamples, shares): the height of a curve at shares of the levels, or of what relevance only has."""
-    means = np.tensordot(counts, own, axes=1) / counts.sum(axis=1)[:, None, None]
-    across, up = (means[:, :, COMPARED.index(name)] for name in axes)
+    across, up = (counts @ own[name] / counts.sum(axis=1)[:, None] for name in axes)
     whole = across[:, -1] if levels is None else levels
     return np.array([between(SHARES * level, x, y) for level, x, y in zip(whole, across, up, strict=True)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,14 @@ _NAMES = {
 _PNG_DPI = 150
 
 
+class FigureRow(NamedTuple):
+    """A row of panels: the position weights, and the metrics across and up."""
+
+    weighting: str
+    x: str
+    y: str
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A figure: a row of panels for each of ``rows``, a column for each attribute."""
@@ -56,7 +64,7 @@ class Figure:
     name: str  # of its files
     title: str  # above it; says which of the paper's figures it stands beside
     setting: Setting
-    rows: tuple[tuple[str, str, str], ...]  # (weighting, metric across, metric up) of each
+    rows: tuple[FigureRow, ...]
     arms: tuple[str, ...]
     less: str = ""  # the arm that others are shown the paired difference from, at equal shares of the metric across
 
@@ -64,9 +72,15 @@ class Figure:
 def figures_of(curves: Curves) -> Iterator[Figure]:
     """The paper's figures and the further ones, those of them that the experiment has curves for."""
     for figure in (*_paper_figures(), *_other_figures(curves)):
-        rows = tuple(row for row in figure.rows if row[0] in curves.weightings)
-        if figure.setting in curves.settings and rows:
+        rows = tuple(row for row in figure.rows if _has_curves(figure, curves, row.weighting))
+        if rows:
             yield replace(figure, rows=rows)
+
+
+def _has_curves(figure: Figure, curves: Curves, weighting: str) -> bool:
+    """Whether a row of a figure has anything to show beside relevance only, or beside what others are compared with."""
+    shown = {each.arm for each in curves if (each.weighting, each.setting) == (weighting, figure.setting)}
+    return figure.less in ("", *shown) and bool(shown & set(figure.arms) - {"relevance", figure.less})
 
 
 def write_figures(figures: Iterable[Figure], curves: Curves, folder: Path, kinds: Sequence[str]) -> None:
@@ -88,11 +102,10 @@ def draw(figure: Figure, curves: Curves) -> Drawing:
         size = (max(3.9 * len(attributes), 8.2), 3.1 * len(figure.rows) + 1.3)
         drawing = Canvas(figsize=size, layout="constrained")
         panels = drawing.subplots(len(figure.rows), len(attributes), squeeze=False)
-        for row, (weighting, x, y) in enumerate(figure.rows):
-            for column, attribute in enumerate(attributes):
-                axes = panels[row][column]
-                _draw_panel(axes, figure, curves, attribute, weighting, x, y)
-                _label(axes, figure, attribute, weighting, x, y, first=column == 0)
+        for row, panels_of_row in zip(figure.rows, panels, strict=True):
+            for attribute, axes in zip(attributes, panels_of_row, strict=True):
+                _draw_panel(axes, figure, row, curves, attribute)
+                _label(axes, figure, row, attribute, first=attribute == attributes[0])
         _legend(drawing, panels)
         drawing.suptitle(figure.title, fontweight="bold", fontsize=12)
     return drawing
@@ -119,25 +132,29 @@ def _paper_figures() -> Iterator[Figure]:
         ("figure-4", "ndcg", PAPER_SETTING, ("reciprocal",), "the paper's Figure 4"),
         ("figure-n200", "ndcg", Setting(200, 100), ("log",), "in the paper's text"),
     ):
-        rows = tuple((weighting, KL, up) for weighting in weightings)
+        rows = tuple(FigureRow(weighting, KL, up) for weighting in weightings)
         yield Figure(name, f"{up.upper()}, {_words(setting)} ({where})", setting, rows, _OF_PAPER)
 
 
 def _other_figures(curves: Curves) -> Iterator[Figure]:
     """Our methods, paired differences, a list of few slots; and any setting that the paper does not have."""
-    less, others, base = "NDCG less the projected greedy's, on the same users", tuple(ARMS)[1:], "greedy-projected"
+    less, others = "NDCG less the projected greedy's, on the same users", (tuple(ARMS)[1:], "greedy-projected")
     own = [each for each in curves.settings if each not in Plan().settings]
+
+    def figure(
+        setting: Setting, name: str, title: str, xs: tuple[str, ...], arms: tuple[str, ...], less: str
+    ) -> Figure:
+        end = f"-{setting.candidates}-{setting.slots}" if setting in own else ""
+        rows = tuple(FigureRow(curves.weighting, x, "ndcg") for x in xs)
+        return Figure(f"figure-{name}{end}", f"{title}, {_words(setting)}", setting, rows, arms, less)
+
     for setting in (PAPER_SETTING, *own):
-        end, words = "" if setting == PAPER_SETTING else f"-{setting.candidates}-{setting.slots}", _words(setting)
-        rows = (("log", KL, "ndcg"), ("log", DRAW_KL, "ndcg"))
-        yield Figure(f"figure-lotteries{end}", f"NDCG, lotteries of L1 and of KL, {words}", setting, rows, _LOTTERIES)
-        rows = (("log", KL, "ndcg"), ("log", L1, "ndcg"))
-        yield Figure(f"figure-differences{end}", f"{less}, {words}", setting, rows, others, base)
-    for setting in (SLATE_SETTING, *(each for each in own if each.slots <= 50)):
-        end, words = "" if setting == SLATE_SETTING else f"-{setting.candidates}-{setting.slots}", _words(setting)
-        rows = (("log", DRAW_KL, "ndcg"), ("log", DRAW_L1, "ndcg"))
-        yield Figure(f"figure-list{end}", f"One list: NDCG against what it shows, {words}", setting, rows, _LISTS)
-        yield Figure(f"figure-list-differences{end}", f"One list: {less}, {words}", setting, rows, others, base)
+        yield figure(setting, "lotteries", "NDCG, lotteries of L1 and of KL", (KL, DRAW_KL), _LOTTERIES, "")
+        yield figure(setting, "differences", less, (KL, L1), *others)
+    for setting in (SLATE_SETTING, *(each for each in own if each.is_short)):
+        draws = (DRAW_KL, DRAW_L1)
+        yield figure(setting, "list", "One list: NDCG against what it shows", draws, _LISTS, "")
+        yield figure(setting, "list-differences", f"One list: {less}", draws, *others)
 
 
 def _words(setting: Setting) -> str:
@@ -146,21 +163,21 @@ def _words(setting: Setting) -> str:
     return f"n = {setting.candidates}, k = {setting.slots}"
 
 
-def _draw_panel(axes: Axes, figure: Figure, curves: Curves, attribute: str, weighting: str, x: str, y: str) -> None:
-    found = [curves.get(attribute, weighting, figure.setting, arm) for arm in figure.arms if arm != figure.less]
+def _draw_panel(axes: Axes, figure: Figure, row: FigureRow, curves: Curves, attribute: str) -> None:
+    found = [curves.get(attribute, row.weighting, figure.setting, arm) for arm in figure.arms if arm != figure.less]
     present = [curve for curve in found if curve is not None]
-    base = curves.get(attribute, weighting, figure.setting, figure.less)
+    base = curves.get(attribute, row.weighting, figure.setting, figure.less)
     if not figure.less:
-        _draw_curves(axes, [curve for curve in present if curve.complete], x, y)
+        _draw_curves(axes, [curve for curve in present if curve.complete], row.x, row.y)
     elif base is not None:
-        _draw_differences(axes, present, base, x, y)
+        _draw_differences(axes, present, base, row.x, row.y)
 
 
 def _draw_curves(axes: Axes, present: Sequence[MethodCurve], x: str, y: str) -> None:
     for number, curve in enumerate(present):
         across, up = curve.means[x], curve.means[y]
         how: dict[str, Any] = {"markersize": 12, "linestyle": "none", "zorder": 20}
-        if len(curve.trade_offs) > 1:  # from relevance only, the sweep's trade-off 0, without a point of its own
+        if ARMS[curve.arm].sweeps:  # from relevance only, the sweep's trade-off 0, without a point of its own
             start = [curve.start[x], across[0]], [curve.start[y], up[0]]
             axes.plot(*start, color=_STYLES[curve.arm][0], linewidth=1.4, zorder=3)
             how = {"zorder": 4 + number}
@@ -203,11 +220,11 @@ def _draw_points(axes: Axes, arm: str, across: Floats, up: Floats, *, alpha: flo
         bar.set_alpha(alpha)
 
 
-def _label(axes: Axes, figure: Figure, attribute: str, weighting: str, x: str, y: str, *, first: bool) -> None:
-    axes.set_title(f"{figure_text(attribute)}, weights {_WEIGHTINGS.get(weighting, weighting)}", fontsize=10)
-    axes.set_xlabel(f"{_NAMES.get(x, x)} ÷ relevance only's" if figure.less else _NAMES.get(x, x), fontsize=9)
+def _label(axes: Axes, figure: Figure, row: FigureRow, attribute: str, *, first: bool) -> None:
+    axes.set_title(f"{figure_text(attribute)}, weights {_WEIGHTINGS[row.weighting]}", fontsize=10)
+    axes.set_xlabel(_NAMES[row.x] + (" ÷ relevance only's" if figure.less else ""), fontsize=9)
     if first:
-        axes.set_ylabel(_NAMES.get(y, y).format(k=figure.setting.slots) + (", difference" if figure.less else ""))
+        axes.set_ylabel(_NAMES[row.y].format(k=figure.setting.slots) + (", difference" if figure.less else ""))
     axes.set_xlim(left=0.0)
     axes.locator_params(axis="x", nbins=6)  # numbers such as 0.175 would touch
     axes.grid(color="#DDDDDD", linewidth=0.6)

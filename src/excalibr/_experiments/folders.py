@@ -13,14 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._experiments.arms import ARMS
-from excalibr._experiments.curves import COMPARED, KL, Curves, Estimate, MethodCurve, between, change, standard_errors
-from excalibr._experiments.store import Store
+from excalibr._experiments.arms import label_of
+from excalibr._experiments.curves import (
+    DEVIATIONS,
+    KL,
+    RELEVANCE,
+    Curves,
+    Estimate,
+    MethodCurve,
+    UserValues,
+    between,
+    change,
+    of_users,
+    standard_errors,
+)
+from excalibr._experiments.store import Store, readable
 from excalibr._experiments.table import Table, number
 from excalibr._types import Floats
 from excalibr.errors import InputError, unknown_name
-
-DEVIATIONS, METRICS = COMPARED[:4], COMPARED[4:]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,18 +48,15 @@ class ResultFolder:
         if not path.is_dir():
             raise InputError(str(path), "is no folder" if path.exists() else "does not exist", must)
         store = Store(path)
-        try:
-            asked, chosen = store.read_json("manifest.json"), store.read_json("choices.json")
-            if asked is None:
-                raise InputError(str(path), "holds no results of an experiment", must)
-            if not (path / "results.parquet").is_file():
-                hint = "start it again with the same arguments: it goes on where it stopped."
-                raise InputError(str(path), "holds an experiment that has not ended", must, hint)
-            curves = Curves.of(store.read_results())
-        except InputError:
-            raise
-        except (OSError, ValueError, KeyError, AssertionError) as error:
-            raise InputError(str(path), f"holds files that cannot be read ({error})", must) from error
+        asked, chosen = store.read_json("manifest.json"), store.read_json("choices.json")
+        if asked is None:
+            raise InputError(str(path), "holds no results of an experiment", must)
+        if not (path / "results.parquet").is_file():
+            hint = "start it again with the same arguments: it goes on where it stopped."
+            raise InputError(str(path), "holds an experiment that has not ended", must, hint)
+        blocks = store.read_results()
+        with readable(path / "results.parquet"):
+            curves = Curves.of(blocks)
         return cls(path, {**asked, **(chosen or {})}, curves)
 
 
@@ -64,11 +71,12 @@ class FolderComparison:
 
 def compare_folders(old: Path, new: Path, *, metric: str = "ndcg", across: str = KL) -> FolderComparison:
     """Compare every method of two folders, by a metric at equal deviation."""
-    for name, given, known in (("metric", metric, METRICS), ("across", across, DEVIATIONS)):
+    for name, given, known in (("metric", metric, RELEVANCE), ("across", across, DEVIATIONS)):
         if given not in known:
             raise unknown_name(name, given, known)
     first, second = ResultFolder.read(old), ResultFolder.read(new)
-    same_data = any(first.settings.get(name) == second.settings.get(name) for name in ("data", "fingerprint"))
+    names = [(first.settings.get(name), second.settings.get(name)) for name in ("data", "fingerprint")]
+    same_data = any(one == other for one, other in names if one is not None)
     rows = []
     for one in first.curves:
         other = second.curves.get(one.attribute, one.weighting, one.setting, one.arm)
@@ -92,15 +100,15 @@ def _row(one: MethodCurve, other: MethodCurve, metric: str, across: str, *, same
     ids = (one.user_ids.astype(np.str_), other.user_ids.astype(np.str_))
     _, places, others = np.intersect1d(*ids, return_indices=True)
     paired = len(places) > 1 and same_data
-    first, second = (one.own[places], other.own[others]) if paired else (one.own, other.own)
-    users = f"{len(places)} paired" if paired else f"{len(first)} and {len(second)}"
-    start = (one.attribute, one.weighting, str(one.setting), ARMS[one.arm].label, users)
+    first, second = (of_users(one.own, places), of_users(other.own, others)) if paired else (one.own, other.own)
+    users = f"{len(places)} paired" if paired else f"{one.users} and {other.users}"
+    start = (one.attribute, one.weighting, str(one.setting), label_of(one.arm), users)
     if one.arm == "relevance":  # one point
-        points = [own[:, -1, COMPARED.index(metric)] for own in (first, second)]
+        points = [own[metric][:, -1] for own in (first, second)]
         heights, estimates = [float(values.mean()) for values in points], (_difference(*points, paired=paired),) * 3
     else:
         found = change(first, second, metric, across, paired=paired)
-        level = 0.5 * float(first[:, -1, COMPARED.index(across)].mean())
+        level = 0.5 * float(first[across][:, -1].mean())
         heights = [_height(own, level, metric, across) for own in (first, second)]
         estimates = (found.at(0.5), found.at(0.25), found.mean)
     return (*start, *(number(value, 4) for value in heights), *map(str, estimates), _verdict(estimates[-1]))
@@ -113,9 +121,8 @@ def _difference(old: Floats, new: Floats, *, paired: bool) -> Estimate:
     return Estimate(float(new.mean() - old.mean()), error, min(len(old), len(new)))
 
 
-def _height(own: Floats, level: float, metric: str, across: str) -> float:
-    means = own.mean(axis=0)
-    x, y = (means[:, COMPARED.index(name)] for name in (across, metric))
+def _height(own: UserValues, level: float, metric: str, across: str) -> float:
+    x, y = (own[name].mean(axis=0) for name in (across, metric))
     return float(between(np.array([level]), x, y)[0])
 
 
@@ -151,7 +158,7 @@ def _only(old: ResultFolder, new: ResultFolder) -> Iterator[str]:
         "attributes": lambda curve: curve.attribute,
         "weightings": lambda curve: curve.weighting,
         "settings": lambda curve: str(curve.setting),
-        "methods": lambda curve: ARMS[curve.arm].label,
+        "methods": lambda curve: label_of(curve.arm),
     }
     for kind, of in kinds.items():
         for folder, other in ((old, new), (new, old)):

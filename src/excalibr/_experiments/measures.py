@@ -18,12 +18,13 @@ from excalibr.metrics import HeldOut, kl, l1, mrr_of_draws, ndcg_of_draws, recal
 
 VISITS = (1, 3, 7, 30)  # after so many it is measured how far what was seen is from the target
 
+_AFTER_VISITS = tuple(f"l1_of_{visits}_visit{'s' * (visits > 1)}" for visits in VISITS)
+
 METRICS = (
     *("ndcg", "mrr", "recall", "popularity", "kl_of_expectation", "l1_of_expectation"),
     *("kl_of_draw_mean", "l1_of_draw_mean", "kl_of_draw_worst", "l1_of_draw_worst"),
     *("ndcg_of_one_draw", "mrr_of_one_draw", "kl_of_one_draw", "l1_of_one_draw"),
-    *(f"l1_of_{visits}_visit{'s' * (visits > 1)}" for visits in VISITS),
-    *("rankings", "gap"),
+    *(*_AFTER_VISITS, "rankings", "gap"),
 )
 """What is measured of each user. ``ndcg``, ``mrr`` and ``recall`` are expectations over the lottery; ``popularity`` is
 the expected share of training users that like an item that is seen. ``…_of_expectation`` is of the expected
@@ -49,27 +50,31 @@ def measure(policies: Sequence[Policy], held_out: HeldOut, popularity: Floats, *
     starts = starts_of(sizes)[:-1]
     weights = np.concatenate([policy.weights for policy in policies])
     every = Policy(policies[0].problem, np.concatenate([policy.rankings for policy in policies]), weights)
-    distributions = _distributions(every)
-    target = every.problem.target
+    distributions, target = _distributions(every), every.problem.target
     expected = np.add.reduceat(weights[:, None] * distributions, starts, axis=0)
+    drawn = seeds.uniform(seed, key)
+    shown = starts + np.array([seeds.choose_one(policy.weights.tolist(), drawn) for policy in policies])
 
-    relevant = [each(every, held_out) for each in (ndcg_of_draws, mrr_of_draws, recall_of_draws)]
-    ndcg, mrr = relevant[:2]
-    popular = popularity[every.rankings] @ every.problem.position_weights
-    by_kl, by_l1 = kl(distributions, target), l1(distributions, target)
-    draw = seeds.uniform(seed, key)
-    shown = starts + np.array([seeds.choose_one(policy.weights.tolist(), draw) for policy in policies])
-    means = [np.add.reduceat(weights * values, starts) for values in (*relevant, popular, by_kl, by_l1)]
-    worst = [np.maximum.reduceat(values, starts) for values in (by_kl, by_l1)]
-    drawn = [values[shown] for values in (ndcg, mrr, by_kl, by_l1)]
-    of_expectation = [kl(expected, target), l1(expected, target)]
-    visited = [
+    relevance = {"ndcg": ndcg_of_draws(every, held_out), "mrr": mrr_of_draws(every, held_out)}
+    others = {
+        "recall": recall_of_draws(every, held_out),
+        "popularity": popularity[every.rankings] @ every.problem.position_weights,
+    }
+    found = {name: np.add.reduceat(weights * values, starts) for name, values in (relevance | others).items()}
+    found |= {f"{name}_of_one_draw": values[shown] for name, values in relevance.items()}
+    for name, divergence in (("kl", kl), ("l1", l1)):
+        of_draws = divergence(distributions, target)
+        found[f"{name}_of_expectation"] = divergence(expected, target)
+        found[f"{name}_of_draw_mean"] = np.add.reduceat(weights * of_draws, starts)
+        found[f"{name}_of_draw_worst"] = np.maximum.reduceat(of_draws, starts)
+        found[f"{name}_of_one_draw"] = of_draws[shown]
+    seen = [
         _after_visits(policy, own, seed, key)
         for policy, own in zip(policies, np.split(distributions, starts[1:]), strict=True)
     ]
-    after = [l1(seen, target) for seen in np.stack(visited, axis=1)]
-    gaps = np.array([policy.gap for policy in policies])
-    return np.stack([*means[:4], *of_expectation, *means[4:], *worst, *drawn, *after, sizes, gaps], axis=1)
+    found |= dict(zip(_AFTER_VISITS, l1(np.stack(seen, axis=1), target), strict=True))
+    found |= {"rankings": sizes, "gap": np.array([policy.gap for policy in policies])}
+    return np.stack([found[name] for name in METRICS], axis=1)
 
 
 def attention(policies: Sequence[Policy]) -> Integers:

@@ -52,13 +52,13 @@ _OPTIONAL = "timestamp"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnTable:
-    """A file, and the column that each role has in it; ``left_out`` says which rows were of no use, once it is read."""
+    """A file, and the column that each role has in it; ``remarks`` say which rows were of no use, once it is read."""
 
     path: Path
     table: Any
     asked: Roles
     found: dict[str, str]
-    left_out: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     @property
     def item_role(self) -> str:
@@ -97,7 +97,7 @@ class OwnTable:
 
     def leave_out(self, counts: Mapping[str, int]) -> None:
         """Remember how many rows are of no use, and why."""
-        self.left_out.extend(f"left out: {count:,} {why}" for why, count in counts.items() if count)
+        self.remarks.extend(f"left out: {count:,} {why}" for why, count in counts.items() if count)
 
     def said(self) -> list[str]:
         """What to say of it: columns that nobody named, delimiters that are not commas."""
@@ -190,6 +190,8 @@ def read_liked(rated: OwnTable, known: Any, *, above: float, minimum: int) -> In
             "earlier rows of a user and an item": int(inside.sum()) - len(kept),
         }
     )
+    if untimed := int((times[kept] == 0).sum()) if _OPTIONAL in rated.found else 0:
+        rated.remarks.append(f"{untimed:,} rows without a time count as a user's earliest")
     found = positives(users[kept], items[kept], stars[kept], times[kept], above=above, minimum=minimum)
     return replace(found, user_ids=_outside(user_ids, found.user_ids), item_ids=_outside(known, found.item_ids))
 
@@ -253,10 +255,19 @@ def read_given(scores: OwnTable, judged: OwnTable, liked: Interactions) -> Given
     best = best[np.isin(users[best], rows)]
     best = best[np.lexsort((items[best], -values[best], users[best]))]
     owners, wanted_items = wanted[:, np.isin(wanted[0], rows)]
+    if both := _in_both(liked, owners, wanted_items):
+        judged.remarks.append(f"{both:,} items of {judged.path.name} are in their users' ratings: the model knew them")
     history, none = liked.of_users(rows), np.zeros(len(owners), dtype=np.int64)
     of_users = (history.user_ids.copy(), liked.item_ids, _starts(owners, rows))
     held_out = Interactions(*of_users, wanted_items, np.ones(len(owners)), none)
     return GivenScores(_starts(users[best], rows), items[best], values[best], history, held_out)
+
+
+def _in_both(liked: Interactions, users: Integers, items: Integers) -> int:
+    """How many pairs of a user and an item are among what was liked."""
+    owners = np.repeat(np.arange(len(liked.user_ids)), np.diff(liked.indptr))
+    width = len(liked.item_ids)
+    return int(np.isin(users * width + items, owners * width + liked.items).sum())
 
 
 def _starts(owners: Integers, users: Integers) -> Integers:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
+from math import inf
 from typing import Any
 
 from excalibr._experiments.arms import ARMS
@@ -33,6 +34,11 @@ class Setting:
             must = "be candidates/slots with at least as many candidates as slots"
             raise InputError("setting", f"is {text!r}", must, "150/100 ranks the best 150 into 100 slots.")
         return cls(*numbers)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether its slots are few: such a list is judged by what it shows, and the best one is quickly found."""
+        return self.slots <= 50
 
     def __str__(self) -> str:
         return f"{self.candidates}/{self.slots}"
@@ -93,7 +99,9 @@ class Plan:
         for name in ("trade_offs", "settings", "regularisations"):
             given = getattr(self, name)
             if (not given and name != "trade_offs") or len(set(given)) < len(given):
-                raise InputError(name, f"are {list(map(str, given))}", "be at least one, each once")
+                raise InputError(name, f"are {', '.join(map(str, given)) or 'empty'}", "be at least one, each once")
+        if not all(0.0 < value < inf for value in self.regularisations):
+            raise InputError("regularisations", f"are {list(self.regularisations)}", "be finite and above 0")
         if not all(0.0 < trade_off < 1.0 for trade_off in self.trade_offs):
             hint = "relevance only, trade-off 0, is an arm of its own."
             raise InputError("trade_offs", f"are {list(self.trade_offs)}", "lie between 0 and 1", hint)
@@ -132,6 +140,8 @@ def _check_names(argument: str, names: Iterable[str], known: Iterable[str]) -> N
     given = list(names)
     if not given:
         raise InputError(argument, "are empty", "name at least one")
+    if len(set(given)) < len(given):
+        raise InputError(argument, f"are {', '.join(map(str, given))}", "name each once")
     for name in given:
         if name not in known:
             raise unknown_name(argument, name, known)

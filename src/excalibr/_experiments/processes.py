@@ -93,7 +93,7 @@ def users_of(study: Study, plan: Plan, part: PlanPart) -> Integers:
     """Rows of the users that a part is run on."""
     users = min(plan.users, len(study))
     mixed = not study.attributes[part.attribute].one_hot  # one category an item: no branch and bound for the best set
-    slow = {"sample": part.setting.slots > 50, "mip_users": mixed}
+    slow = {"sample": not part.setting.is_short, "mip_users": mixed}
     sample = ARMS[part.arm].sample
     return study.sample(min(users, getattr(plan, sample)) if slow.get(sample) else users)
 
@@ -114,8 +114,8 @@ def _chunks(study: Study, plan: Plan, part: PlanPart, seconds: float) -> Iterato
 def _block(study: Study, plan: Plan, part: PlanPart, found: Sequence[Measured]) -> Block:
     users = study.user_ids[users_of(study, plan, part)]
     values = np.concatenate([each.values for each in found], axis=1)
-    together = catalogue_measures(np.sum([each.seen for each in found], axis=0))
-    return Block(part, plan.weightings_of(part.setting), users, trade_offs_of(plan, part), values, together)
+    catalogue = catalogue_measures(np.sum([each.seen for each in found], axis=0))
+    return Block(part, plan.weightings_of(part.setting), users, trade_offs_of(plan, part), values, catalogue)
 
 
 def _measured(

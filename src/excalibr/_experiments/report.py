@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import product
@@ -16,7 +16,7 @@ from pathlib import Path
 from excalibr._experiments.arms import ARMS, MIP_GAP, MIP_NODES
 from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, MethodCurve, margins
 from excalibr._experiments.figures import Figure, figures_of, write_figures
-from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Plan
+from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Plan, Setting
 from excalibr._experiments.run import ExperimentResults
 from excalibr._experiments.store import Store
 from excalibr._experiments.table import Table
@@ -39,25 +39,27 @@ def write_files(results: ExperimentResults, out: Path, *, figures: bool = True) 
         write_figures(figures_of(results.curves), results.curves, out / "figures", ("png", "svg"))
     store, title = Store(out), escape(f"Calibrated re-ranking on {results.study.name}")
     head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-    body = "\n".join([f"<h1>{title}</h1>", *_body(results, write_tables(results, store), out / "figures")])
+    tables, folder = write_tables(results, store), out / "figures" if figures else None
+    body = "\n".join([f"<h1>{title}</h1>", *_body(results, tables, folder)])
     page = f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
     return store.write_text("report.html", page)
 
 
-def _body(results: ExperimentResults, tables: Sequence[Table], figures: Path) -> Iterator[str]:
+def _body(results: ExperimentResults, tables: Sequence[Table], figures: Path | None) -> Iterator[str]:
     yield from (f"<p>{escape(paragraph)}</p>" for paragraph in introduction(results))
     yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in _verdicts(results)) + "</ul>"
-    by_name = {table.name: table for table in tables}
-    yield _table(by_name.pop("claims"))
-    yield f"<h2>Figures</h2><p>{escape(_READING)}</p>"
-    for figure in figures_of(results.curves):
-        path = figures / f"{figure.name}.png"
-        if path.is_file():
-            coded = base64.b64encode(path.read_bytes()).decode()
-            words = escape(_caption(figure, results))
-            picture = f'<img alt="{escape(figure.title)}" src="data:image/png;base64,{coded}">'
-            yield f"<figure>{picture}<figcaption>{words}</figcaption></figure>"
-    yield from map(_table, by_name.values())
+    yield from (_table(table) for table in tables if table.name == "claims")
+    drawn = (
+        [] if figures is None else [(figure, figures / f"{figure.name}.png") for figure in figures_of(results.curves)]
+    )
+    if drawn:
+        yield f"<h2>Figures</h2><p>{escape(_READING)}</p>"
+    for figure, path in drawn:
+        coded = base64.b64encode(path.read_bytes()).decode()
+        words = escape(_caption(figure, results))
+        picture = f'<img alt="{escape(figure.title)}" src="data:image/png;base64,{coded}">'
+        yield f"<figure>{picture}<figcaption>{words}</figcaption></figure>"
+    yield from (_table(table) for table in tables if table.name != "claims")
 
 
 def _table(table: Table) -> str:
@@ -119,8 +121,12 @@ Interrupted, it goes on where it stopped when it is started again with the same 
 
 
 def write_page(results: ExperimentResults, folder: Path, command: str) -> Path:
-    """Write ``experiment.md`` and its figures, in ``experiment/`` beside it: those of the paper's settings."""
-    figures = [figure for figure in figures_of(results.curves) if figure.setting in Plan().settings]
+    """Write ``experiment.md`` and its figures, in ``experiment/`` beside it: those of the paper's settings.
+
+    Where none of the paper's was run, they are of all that were.
+    """
+    settings = [each for each in results.curves.settings if each in Plan().settings] or results.curves.settings
+    figures = [figure for figure in figures_of(results.curves) if figure.setting in settings]
     write_figures(figures, results.curves, folder / "experiment", ("png",))
     with beside(folder / "experiment.md") as path:
         path.write_text("\n".join(_lines(results, figures, command)), encoding="utf-8")
@@ -134,31 +140,40 @@ def _lines(results: ExperimentResults, figures: Sequence[Figure], command: str) 
     yield from (*_fenced(f"$ {command}"), "")
     for paragraph in introduction(results):
         yield from (markdown_text(paragraph), "")
-    yield from ("## Where the exact lotteries win, and where they are level", "")
-    yield from (*(f"- {markdown_text(line)}" for line in _verdicts(results)), "", _WHY, "")
-    yield from ("## What the paper claims, and what is found here", "")
-    yield from _table_lines(by_name["claims"])
-    yield from ("## Figures", "", _READING, "")
+    verdicts = [f"- {markdown_text(line)}" for line in _verdicts(results)]
+    if verdicts:
+        yield from ("## Where the exact lotteries win, and where they are level", "", *verdicts, "", _why(results), "")
+    yield from _section(by_name, "claims", "What the paper claims, and what is found here")
+    if figures:
+        yield from ("## Figures", "", _READING, "")
     for figure in figures:
         words = markdown_text(_caption(figure, results))
         yield from (f"![{markdown_text(figure.title)}](experiment/{figure.name}.png)", "", words, "")
-    yield from ("## NDCG at equal KL", "")
-    yield from _table_lines(_only(by_name["equal-kl"], "log", (str(PAPER_SETTING), str(SLATE_SETTING))))
-    for name in ("differences", "aims", "lists", "list-bound", "measures"):
-        if by_name[name].rows:
-            yield from (f"## {by_name[name].title}", "")
-            yield from _table_lines(by_name[name])
-    yield from ("## How far expectation and draw are from each other", "")
-    yield from (*(f"- {markdown_text(line)}" for line in _expectation_and_draw(results)), "")
-    yield from _table_lines(_only(by_name["draws"], "log", (str(PAPER_SETTING), str(SLATE_SETTING)), "ExCalibR"))
+    if "equal-kl" in by_name:
+        by_name["equal-kl"] = _some(by_name["equal-kl"], results)
+    for name in ("equal-kl", "differences", "aims", "lists", "list-bound", "measures"):
+        yield from _section(by_name, name)
+    apart = [f"- {markdown_text(line)}" for line in _expectation_and_draw(results)]
+    if apart:
+        yield from ("## How far expectation and draw are from each other", "", *apart, "")
+        yield from _table_lines(_some(by_name["draws"], results, "ExCalibR"))
     if "runtimes" in by_name:
         yield from ("## Runtimes", "")
         for name in ("runtimes", "runtimes-split", "runtimes-drop"):
             yield from (f"**{by_name[name].title}**", "")
             yield from _table_lines(by_name[name], note=name == "runtimes")
     yield from ("## The data", "")
-    yield from (*_table_lines(by_name["data"]), *_table_lines(by_name["tuning"]))
+    for name in ("data", "tuning"):
+        if name in by_name:
+            yield from _table_lines(by_name[name])
     yield _OWN_DATA
+
+
+def _section(by_name: Mapping[str, Table], name: str, title: str = "") -> Iterator[str]:
+    """A table under a heading, where there is one."""
+    if name in by_name:
+        yield from (f"## {title or by_name[name].title}", "")
+        yield from _table_lines(by_name[name])
 
 
 def _table_lines(table: Table, *, note: bool = True) -> Iterator[str]:
@@ -173,10 +188,16 @@ def _fenced(command: str) -> tuple[str, str, str]:
     return f"{fence}console", " ".join(command.split()), fence
 
 
-def _only(table: Table, weighting: str, settings: Sequence[str], method: str = "") -> Table:
-    """Some of a table's rows: those of a weighting, of settings, and of methods whose name starts so."""
-    rows = [row for row in table.rows if row[1] == weighting and row[2] in settings and row[3].startswith(method)]
-    return replace(table, rows=rows)
+def _page_settings(results: ExperimentResults) -> list[Setting]:
+    """The settings of the page's long tables: the paper's first and the slate's, or all where neither was run."""
+    settings = results.curves.settings
+    return [each for each in settings if each in (PAPER_SETTING, SLATE_SETTING)] or settings
+
+
+def _some(table: Table, results: ExperimentResults, method: str = "") -> Table:
+    """A table's rows of the first weighting, of the page's settings, and of methods whose name starts so."""
+    places = {(results.curves.weighting, str(setting)) for setting in _page_settings(results)}
+    return replace(table, rows=[row for row in table.rows if row[1:3] in places and row[3].startswith(method)])
 
 
 def introduction(results: ExperimentResults) -> Iterator[str]:
@@ -199,10 +220,12 @@ def introduction(results: ExperimentResults) -> Iterator[str]:
             f"On a random sample of the users, for their time: {listed}; one ranking is sampled in more than 50 slots "
             "only. Such methods are compared on their own users, paired, and have no curve beside those of all users."
         )
-    yield (
-        "The projected greedy is not the paper's: it takes the slots that are still open to match the target, where "
-        "the paper's greedy judges a first pick as if it were the whole list, and is the strongest of the greedies."
-    )
+    if "greedy-projected" in plan.arms:
+        yield (
+            "The projected greedy is not the paper's: it takes the slots that are still open to match the target, "
+            "where the paper's greedy judges a first pick as if it were the whole list, and is mostly the strongest of "
+            "the greedies."
+        )
     if "mip-greedy" in plan.arms:
         yield (
             f"MIP greedy's branch and bound stops at a gap of {MIP_GAP:.1%}, or after {MIP_NODES} nodes, with its best "
@@ -219,12 +242,14 @@ def _scorer(results: ExperimentResults) -> str:
     )
 
 
-_WHY = (
-    "Why one would want a lottery where it is level: its optimum is proven, user by user, and a greedy's is not known; "
-    "what a user sees over several visits comes near to the target, where a list shows the same on every visit (the "
-    "table of further measures); floors, caps, pins and budgets are kept exactly; and it takes milliseconds (the table "
-    "of runtimes)."
-)
+def _why(results: ExperimentResults) -> str:
+    times = " (the table of runtimes)" if results.runtimes is not None else ""
+    return (
+        "Why one would want a lottery where it is level: its optimum is proven, user by user, and a greedy's is not "
+        "known; what a user sees over several visits comes near to the target, where a list shows the same on every "
+        "visit (the table of further measures); floors, caps, pins and budgets are kept exactly; and it takes "
+        f"milliseconds{times}."
+    )
 
 
 def _verdicts(results: ExperimentResults) -> Iterator[str]:
@@ -232,7 +257,7 @@ def _verdicts(results: ExperimentResults) -> Iterator[str]:
     for arm, setting in product(("excalibr", "excalibr-kl", "single-kl"), results.curves.settings):
         across, words = (DRAW_KL, "KL of the list") if arm == "single-kl" else (KL, "KL of the expectation")
         found: dict[str, list[str]] = {}
-        for pair in results.curves.pairs("log", (setting, arm), (setting, "greedy-projected")):
+        for pair in results.curves.pairs(results.curves.weighting, (setting, arm), (setting, "greedy-projected")):
             estimate = margins(*pair, across=across).mean
             place = {"holds": "above", "does not hold": "below"}.get(estimate.verdict, "level")
             found.setdefault(place, []).append(f"{pair[0].attribute} ({estimate})")
@@ -253,22 +278,28 @@ def _caption(figure: Figure, results: ExperimentResults) -> str:
     if figure.less:
         marks = "hollow marks lie between points that are far apart; lines far below the others are cut off"
         return f"{figure.title}. Bars are two standard errors; {marks}."
-    present = [curve for curve in results.curves if curve.setting == figure.setting and curve.arm in figure.arms]
-    sampled = sorted({ARMS[curve.arm].label for curve in present if not curve.complete})
-    note = f" On a sample, and so in the figures of differences only: {', '.join(sampled)}." if sampled else ""
+    sampled: dict[str, list[str]] = {}  # method → attributes
+    for curve in results.curves:
+        if curve.setting == figure.setting and curve.arm in figure.arms and not curve.complete:
+            sampled.setdefault(ARMS[curve.arm].label, []).append(curve.attribute)
+    listed = ", ".join(f"{label} ({', '.join(dict.fromkeys(of))})" for label, of in sorted(sampled.items()))
+    note = f" On a sample, and so in the figures of differences only: {listed}." if sampled else ""
     return f"{figure.title}.{note}"
 
 
 def _expectation_and_draw(results: ExperimentResults) -> Iterator[str]:
     """How far expectation and draw are from each other, an item of a list for each setting and method."""
-    for setting, arm in product((PAPER_SETTING, SLATE_SETTING), ("excalibr", "excalibr-kl")):
-        curves = (results.curves.get(attribute, "log", setting, arm) for attribute in results.curves.attributes)
-        texts = [_apart(curve) for curve in curves if curve is not None]
-        if texts:
-            yield f"{ARMS[arm].label}, n/k = {setting}, log weights, λ = 0.1: " + "; ".join(texts) + "."
+    curves = results.curves
+    for setting, arm in product(_page_settings(results), ("excalibr", "excalibr-kl")):
+        found = [curves.get(attribute, curves.weighting, setting, arm) for attribute in curves.attributes]
+        present = [curve for curve in found if curve is not None]
+        if present:
+            place = present[0].nearest(0.1)  # the sweep is the same for all
+            start = f"{ARMS[arm].label}, n/k = {setting}, {curves.weighting} weights"
+            listed = "; ".join(_apart(curve, place) for curve in present)
+            yield f"{start}, λ = {present[0].trade_offs[place]:g}: {listed}."
 
 
-def _apart(curve: MethodCurve) -> str:
-    place = curve.nearest(0.1)
+def _apart(curve: MethodCurve, place: int) -> str:
     kl, draw_kl, l1, draw_l1 = (f"{curve.means[name][place]:.4f}" for name in (KL, DRAW_KL, L1, DRAW_L1))
     return f"{curve.attribute} KL {kl} of the expectation and {draw_kl} of a draw, L1 {l1} and {draw_l1}"

@@ -6,7 +6,7 @@ once: it is stored with the results, reused when it is started again, and printe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -23,7 +23,7 @@ from excalibr._experiments.processes import measure_users, run_parts, users_of
 from excalibr._experiments.runtimes import Runtimes, time_methods
 from excalibr._experiments.scoring import FURTHER, Progress, check_memory, cost_of_fit, count_that_keeps
 from excalibr._experiments.sources import Source
-from excalibr._experiments.store import Store
+from excalibr._experiments.store import Store, readable
 from excalibr._experiments.study import Study, check_plan, prepare
 from excalibr._parallel import checked_threads, one_blas_thread
 from excalibr._types import Floats
@@ -69,10 +69,11 @@ def run_experiment(
     these began at ``since``, as :func:`time.monotonic` has it, by default now. ``progress`` is told what is being done,
     how much is done and how much there is; ``said``, in sentences, what was chosen and how long it will take.
     """
-    tell, say, workers = progress or (lambda *_: None), said or (lambda _: None), checked_threads(threads)
+    report, say, workers = progress or (lambda *_: None), said or (lambda _: None), checked_threads(threads)
     until = None if seconds is None else (monotonic() if since is None else since) + seconds
     check_plan(source.often_liked(plan.min_item_count), plan)
-    manifest = {"excalibr": __version__, "data": source.name, "fingerprint": source.fingerprint(), **plan.as_record()}
+    fingerprint = source.fingerprint(by_time=plan.split == "time")
+    manifest = {"excalibr": __version__, "data": source.name, "fingerprint": fingerprint, **plan.as_record()}
     manifest["seconds"] = seconds
     plan, further = _fitting(source, plan, Store(out), seconds, say)
     everything, source = len(source.liked.item_ids), source.often_liked(plan.min_item_count)
@@ -81,32 +82,33 @@ def run_experiment(
         say(f"left out: {left:,} {few}; the catalogue is of the others.")
     check_plan(source, plan)
     store = Store.open(out, manifest)
-    study = _study(source, plan, store, further, tell)
+    study = _study(source, plan, store, further, report)
     choices = _choices(study, plan, store, workers, until, say)
-    run_parts(study, choices.plan, store, choices.seconds, workers, tell)
-    runtimes = _runtimes(study, choices.plan, store, tell)
-    tell("gathering the results", 0.0, 1.0)
+    run_parts(study, choices.plan, store, choices.seconds, workers, report)
+    runtimes = _runtimes(study, choices.plan, store, report)
+    report("gathering the results", 0.0, 1.0)
     store.gather(list(choices.seconds))
     curves = Curves.of(store.read_part(part) for part in choices.seconds)
     store.write_table("summary.parquet", curves.summary())
-    tell("gathering the results", 1.0, 1.0)
+    report("gathering the results", 1.0, 1.0)
     return ExperimentResults(choices.plan, study, curves, runtimes)
 
 
-def _study(source: Source, plan: Plan, store: Store, further: int, tell: Progress) -> Study:
+def _study(source: Source, plan: Plan, store: Store, further: int, report: Progress) -> Study:
     """The prepared data, stored so that the workers read it and a second start need not fit the model again."""
     if not store.study.is_file():
-        made = prepare(source, plan, tell, further)
+        made = prepare(source, plan, report, further)
         with beside(store.study) as path:
             made.save(path)
-    return Study.load(store.study)
+    with readable(store.study):
+        return Study.load(store.study)
 
 
-def _runtimes(study: Study, plan: Plan, store: Store, tell: Progress) -> Runtimes | None:
+def _runtimes(study: Study, plan: Plan, store: Store, report: Progress) -> Runtimes | None:
     if not plan.timed_users:
         return None
     if not (store.folder / "runtimes.parquet").is_file():
-        store.write_table("runtimes.parquet", time_methods(study, plan, tell).columns())
+        store.write_table("runtimes.parquet", time_methods(study, plan, report).columns())
     return Runtimes.from_columns(store.read_table("runtimes.parquet"))
 
 
@@ -118,10 +120,14 @@ class RunChoices:
     seconds: dict[PlanPart, float]
 
 
-def _stored_plan(record: Mapping[str, Any], asked: Plan) -> Plan:
-    """The plan that was asked, with what ``choices.json`` stored."""
-    kept: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in record.items()}
-    return replace(asked, **kept)
+def _stored_plan(store: Store, asked: Plan) -> Plan | None:
+    """The plan that was asked, with what ``choices.json`` stored; None where nothing was chosen yet."""
+    record = store.read_json("choices.json")
+    if record is None:
+        return None
+    with store.readable("choices.json"):
+        kept: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in record.items()}
+        return replace(asked, **kept)
 
 
 def _fitting(
@@ -131,9 +137,9 @@ def _fitting(
 
     A fit that has no room in memory is refused.
     """
-    stored = store.read_json("choices.json")
+    stored = _stored_plan(store, plan)
     if stored is not None or source.given is not None or store.study.is_file():
-        return _stored_plan(stored or {}, plan), 0
+        return stored or plan, 0
     counts = source.often_liked(plan.min_item_count).liked.counts
     cost = cost_of_fit(len(counts))
     if seconds is not None and cost.seconds > seconds / _FIT_SHARE:
@@ -156,10 +162,9 @@ def _choices(
     study: Study, plan: Plan, store: Store, threads: int, until: float | None, say: Callable[[str], None]
 ) -> RunChoices:
     """What was chosen when it was first started, or is now."""
-    stored = store.read_json("choices.json")
-    if stored is not None:
-        plan = _stored_plan(stored, plan)
-    elif not plan.trade_offs:
+    stored = _stored_plan(store, plan)
+    plan = stored or plan
+    if not plan.trade_offs:
         plan = replace(plan, trade_offs=chosen_trade_offs(study, plan))
     plan = replace(plan, users=min(plan.users, len(study)), **study.fitted)
     choices = RunChoices(plan, _measured_seconds(study, plan, store))

@@ -81,21 +81,26 @@ def check_memory(cost: FitCost, counts: Integers) -> None:
 
 
 def fit_candidates(
-    split: Split, test: Interactions, n: int, regularisations: tuple[float, ...], tell: Progress, further: int = FURTHER
+    split: Split,
+    test: Interactions,
+    n: int,
+    regularisations: tuple[float, ...],
+    progress: Progress,
+    further: int = FURTHER,
 ) -> tuple[TopItems, dict[float, float]]:
     """The best model's top n, and each regularisation's NDCG; further ones are tried while an end of the grid is best.
 
     Only candidates are kept of a model, so that no more than two items × items arrays are ever held. All processors
     are used: the fit, and with it every result, is the same for any number of processes of the experiment.
     """
-    tell("counting what is liked together", 0.0, 1.0)
+    progress("counting what is liked together", 0.0, 1.0)
     gram = gram_matrix(split.train.matrix)
     tuning: dict[float, float] = {}
     best: TopItems | None = None
     waiting = sorted(regularisations)
     while waiting:
         value = waiting.pop(0)
-        tell(f"fitting EASE, regularisation {value:g}", float(len(tuning)), float(len(tuning) + len(waiting) + 1))
+        progress(f"fitting EASE, regularisation {value:g}", float(len(tuning)), float(len(tuning) + len(waiting) + 1))
         model = EASE.from_gram(gram, value, threads=None)
         tuning[value] = _validation_ndcg(model, split.validation)
         if best_of(tuning) == value:
@@ -130,7 +135,7 @@ def among(hidden: SparseRows, items: Integers) -> Booleans:
 
 def _available_gigabytes() -> float:
     """What is free, as Linux tells it; elsewhere nothing is refused."""
-    told = Path("/proc/meminfo")
-    lines = told.read_text(encoding="ascii").splitlines() if told.is_file() else []
+    meminfo = Path("/proc/meminfo")
+    lines = meminfo.read_text(encoding="ascii").splitlines() if meminfo.is_file() else []
     free = [line.split()[1] for line in lines if line.startswith("MemAvailable")]
     return 1.024e-6 * int(free[0]) if free else float("inf")

@@ -56,21 +56,28 @@ class Source:
             return self
         entries = counts[self.liked.items] >= least
         owners = np.repeat(np.arange(len(self.liked.user_ids)), np.diff(self.liked.indptr))[entries]
+        if not (np.bincount(owners) >= 2).any():
+            found = f"is {least}, and no user has two positives of items with so many"
+            raise InputError("min_item_count", found, "leave users", f"the most liked item has {counts.max():,}.")
         kept = positives(
             self.liked.user_ids[owners], self.liked.item_ids[self.liked.items[entries]], self.liked.ratings[entries],
             self.liked.timestamps[entries], above=-np.inf, minimum=2,
         )  # fmt: skip
         return replace(self, liked=kept)
 
-    def fingerprint(self) -> str:
-        """What tells two data sets apart, whatever they are called."""
+    def fingerprint(self, *, by_time: bool = False) -> str:
+        """What tells two data sets apart, whatever they are called; by their times too where these split them."""
         digest = hashlib.sha256()
         for ids in (self.liked.user_ids, self.liked.item_ids):
             digest.update(json.dumps(list(map(str, ids.tolist()))).encode())
         for array in (self.liked.indptr, self.liked.items, self.liked.ratings):
             digest.update(np.ascontiguousarray(array).tobytes())
+        if by_time:
+            digest.update(self.liked.timestamps.tobytes())
         if self.given is not None:
-            digest.update(self.given.scores.tobytes() + self.given.items.tobytes())
+            digest.update(self.given.scores.tobytes() + self.given.items.tobytes() + self.given.starts.tobytes())
+            for array in (self.given.held_out.indptr, self.given.held_out.items):
+                digest.update(array.astype(np.int64).tobytes())
         for attribute in self.attributes(self.liked.counts):
             digest.update(json.dumps([attribute.name, *attribute.categories]).encode())
             for numbers_of in (attribute.matrix.indptr, attribute.matrix.indices):
@@ -136,7 +143,7 @@ def table_source(
 
     plays = ["any play counts as a positive"] if rated.counts_plays and above is None else []
     said = [*rated.said(), *plays, *(text for each in (listed, *of_model) for text in each.said())]
-    said += [text for each in (listed, rated, *of_model) for text in each.left_out]
+    said += [text for each in (listed, rated, *of_model) for text in each.remarks]
     return Source(
         name=name or ratings.stem,
         liked=liked,
@@ -151,6 +158,8 @@ def table_source(
 def _items(items: OwnTable, columns: Columns) -> ItemArrays:
     """The items as :class:`excalibr.Reranker` reads them: which columns are split, and where."""
     item = items.found[items.item_role]
+    if item in columns.categories:
+        raise InputError("categories", f"name {item!r}, the column with the item", "be columns of what items are")
     asked = Tables(targets={}, item_id=item, category=list(columns.categories), separator=columns.separator)
     return read_items(items.table.select([item, *columns.categories]), asked)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +32,20 @@ class Block:
     user_ids: NDArray[Any]
     trade_offs: tuple[float, ...]
     values: Floats  # (weightings, users, trade-offs, metrics)
-    together: Floats  # (weightings, trade-offs, 2) of all its users at once, CATALOGUE
+    catalogue: Floats  # (weightings, trade-offs, 2) CATALOGUE, of all its users
+
+
+_MADE_AGAIN = "remove it, and start the experiment again with the same arguments: it makes it again."
+_NOT_MADE_AGAIN = "what belongs to it cannot be told without it: an experiment needs another folder."
+
+
+@contextmanager
+def readable(path: Path, hint: str = _MADE_AGAIN) -> Iterator[None]:
+    """Around reading a file of an experiment: an error of ours for one that is damaged, or not an experiment's."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        raise InputError(str(path), f"cannot be read ({error})", "be as an experiment wrote it", hint) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +76,19 @@ class Store:
         self.write_text(name, json.dumps(record, indent=2) + "\n")
 
     def read_json(self, name: str) -> dict[str, Any] | None:
+        """A record, or None where there is no such file."""
         path = self.folder / name
-        record: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        if not path.is_file():
+            return None
+        with self.readable(name):
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(record, dict):
+                raise ValueError(f"it holds a {type(record).__name__}")
         return record
+
+    def readable(self, name: str) -> AbstractContextManager[None]:
+        """Around reading one of its records."""
+        return readable(self.folder / name, _NOT_MADE_AGAIN)
 
     @property
     def study(self) -> Path:
@@ -84,38 +109,47 @@ class Store:
         self.write_table(f"parts/{block.part.file}", _columns(block))
 
     def read_part(self, part: PlanPart) -> Block:
-        return _block(part, parquet.read_table(self.path(part)))
+        with readable(self.path(part)):
+            return _block(part, parquet.read_table(self.path(part)))
 
     def read_results(self) -> list[Block]:
         """All parts from ``results.parquet``, as :meth:`gather` wrote them; what an older version has not is nan."""
-        table = parquet.read_table(self.folder / "results.parquet")
-        columns = [table.column(name).dictionary_encode().combine_chunks().indices.to_numpy() for name in _KEYS]
-        starts = np.flatnonzero(run_starts(*columns)).tolist()
-        found = []
-        for start, end in pairwise([*starts, table.num_rows]):
-            attribute, candidates, slots, arm = (table.column(name)[start].as_py() for name in _KEYS)
-            part = PlanPart(attribute, Setting(candidates, slots), arm)
-            found.append(_block(part, table.slice(start, end - start)))
-        return found
+        with readable(self.folder / "results.parquet"):
+            return _blocks(parquet.read_table(self.folder / "results.parquet"))
 
     def write_table(self, name: str, columns: dict[str, Any]) -> None:
         with beside(self.folder / name) as path:
             parquet.write_table(pa.table(columns), path, compression="zstd")
 
     def read_table(self, name: str) -> dict[str, list[Any]]:
-        columns: dict[str, list[Any]] = parquet.read_table(self.folder / name).to_pydict()
+        with readable(self.folder / name):
+            columns: dict[str, list[Any]] = parquet.read_table(self.folder / name).to_pydict()
         return columns
 
     def gather(self, parts: Sequence[PlanPart]) -> None:
         """All parts as one tidy table, ``results.parquet``; one part at a time is in memory."""
-        schema = parquet.read_schema(self.path(parts[0]))
+        with readable(self.path(parts[0])):
+            schema = parquet.read_schema(self.path(parts[0]))
         whole = self.folder / "results.parquet"
         with beside(whole) as path, parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             for part in parts:
-                writer.write_table(parquet.read_table(self.path(part)))
+                with readable(self.path(part)):
+                    writer.write_table(parquet.read_table(self.path(part)))
 
 
 _KEYS = ("attribute", "candidates", "slots", "method")
+
+
+def _blocks(table: Any) -> list[Block]:
+    """The parts of ``results.parquet``, one after another."""
+    columns = [table.column(name).dictionary_encode().combine_chunks().indices.to_numpy() for name in _KEYS]
+    starts = np.flatnonzero(run_starts(*columns)).tolist()
+    found = []
+    for start, end in pairwise([*starts, table.num_rows]):
+        attribute, candidates, slots, arm = (table.column(name)[start].as_py() for name in _KEYS)
+        part = PlanPart(attribute, Setting(candidates, slots), arm)
+        found.append(_block(part, table.slice(start, end - start)))
+    return found
 
 
 def _block(part: PlanPart, table: Any) -> Block:
@@ -143,6 +177,6 @@ def _columns(block: Block) -> dict[str, Any]:
         "user_id": block.user_ids[:, None],
         "trade_off": np.array(block.trade_offs),
         **dict(zip(METRICS, np.moveaxis(block.values, -1, 0), strict=True)),
-        **dict(zip(CATALOGUE, np.moveaxis(block.together[:, None], -1, 0), strict=True)),  # the same for all users
+        **dict(zip(CATALOGUE, np.moveaxis(block.catalogue[:, None], -1, 0), strict=True)),  # the same for all users
     }
     return {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}

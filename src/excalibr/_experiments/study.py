@@ -102,15 +102,15 @@ class Study:
                 matrix = build_rows(data, indices, indptr, len(categories))
                 attributes[name] = StudyAttribute(name, tuple(categories), matrix, wanted)
             arrays = {name: stored[name] for name in _ARRAYS}
-        told = {name: words[name] for name in ("name", "facts", "min_item_count")}
-        return cls(attributes=attributes, tuning=dict(words["tuning"]), **told, **arrays)
+        others = {name: words[name] for name in ("name", "facts", "min_item_count")}
+        return cls(attributes=attributes, tuning=dict(words["tuning"]), **others, **arrays)
 
 
 _ARRAYS = ("user_ids", "items", "scores", "relevant", "totals", "order", "popularity")
 _PARTS = ("data", "indices", "indptr", "targets")
 
 
-def prepare(source: Source, plan: Plan, tell: Progress = lambda *_: None, further: int = FURTHER) -> Study:
+def prepare(source: Source, plan: Plan, progress: Progress = lambda *_: None, further: int = FURTHER) -> Study:
     """Candidates of the test users: those that were given, or by EASE, tuned and fitted without these users.
 
     ``further`` is how many regularisations may be tried beyond an end of the grid.
@@ -121,14 +121,14 @@ def prepare(source: Source, plan: Plan, tell: Progress = lambda *_: None, furthe
         enough = np.flatnonzero(given.sizes >= n)
         users = enough[_some(len(enough), plan)]
         history, hidden, top = given.history.of_users(users), given.held_out.of_users(users), given.top(users, n)
-        told = f"users with scores, of whom with {n} candidates, of whom re-ranked"
-        facts = {told: f"{len(given.sizes):,}, {len(enough):,}, {len(users):,}"}
+        counted = f"users with scores, of whom with {n} candidates, of whom re-ranked"
+        facts = {counted: f"{len(given.sizes):,}, {len(enough):,}, {len(users):,}"}
     else:
         split = split_for(source, plan)
         trained, tested = split.train, len(split.test.history.user_ids)
         users = _some(tested, plan)
         history, hidden = split.test.history.of_users(users), split.test.held_out.of_users(users)
-        top, tuning = fit_candidates(split, history, n, plan.regularisations, tell, further)
+        top, tuning = fit_candidates(split, history, n, plan.regularisations, progress, further)
         facts = {
             "training users": f"{len(trained.user_ids):,}",
             "validation users": f"{len(split.validation.history.user_ids):,}",
@@ -179,6 +179,9 @@ def check_plan(source: Source, plan: Plan) -> None:
 def split_for(source: Source, plan: Plan) -> Split:
     """The users, split; as many test users as are asked, up to a fifth of all where a tenth, the paper's, has fewer."""
     users = len(source.liked.user_ids)
+    if users < 3:
+        found = f"have {users} users with enough positives"
+        raise InputError("the data", found, "have at least three: to train on, to validate and to test")
     test = max(1, min(5000, users // 10), min(plan.users, users // 5))
     return split_users(source.liked, test=test, seed=plan.seed, by=plan.split)
 

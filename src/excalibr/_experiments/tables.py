@@ -11,25 +11,26 @@ import numpy as np
 
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.claims import check_claims
-from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, WIDE_GAP, Margins, MethodCurve, between, margins
+from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, WIDE_GAP, Margins, MethodCurve, margins
 from excalibr._experiments.measures import CATALOGUE, METRICS
-from excalibr._experiments.plan import SLATE_SETTING
 from excalibr._experiments.run import ExperimentResults
 from excalibr._experiments.runtimes import Runtimes
 from excalibr._experiments.store import Store
 from excalibr._experiments.table import Table, number, short
 from excalibr._text import markdown_text
+from excalibr.positions import position_weights
 
 MEASURED = {KL: "KL of the expectation", L1: "L1 of the expectation", DRAW_KL: "KL of a draw", DRAW_L1: "L1 of a draw"}
 """Deviations in words."""
 
 
 def tables_of(results: ExperimentResults) -> list[Table]:
-    """All tables of an experiment."""
+    """All tables of an experiment for which it has something."""
     times = results.runtimes
     timed = [] if times is None else [make(results, times) for make in (_seconds, _split, _drops)]
     first = [make(results) for make in (_data, _tuning, _equal_kl, _draws)]
-    return [*first, *timed, *(make(results) for make in (_differences, _aims, _measures, _lists, _list_bound, _claims))]
+    last = [make(results) for make in (_differences, _aims, _measures, _lists, _list_bound, _claims)]
+    return [table for table in (*first, *timed, *last) if table.rows]
 
 
 def write_tables(results: ExperimentResults, store: Store) -> list[Table]:
@@ -75,8 +76,15 @@ def _equal_kl(results: ExperimentResults) -> Table:
 
 def _at_level(curve: MethodCurve, level: float, across: str) -> str:
     """NDCG at a share of relevance only's deviation, marked where it lies in a wide gap."""
-    value = float(curve.at(np.array([level * curve.start[across]]), across)[0])
+    value = _at_share(curve, level, across, "ndcg")
     return number(value, 4) if isnan(value) or not curve.is_wide(level, across) else f"≈ {value:.4f}"
+
+
+def _at_share(curve: MethodCurve, share: float, across: str, metric: str) -> float:
+    """A metric where a deviation is down to a share of relevance only's; relevance only's own at its one point."""
+    if curve.arm == "relevance":
+        return curve.start[metric]
+    return float(curve.at(np.array([share * curve.start[across]]), across, metric)[0])
 
 
 def _draws(results: ExperimentResults) -> Table:
@@ -124,8 +132,11 @@ def _seconds(results: ExperimentResults, times: Runtimes) -> Table:
     ratios = (number(times.mean(name, "reduced") / times.mean(name, "excalibr"), 0) for name in names)
     rows.append(("the paper's stack takes … times our solver", *ratios))
     rows += [
-        (f"{ARMS.get(method, ARMS['excalibr']).label}, as the paper reports", *(told.get(name, "–") for name in names))
-        for method, told in _OF_PAPER["seconds"].items()
+        (
+            f"{ARMS.get(method, ARMS['excalibr']).label}, as the paper reports",
+            *(reported.get(name, "–") for name in names),
+        )
+        for method, reported in _OF_PAPER["seconds"].items()
     ]
     return Table("runtimes", "Seconds a user", ("method", *names), rows, _timed_note(results, times))
 
@@ -147,9 +158,9 @@ def _drops(results: ExperimentResults, times: Runtimes) -> Table:
     names = list(results.study.attributes)
     rows: list[tuple[str, ...]] = []
     for what, label in (("seconds", "total"), ("program", "linear program"), ("decomposition", "decomposition")):
-        told = _OF_PAPER["drop"][what]
+        reported = _OF_PAPER["drop"][what]
         rows.append((label, *(f"{times.drop(name, what):.1%}" for name in names)))
-        rows.append((f"{label}, as the paper reports", *(told.get(name, "–") for name in names)))
+        rows.append((f"{label}, as the paper reports", *(reported.get(name, "–") for name in names)))
     title = "From the full to the reduced formulation: drop in time"
     return Table("runtimes-drop", title, ("", *names), rows, _timed_note(results, times))
 
@@ -173,16 +184,17 @@ _PAIRS = (
 
 def _differences(results: ExperimentResults) -> Table:
     """Methods in pairs, on the users that both ran on."""
-    rows = []
+    rows, weighting = [], results.curves.weighting
     for (first, second, across), setting in product(_PAIRS, results.curves.settings):
-        for pair in results.curves.pairs("log", (setting, first), (setting, second)):
+        for pair in results.curves.pairs(weighting, (setting, first), (setting, second)):
             found, attribute = margins(*pair, across=across), pair[0].attribute
             what = f"{ARMS[first].label} less {ARMS[second].label}"
             estimates = (*(_marked(found, pair, share, across) for share in (0.5, 0.25)), str(found.mean))
             rows.append((what, MEASURED[across], str(setting), attribute, str(found.users), *estimates))
     head = ("NDCG of", "at equal", "n/k", "attribute", "users", "at 50 %", "at 25 %", "mean over levels")
     note = (
-        "Log weights, paired on the users that both ran on; ± is twice the standard error (bootstrap over users). – "
+        f"{weighting.capitalize()} weights, paired on the users that both ran on; ± is twice the standard error "
+        "(bootstrap over users). – "
         f"where one of the two does not get there, ≈ where neighbouring points of one are more than {WIDE_GAP:.0%} of "
         "relevance only's deviation apart."
     )
@@ -191,10 +203,10 @@ def _differences(results: ExperimentResults) -> Table:
 
 def _aims(results: ExperimentResults) -> Table:
     """Every method by every aim, its own among them."""
-    rows = []
+    rows, curves, weighting = [], results.curves, results.curves.weighting
     arms = [arm for arm in results.plan.arms if arm != "relevance"]
-    for attribute, setting, across in product(results.curves.attributes, results.curves.settings, MEASURED):
-        found = {arm: results.curves.get(attribute, "log", setting, arm) for arm in arms}
+    for attribute, setting, across in product(curves.attributes, curves.settings, MEASURED if arms else ()):
+        found = {arm: curves.get(attribute, weighting, setting, arm) for arm in arms}
         cells = [
             "–" if curve is None else _at_level(curve, 0.25, across) + (" *" if ARMS[arm].aim == across else "")
             for arm, curve in found.items()
@@ -202,8 +214,9 @@ def _aims(results: ExperimentResults) -> Table:
         rows.append((attribute, str(setting), MEASURED[across], *cells))
     head = ("attribute", "n/k", "at 25 % of", *(ARMS[arm].label for arm in arms))
     note = (
-        "NDCG where a deviation is down to a quarter of relevance only's, log weights; * marks what a method is made "
-        "to lower. A list cannot be as near to its target as an expectation is; a draw is not what a lottery aims at."
+        f"NDCG where a deviation is down to a quarter of relevance only's, {weighting} weights; * marks what a method "
+        "is made to lower. A list cannot be as near to its target as an expectation is; a draw is not what a lottery "
+        "aims at."
     )
     return Table("aims", "Every method by its own aim and by the others'", head, rows, note)
 
@@ -212,18 +225,10 @@ def _measures(results: ExperimentResults) -> Table:
     """Further measures where a method has half of relevance only's KL."""
     visits = tuple(name for name in METRICS if "visit" in name)
     names = results.plan.metrics or ("ndcg", "mrr", "recall", "popularity", *CATALOGUE, *visits)
-    weighting = results.plan.weightings[0]
-    rows = []
+    rows, weighting = [], results.curves.weighting
     for curve in results.curves:
         if curve.weighting == weighting:
-            level = np.array([0.5 * curve.start[KL]])
-            values = (
-                curve.means[name][0]
-                if curve.arm == "relevance"
-                else between(level, curve.means[KL], curve.means[name])[0]
-                for name in names
-            )
-            numbers = (number(float(value), 4) for value in values)
+            numbers = (number(_at_share(curve, 0.5, KL, name), 4) for name in names)
             rows.append((curve.attribute, str(curve.setting), ARMS[curve.arm].label, str(curve.users), *numbers))
     head = ("attribute", "n/k", "method", "users", *names)
     note = (
@@ -244,19 +249,19 @@ _LISTS = (
 def _lists(results: ExperimentResults) -> Table:
     """What one list of few slots can do: its least deviation with so much of the NDCG, and how far from the best."""
     shares = (0.99, 0.97, 0.95, 0.9)
-    rows = []
+    rows, weighting, setting = [], results.curves.weighting, results.curves.list_setting
     for attribute, (measure, arms) in product(results.curves.attributes, _LISTS):
         for arm in arms:
-            curve = results.curves.get(attribute, "log", SLATE_SETTING, arm)
-            if curve is not None:
+            curve = setting and results.curves.get(attribute, weighting, setting, arm)
+            if curve:
                 least = (f"{curve.least(measure, share):.4f}" for share in shares)
                 gap = float(curve.means["gap"].mean())
                 numbers = (f"{curve.start[measure]:.4f}", *least, "–" if isnan(gap) else f"{gap:.1e}")
                 rows.append((attribute, MEASURED[measure], ARMS[arm].label, *numbers))
     head = ("attribute", "measured", "method", "relevance only", *(f"{share:.0%} of the NDCG" for share in shares))
     note = (
-        f"n/k = {SLATE_SETTING}, log weights: the least mean deviation of a list (for the lottery, of a draw) with at "
-        "least so much of relevance only's NDCG, between neighbouring trade-offs. The gap is how far from the best "
+        f"n/k = {setting}, {weighting} weights: the least mean deviation of a list (for the lottery, of a draw) with "
+        "at least so much of relevance only's NDCG, between neighbouring trade-offs. The gap is how far from the best "
         "possible objective (of a list: of any single list) the policies can be at most, as proven, on average over "
         "users and trade-offs."
     )
@@ -265,33 +270,39 @@ def _lists(results: ExperimentResults) -> Table:
 
 def _list_bound(results: ExperimentResults) -> Table:
     """How much better than the found lists any list could be, beside how much better than a greedy's they are."""
-    rows = []
-    for pair in results.curves.pairs("log", (SLATE_SETTING, "single-kl"), (SLATE_SETTING, "greedy-projected")):
+    rows, weighting, setting = [], results.curves.weighting, results.curves.list_setting
+    arms = ("single-kl", "greedy-projected")
+    for pair in results.curves.pairs(weighting, *((setting, arm) for arm in arms)) if setting else ():
         curve, found = pair[0], margins(*pair, across=DRAW_KL)
-        relevance = _relevance(results, curve.attribute)
+        relevance = _relevance(results, curve)
         reached = [share for share in (0.5, 0.25, 0.15, 0.1) if not isnan(found.at(share).value)]
         for share in reached:
             place = int(np.argmin(np.abs(curve.means[DRAW_KL] - share * curve.start[DRAW_KL])))
             trade_off, gap = float(curve.trade_offs[place]), float(curve.means["gap"][place])
             score = gap / (1.0 - trade_off)
-            numbers = (f"{trade_off:g}", f"{gap:.1e}", f"{score:.1e}", f"{score / relevance:.2%}")
+            numbers = (
+                f"{trade_off:g}",
+                f"{gap:.1e}",
+                f"{score:.1e}",
+                f"{score / relevance:.2%}" if relevance > 0 else "–",
+            )
             rows.append((curve.attribute, f"{share:.0%}", _marked(found, pair, share, DRAW_KL), *numbers))
     words = ("at λ", "proven gap", "in score", "of relevance")
     head = ("attribute", "KL of the list", "NDCG less greedy, projected", *words)
     note = (
-        f"One ranking, KL, n/k = {SLATE_SETTING}, log weights. The gap is proven: no lists whatsoever have, on average "
-        "over users, an objective (1 − λ)·relevance − λ·KL that is higher by more than this, at the trade-off whose KL "
-        "is nearest to the level. In score, gap ÷ (1 − λ), is therefore the most that lists with the same KL could "
-        "gain in mean relevance, the model's score, which is all that a re-ranker has to go by; of relevance is that "
-        "over what relevance only has."
+        f"One ranking, KL, n/k = {setting}, {weighting} weights. The gap is proven: no lists whatsoever have, on "
+        "average over users, an objective (1 − λ)·relevance − λ·KL that is higher by more than this, at the trade-off "
+        "whose KL is nearest to the level. In score, gap ÷ (1 − λ), is therefore the most that lists with the same KL "
+        "could gain in mean relevance, the model's score, which is all that a re-ranker has to go by; of relevance is "
+        "that over what relevance only has."
     )
     return Table("list-bound", "One list: what is left to gain", head, rows, note)
 
 
-def _relevance(results: ExperimentResults, attribute: str) -> float:
+def _relevance(results: ExperimentResults, curve: MethodCurve) -> float:
     """The mean score that relevance only's list has."""
-    weights = results.study.question(0, attribute, SLATE_SETTING).problem("log").position_weights
-    return float((results.study.scores[:, : SLATE_SETTING.slots] @ np.sort(weights)[::-1]).mean())
+    slots = curve.setting.slots
+    return float((results.study.scores[:, :slots] @ position_weights(curve.weighting, slots)).mean())
 
 
 def _marked(found: Margins, pair: Iterable[MethodCurve], share: float, across: str) -> str:
@@ -304,7 +315,12 @@ def _marked(found: Margins, pair: Iterable[MethodCurve], share: float, across: s
 def _claims(results: ExperimentResults) -> Table:
     claims = check_claims(results)
     rows = [
-        (claim.said + ("" if claim.of_paper else " (not the paper's)"), claim.verdict, claim.figures, claim.judged)
+        (
+            claim.statement + ("" if claim.of_paper else " (not the paper's)"),
+            claim.verdict,
+            claim.figures,
+            claim.criterion,
+        )
         for claim in claims
     ]
     note = "Paired on users; ± is twice the standard error, and a difference is clear beyond it. The weakest decides."

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import NoneType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import numbers, starts_of
+from excalibr._arrays import indices, is_real, is_whole, numbers, starts_of
 from excalibr._sparse import SparseRows, build_rows, freeze_rows, read_rows
 from excalibr._types import Floats
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 
 NO_GENRES = "(no genres listed)"  # MovieLens' own words, and a value like any other
 
@@ -54,8 +55,9 @@ class Attribute:
         return int(self.matrix.shape[0])
 
     def take(self, items: ArrayLike) -> Attribute:
-        """The same attribute of some of the items, in the order given; every category stays."""
-        return Attribute(self.name, self.categories, read_rows("matrix", self.matrix[np.asarray(items)]))
+        """The same attribute of some of the items, in the order given, or by a mask; every category stays."""
+        chosen = indices("items", items, self.items)
+        return Attribute(self.name, self.categories, read_rows("matrix", self.matrix[chosen]))
 
     def __repr__(self) -> str:
         names = ", ".join(map(repr, self.categories[:6])) + (", …" if len(self.categories) > 6 else "")
@@ -88,8 +90,9 @@ def from_column(
     name
         What to call the attribute.
     values
-        One entry an item, from a list, an array or a data frame's column: a label, several in one text with
-        ``separator`` between them, or a list of labels. Categories are the labels that occur, in alphabetical order.
+        One entry an item, from a list, a numpy or Arrow array or a data frame's column: a label, several in one text
+        with ``separator`` between them, or a list of labels. Categories are the labels that occur, in alphabetical
+        order.
     separator
         What stands between labels in a text; None keeps every text whole.
     missing
@@ -102,7 +105,13 @@ def from_column(
     """
     if isinstance(values, (str, bytes)):
         raise InputError("values", f"are the text {values!r}", "have an entry for each item")
-    labels = [_labels(value, separator) or (missing,) for value in values]
+    if not isinstance(values, Iterable) or hasattr(values, "columns"):  # a whole table would give its columns' names
+        found = f"are a {type(values).__name__}"
+        raise InputTypeError("values", found, "be a list, an array or a column, with an entry for each item")
+    if not isinstance(separator, (str, NoneType)):
+        raise InputTypeError("separator", f"is {separator!r}", "be a text, or None")
+    listed = getattr(values, "to_pylist", None) or getattr(values, "to_list", None)  # Arrow's; Polars' and pandas'
+    labels = [_labels(value, separator) or (missing,) for value in (listed() if listed else values)]
     if not labels:
         raise InputError("values", "are empty", "have an entry for each item")
     categories = tuple(sorted({label for row in labels for label in row}))
@@ -137,6 +146,8 @@ def decade(years: ArrayLike, *, first: int = 1920, missing: str | None = None) -
     >>> attribute.matrix.toarray().tolist()
     [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.5, 0.5]]
     """
+    if not is_whole(first):
+        raise InputTypeError("first", f"is {first!r}", "be a year")
     given = _years(years)
     known = given > 0
     labels = [f"{int(max(year, first)) // 10 * 10}s" if year > 0 else missing for year in given]
@@ -167,8 +178,10 @@ def popularity(positives: ArrayLike, *, share: float = 0.05) -> Attribute:
     counts = numbers("positives", positives)
     if counts.ndim != 1 or not counts.size:
         raise InputError("positives", f"have shape {counts.shape}", "have shape (items,)")
-    if not 0.0 < share < 1.0:
-        raise InputError("share", f"is {share}", "be between 0 and 1", "0.05 is the top 5 %.")
+    if np.isnan(counts).any():
+        raise InputError("positives", f"are nan in row {int(np.argmax(np.isnan(counts)))}", "be a number in every row")
+    if not is_real(share) or not 0.0 < share < 1.0:
+        raise InputError("share", f"is {share!r}", "be between 0 and 1", "0.05 is the top 5 %.")
     top = np.argsort(-counts, kind="stable")[: max(1, round(share * len(counts)))]
     columns = np.ones(len(counts), dtype=np.int64)
     columns[top] = 0
@@ -182,6 +195,8 @@ def _labels(value: object, separator: str | None) -> tuple[str, ...]:
         return ()
     if isinstance(value, str):
         parts: Iterable[object] = value.split(separator) if separator else [value]
+    elif isinstance(value, (bytes, bytearray)):  # their parts would be numbers
+        raise InputTypeError("values", f"have the bytes {bytes(value)!r}", "be texts", "decode them first.")
     else:
         parts = value if isinstance(value, Iterable) else [value]
     texts = [str(part).strip() for part in parts if not _is_nothing(part)]

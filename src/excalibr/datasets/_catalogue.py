@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from excalibr import _seeds as seeds
-from excalibr._arrays import frozen
+from excalibr._arrays import frozen, is_whole
 from excalibr._types import Floats, Integers
 from excalibr.datasets._titles import GENRES, PEOPLE, Genre, titles_of
 from excalibr.errors import InputError, unknown_name
@@ -117,8 +117,8 @@ class Catalogue:
         scores = self._scores(self.user(name))
         scores[self.history(name)] = -np.inf
         unseen = int(np.isfinite(scores).sum())
-        if not 1 <= n <= unseen:
-            raise InputError("n", f"is {n}", f"be at least 1 and at most the {unseen} films not watched")
+        if not is_whole(n) or not 1 <= n <= unseen:
+            raise InputError("n", f"is {n!r}", f"be at least 1 and at most the {unseen} films not watched")
         films = np.argsort(-scores, kind="stable")[:n].astype(np.int64)
         return Candidates(films, scores[films], self.categories[films], self.target(name))
 
@@ -163,8 +163,8 @@ def make_catalogue(seed: int = 7, films: int = 600) -> Catalogue:
     >>> film.title, film.year, film.genres
     ('The Awkward Caterer', 2020, ('Comedy', 'Animation'))
     """
-    if not 100 <= films <= 1000:
-        raise InputError("films", f"is {films}", "be from 100 to 1000")
+    if not is_whole(films) or not 100 <= films <= 1000:
+        raise InputError("films", f"is {films!r}", "be from 100 to 1000")
     users = tuple(User(name, _taste(seed, name)) for name in PEOPLE)
     return Catalogue(seed, tuple(genre.name for genre in GENRES), _films(seed, films), users)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from excalibr import _seeds as seeds
-from excalibr._arrays import frozen, is_real, is_whole, numbers, run_starts, spans, starts_of
+from excalibr._arrays import frozen, indices, is_real, is_whole, numbers, run_starts, spans, starts_of
 from excalibr._messages import Message, Option
 from excalibr._sparse import SparseRows, build_rows, freeze_rows
 from excalibr._types import Booleans, Floats, Integers
@@ -78,13 +78,17 @@ class Interactions:
         return np.bincount(self.items, minlength=len(self.item_ids)).astype(np.int64)
 
     def of_users(self, rows: ArrayLike) -> Interactions:
-        """Some of the users, in the order given; every item stays."""
-        chosen = np.asarray(rows, dtype=np.int64)
+        """Some of the users, by their rows, in the order given, or by a mask; every item stays."""
+        chosen = indices("rows", rows, len(self.user_ids))
         sizes = np.diff(self.indptr)[chosen]
         return self._take(self.user_ids[chosen], starts_of(sizes), spans(self.indptr[chosen], sizes))
 
     def where(self, kept: Booleans) -> Interactions:
-        """Some of the entries; every user and item stays."""
+        """Some of the entries, (entries,) booleans; every user and item stays."""
+        if np.shape(kept) != self.items.shape:
+            raise InputError(
+                "kept", f"has shape {np.shape(kept)}", f"have shape {self.items.shape}, one for each entry"
+            )
         owners = np.repeat(np.arange(len(self.user_ids)), np.diff(self.indptr))
         sizes = np.bincount(owners[kept], minlength=len(self.user_ids))
         return self._take(self.user_ids.copy(), starts_of(sizes), np.flatnonzero(kept))
@@ -115,8 +119,12 @@ def positives(
 
     Parameters
     ----------
-    user_ids, item_ids, ratings, timestamps
-        (ratings,) each; no pair of user and item twice. Without timestamps they are 0.
+    user_ids, item_ids
+        (ratings,) each, all whole numbers or all texts; no pair of user and item twice.
+    ratings
+        (ratings,) numbers; a rating that is missing (nan) is no positive.
+    timestamps
+        (ratings,) numbers, whose fractions are cut off, or moments (datetime64), none missing. Without them they are 0.
     above
         A rating is positive if it is greater than this.
     minimum
@@ -127,9 +135,13 @@ def positives(
     >>> positives([7, 7, 7, 9], [1, 2, 3, 1], [5, 4, 3, 5], minimum=2)
     Interactions(1 users, 2 items, 2 entries)
     """
-    users, items = np.asarray(user_ids), np.asarray(item_ids)
+    if not is_real(above):
+        raise InputTypeError("above", f"is {above!r}", "be a number")
+    if not is_real(minimum):
+        raise InputTypeError("minimum", f"is {minimum!r}", "be a number of positives")
+    users, items = _ids("user_ids", user_ids), _ids("item_ids", item_ids)
     values = numbers("ratings", ratings)
-    times = np.zeros(len(values), dtype=np.int64) if timestamps is None else np.asarray(timestamps).astype(np.int64)
+    times = np.zeros(values.shape, dtype=np.int64) if timestamps is None else _times(timestamps)
     shapes = [part.shape for part in (users, items, values, times)]
     if len(set(shapes)) > 1 or users.ndim != 1:
         found = f"have shapes {', '.join(map(str, shapes))}"
@@ -151,6 +163,36 @@ def positives(
         raise InputError("ratings", found, "have each pair once", "keep the latest of each.")
     parts = (columns[order].astype(np.int64), values[entries], times[entries])
     return Interactions(names[enough], item_names, starts_of(sizes[enough]), *parts)
+
+
+def _ids(argument: str, ids: ArrayLike) -> NDArray[Any]:
+    """Ids that can be sorted; one that is missing would become a user or an item of its own."""
+    found = np.asarray(ids)
+    if found.dtype.kind == "O":
+        missing = np.array([value is None or bool(np.any(value != value)) for value in found.flat], dtype=np.bool_)
+        kinds = set(map(type, found.flat))
+        alike = any(all(issubclass(kind, each) for kind in kinds) for each in (str, (int, np.integer)))
+        if not missing.any() and len(kinds) > 1 and not alike:
+            named = " and ".join(sorted(kind.__name__ for kind in kinds))
+            raise InputTypeError(argument, f"are of the types {named}", "be all whole numbers or all texts")
+    else:
+        missing = np.ravel(found != found)
+    if missing.any():
+        hint = "leave out rows without one."
+        raise InputError(argument, f"are missing in row {int(np.argmax(missing))}", "be there in every row", hint)
+    return found
+
+
+def _times(timestamps: ArrayLike) -> Integers:
+    """Times as whole numbers, of which only the order counts."""
+    found = np.asarray(timestamps)
+    if found.dtype.kind not in "iuM":  # as numbers, large whole ones would be rounded
+        found = numbers("timestamps", timestamps)
+    missing = np.isnat(found) if found.dtype.kind == "M" else ~np.isfinite(found)
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise InputError("timestamps", f"are missing in row {row}", "be there in every row", "pass none at all.")
+    return found.astype(np.int64)
 
 
 _PAPER_SIZE = 5000  # users to validate and to test on, of MovieLens 20M's 136,000
@@ -254,8 +296,8 @@ def hold_out(interactions: Interactions, *, share: float = 0.2, seed: int = 0, b
     >>> len(users.history), len(users.held_out)
     (8, 2)
     """
-    if not 0.0 < share < 1.0:
-        raise InputError("share", f"is {share}", "be between 0 and 1", "0.2 hides a fifth.")
+    if not is_real(share) or not 0.0 < share < 1.0:
+        raise InputError("share", f"is {share!r}", "be between 0 and 1", "0.2 hides a fifth.")
     if by not in ("random", "time"):
         raise unknown_name("by", by, ["random", "time"])
     sizes = np.diff(interactions.indptr)
@@ -279,8 +321,8 @@ def _size(argument: str, size: int | float | None, users: int) -> int:
         return max(1, min(_PAPER_SIZE, users // 10))
     if not is_real(size):
         raise InputTypeError(argument, f"is {size!r}", "be a number of users, a share of them, or None")
-    count = round(size * users) if isinstance(size, (float, np.floating)) and size < 1 else size
-    if count != int(count) or count < 1:
+    count = round(size * users) if isinstance(size, (float, np.floating)) and 0 < size < 1 else size
+    if not (1 <= count < np.inf) or count != int(count):
         found = f"is {size}" if count == size else f"is {size}, which is {count} of {users} users"
         raise InputError(argument, found, "be at least one user: a whole number, or a share below 1")
     return int(count)

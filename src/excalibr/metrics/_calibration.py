@@ -1,7 +1,7 @@
 """How far categories are from a target, by KL, L1, Hellinger or Jensen–Shannon: of the expectation and of a draw.
 
-A divergence takes distributions p of shape (..., r) and a target q of shape (r,) or (..., r), of shares of at least 0,
-and returns one number for each distribution, 0 where p = q. All logarithms are natural.
+A divergence takes distributions p of shape (..., r) and a target q of shape (r,) or (..., r), of finite shares of at
+least 0, and returns one number for each distribution, 0 where p = q. All logarithms are natural.
 
 *Of the expectation* is the divergence of the expected distribution E[p(Q)]: what a user sees over many visits. *Of a
 draw* is that of a single ranking's distribution p(Q), in the mean and at worst: what a user sees on one visit. A
@@ -17,7 +17,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import numbers
+from excalibr._arrays import is_real, numbers
 from excalibr._options import KL_SMOOTHING
 from excalibr._policy import Policy
 from excalibr._types import Floats
@@ -51,7 +51,7 @@ def kl(distribution: ArrayLike, target: ArrayLike, smoothing: float = KL_SMOOTHI
     >>> kl([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [1.0, 0.0]).round(3).tolist()
     [4.605, 0.683, 0.0]
     """
-    if not 0.0 <= smoothing <= 1.0:
+    if not is_real(smoothing) or not 0.0 <= smoothing <= 1.0:
         raise InputError("smoothing", f"is {smoothing!r}", "be from 0 to 1")
     p, q = _shares(distribution, target)
     return _relative_entropy(q, (1.0 - smoothing) * p + smoothing * q)
@@ -126,14 +126,21 @@ def _relative_entropy(first: Floats, second: Floats) -> Floats:
 
 
 def _shares(distribution: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
-    """Both as arrays, with the same categories; a share that is negative or nan is an error that says so."""
+    """Both as arrays, with the same categories; a share that is negative or not finite is an error that says so."""
     p, q = numbers("distribution", distribution), numbers("target", target)
     if p.shape[-1:] != q.shape[-1:] or not p.ndim:
         found = f"has shape {p.shape} and the target {q.shape}"
         raise InputError("distribution", found, "have the target's categories in its last axis")
+    try:
+        np.broadcast_shapes(p.shape, q.shape)
+    except ValueError:
+        found = f"has shape {q.shape}, the distributions {p.shape}"
+        raise InputError("target", found, "be one for all, or one for each of them") from None
     for argument, shares in (("distribution", p), ("target", q)):
         if not shares.min(initial=0.0) >= 0.0:  # a nan fails this too
             raise InputError(argument, f"has a share of {shares.min():.6g}", "have shares of at least 0")
+        if shares.max(initial=0.0) == np.inf:
+            raise InputError(argument, "has a share of inf", "have finite shares")
     return p, q
 
 

@@ -37,7 +37,8 @@ def summarise(values: ArrayLike) -> Summary:
 
         \bar v = \frac1m \sum_u v_u, \qquad \mathrm{SE} = \sqrt{\frac{1}{m (m-1)} \sum_u (v_u - \bar v)^2}
 
-    The mean of nobody is nan, and so is the standard error of fewer than two.
+    The mean of nobody is nan, and so is the standard error of fewer than two, or where a value is infinite, as KL
+    without smoothing can be.
 
     Examples
     --------
@@ -52,7 +53,8 @@ def summarise(values: ArrayLike) -> Summary:
     count = len(known)
     if not count:
         return Summary(nan, nan, 0)
-    return Summary(float(known.mean()), float(known.std(ddof=1)) / sqrt(count) if count > 1 else nan, count)
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        return Summary(float(known.mean()), float(known.std(ddof=1)) / sqrt(count) if count > 1 else nan, count)
 
 
 Value = TypeVar("Value", float, Summary)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from excalibr._arrays import frozen
+from excalibr._arrays import frozen, indices, is_whole
 from excalibr._policy import Policy
 from excalibr._types import Booleans, Floats
 from excalibr.errors import InputError, InputTypeError
@@ -43,15 +42,24 @@ class HeldOut:
     total: int
 
     def __post_init__(self) -> None:
-        found = int(np.count_nonzero(self.relevant))
-        if self.total < found:
-            raise InputError("total", f"is {self.total}", f"be at least {found}, the held-out candidates")
+        relevant = np.array(self.relevant)  # of our own: what the caller does with theirs changes no metric
+        if relevant.dtype != np.bool_ or relevant.ndim != 1:
+            found = f"are of type {relevant.dtype} and shape {relevant.shape}"
+            raise InputTypeError("relevant", found, "be n booleans", "HeldOut.of takes indices as well.")
+        object.__setattr__(self, "relevant", frozen(relevant))
+        if not is_whole(self.total):
+            raise InputTypeError("total", f"is {self.total!r}", "be a whole number")
+        if self.total < (least := int(np.count_nonzero(relevant))):
+            raise InputError("total", f"is {self.total}", f"be at least {least}, the held-out candidates")
 
     @classmethod
     def of(cls, candidates: ArrayLike, n: int, total: int | None = None) -> HeldOut:
         """From indices among ``n`` candidates, or n booleans; without ``total`` nothing else was held out."""
-        relevant = _flags(np.asarray(candidates), n)
-        return cls(relevant, int(np.count_nonzero(relevant)) if total is None else int(total))
+        if not is_whole(n) or n < 0:
+            raise InputError("n", f"is {n!r}", "be the number of candidates")
+        relevant = np.zeros(n, dtype=np.bool_)
+        relevant[indices("candidates", candidates, n)] = True
+        return cls(relevant, int(np.count_nonzero(relevant)) if total is None else total)
 
 
 def ndcg(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
@@ -151,28 +159,12 @@ def recall_of_draws(policy: Policy, held_out: HeldOut, k: int | None = None) -> 
     return _over(hits.sum(axis=1), float(min(hits.shape[1], held_out.total)))
 
 
-def _flags(candidates: NDArray[Any], n: int) -> Booleans:
-    """(n,) True at the given indices, or the given flags themselves."""
-    if candidates.dtype == np.bool_:
-        if candidates.shape != (n,):
-            raise InputError("candidates", f"have shape {candidates.shape}", f"have shape ({n},)")
-        return candidates
-    if candidates.size and not np.issubdtype(candidates.dtype, np.integer):
-        raise InputTypeError("candidates", f"are of type {candidates.dtype}", "be indices or booleans")
-    outside = (candidates < 0) | (candidates >= n)
-    if outside.any():
-        raise InputError("candidates", f"contain {candidates[outside][0]}", f"be indices from 0 to {n - 1}")
-    relevant = np.zeros(n, dtype=np.bool_)
-    relevant[candidates.astype(np.int64)] = True
-    return relevant
-
-
 def _hits(policy: Policy, held_out: HeldOut, k: int | None) -> Booleans:
     """(L, k): whether each slot of each ranking shows a held-out item."""
     if len(held_out.relevant) != policy.problem.n:
         found, must = f"is of {len(held_out.relevant)} candidates", f"be of the policy's {policy.problem.n}"
         raise InputError("held_out", found, must)
-    if k is not None and not (isinstance(k, (int, np.integer)) and 1 <= k <= policy.problem.k):
+    if k is not None and not (is_whole(k) and 1 <= k <= policy.problem.k):
         must = f"be a whole number from 1 to the policy's number of slots ({policy.problem.k})"
         raise InputError("k", f"is {k!r}", must)
     return held_out.relevant[policy.rankings[:, :k]]
