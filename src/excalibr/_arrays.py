@@ -9,21 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import InputTypeError
+from excalibr.errors import InputError, InputTypeError
 
 Array = TypeVar("Array", bound="NDArray[np.generic]")
 
 _FLOAT64 = np.dtype(np.float64)
 
 
+_NO_NUMBERS = (bool, np.timedelta64)
+"""Integers to Python and numpy, which nobody means as a number: a truth value, and a time with its unit."""
+
+
 def is_whole(value: object) -> TypeGuard[int]:
-    """An integer, and not a truth value."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    """An integer, and neither a truth value nor a time."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
 
 
 def is_real(value: object) -> TypeGuard[float]:
-    """A number, and not a truth value."""
-    return isinstance(value, (float, Real)) and not isinstance(value, bool)  # a float is known at once
+    """A number, and neither a truth value nor a time."""
+    return isinstance(value, (float, Real)) and not isinstance(value, _NO_NUMBERS)  # a float is known at once
 
 
 def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
@@ -36,13 +40,11 @@ def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
     [1.0, 2.0]
     """
     try:
-        given = np.asarray(values)
+        given = _unmasked(values)
         if given.dtype.kind not in "biufO":
             raise TypeError(f"they are {given.dtype}")
         if given.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in given.flat):
             raise TypeError("some are text")
-        if isinstance(values, np.ndarray) and hasattr(values, "mask") and np.ma.is_masked(values):
-            raise TypeError("some are masked")
         return np.array(given, dtype=np.float64, order="C", copy=own or None)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputTypeError(argument, f"cannot be read as numbers ({error})", "be an array of numbers") from error
@@ -53,6 +55,29 @@ def floats(argument: str, values: ArrayLike) -> Floats:
     if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.c_contiguous:
         return values
     return numbers(argument, values, own=False)
+
+
+def whole_numbers(argument: str, values: ArrayLike, must: str, *, size: int | None = None) -> Integers:
+    """A new int64 array of one dimension, of ``size`` values where that is said; ``must`` tells what it is to be.
+
+    >>> whole_numbers("ranking", [2, 0], "be candidates").tolist()
+    [2, 0]
+    """
+    try:
+        given = _unmasked(values)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(argument, f"cannot be read as whole numbers ({error})", must) from error
+    if given.ndim != 1 or (size is not None and len(given) != size) or (given.size and given.dtype.kind not in "iu"):
+        has = "have" if argument.endswith("s") else "has"
+        raise InputError(argument, f"{has} shape {given.shape} and type {given.dtype}", must)
+    return given.astype(np.int64)
+
+
+def _unmasked(values: ArrayLike) -> NDArray[Any]:
+    """The values as an array, which would forget a mask over some of them."""
+    if isinstance(values, np.ndarray) and hasattr(values, "mask") and np.ma.is_masked(values):
+        raise TypeError("some are masked")
+    return np.asarray(values)
 
 
 def starts_of(sizes: NDArray[Any]) -> Integers:

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from math import inf
+from math import inf, nan
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -65,8 +65,15 @@ def one_of(names: Collection[str]) -> Check:
 
 
 def real_number(must: str, holds: Callable[[float], bool], hint: str = "") -> Check:
-    """The check of a number for which something holds."""
-    return _number(is_real, must, lambda value: holds(float(value)), hint)
+    """The check of a number for which something holds; a whole number too large for a float is none."""
+    return _number(is_real, must, lambda value: holds(_as_float(value)), hint)
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return nan
 
 
 def _number(is_one: Callable[[Any], bool], must: str, holds: Callable[[Any], bool], hint: str = "") -> Check:
@@ -177,8 +184,8 @@ class Options(Declared):
         if isinstance(weights, str):
             one_of(POSITION_WEIGHTS)("position_weights", weights)
         else:
-            weigh_positions(weights, np.size(np.asarray(weights)) if self.k is None else self.k)
             own = frozen(numbers("position_weights", weights))  # the caller's may change, and they are read again later
+            weigh_positions(own, max(own.size, 1) if self.k is None else self.k)
             object.__setattr__(self, "position_weights", own)
         self._check_together()
 

@@ -118,6 +118,8 @@ def test_an_offset_of_all_scores_costs_no_precision() -> None:
 def test_an_unknown_solver_is_named_with_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean 'highs-ipm'"):
         solve_reduced(HALVES, "highs_ipm")
+    with pytest.raises(InputError, match="solver: is .*, must be one of 'highs'"):
+        solve_reduced(HALVES, np.array(["highs", "glop"]))  # type: ignore[arg-type]
 
 
 def test_a_solution_shows_its_size_status_and_times() -> None:

@@ -40,7 +40,12 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"pinned": {0: 1}, "shown": Shown(candidates=[1])}, "pinned: has candidate 1, which was shown before"),
     ({"shown": [1]}, "shown: is list, must be an excalibr.Shown"),
     ({"shown": Shown(candidates=[7])}, r"shown.candidates: are \[7\], must be candidate indices from 0 to 3"),
-    ({"shown": Shown(candidates=[[[1], [2, 3]]])}, "shown.candidates: are .*, must be candidate indices from 0 to 3"),
+    ({"shown": Shown(candidates=[[[1], [2, 3]]])}, "shown.candidates: cannot be read .*, must be candidate"),
+    (
+        {"shown": Shown(candidates=((0,), 1))},
+        r"shown.candidates: have shape \(\) .*, must be candidate indices from 0 to 3",
+    ),
+    ({"shown": Shown(candidates=np.ma.array([0, 1], mask=[True, False]))}, "shown.candidates: .*some are masked"),
     ({"shown": Shown(candidates=[1], position_weights="lgo")}, "shown.position_weights: is 'lgo'"),
     ({"shown": Shown(candidates=[0, 1, 2])}, "k: is 2, and only 1 of the candidates may be shown together"),
     ({"normalise": "max"}, "normalise: is 'max', must be 'range'"),

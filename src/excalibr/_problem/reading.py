@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import frozen, is_whole, numbers, starts_of, sums_by
+from excalibr._arrays import frozen, is_whole, numbers, starts_of, sums_by, whole_numbers
 from excalibr._native import kernel
 from excalibr._problem.by_category import CategoryReader, is_share, require_all
 from excalibr._problem.faults import error_of_fault, too_few_candidates
@@ -182,15 +182,11 @@ def _pages(candidates: Any, n: int) -> list[Integers]:
 
 
 def _page(page: Any, n: int) -> Integers:
-    try:
-        array = np.asarray(page)
-    except ValueError:  # lists of different lengths, one inside another
-        array = np.asarray(None)
-    if array.size == 0:
-        return np.empty(0, dtype=np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
-        raise InputError("shown.candidates", f"are {page!r}", f"be candidate indices from 0 to {n - 1}")
-    return array.astype(np.int64)
+    must = f"be candidate indices from 0 to {n - 1}"
+    array = whole_numbers("shown.candidates", page, must)
+    if array.size and not (array.min() >= 0 and array.max() < n):
+        raise InputError("shown.candidates", f"are {page!r}", must)
+    return array
 
 
 def _other_rows(categories: Any, attributes: tuple[AttributeSpan, ...], r: int) -> Memberships | None:

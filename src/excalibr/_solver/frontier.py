@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._arrays import is_real, is_whole
+from excalibr._options import real_number, whole_number
 from excalibr._policy import Policy
 from excalibr._solver import Curve, Point, solve
 from excalibr._types import Floats
@@ -192,14 +192,17 @@ def _stop(point: Point, unit: float) -> _Vertex:
     return _Vertex(point, point.trade_off, point.trade_off, _distance_above(point.trade_off, point.policy.gap, unit))
 
 
+_check_tolerance = real_number("be a finite number of at least 0", lambda value: 0.0 <= value < np.inf)
+_check_max_vertices = whole_number(2)
+
+
 def _checked(tolerance: float, max_vertices: int | None, curve: Curve) -> float:
-    if not is_real(tolerance) or not 0.0 <= tolerance < np.inf:
-        raise InputError("tolerance", f"is {tolerance!r}", "be a finite number of at least 0")
+    _check_tolerance("tolerance", tolerance)
     if tolerance == 0.0 and curve.problem.penalty.smoothing:
         hint = "tolerance=1e-6 gives a few hundred points."
         raise InputError("tolerance", "is 0", "be positive: with KL the curve is smooth, not a polyline", hint)
-    if max_vertices is not None and not (is_whole(max_vertices) and max_vertices >= 2):
-        raise InputError("max_vertices", f"is {max_vertices!r}", "be a whole number of at least 2, or None")
+    if max_vertices is not None:
+        _check_max_vertices("max_vertices", max_vertices)
     return float(tolerance)
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._options import one_of
 from excalibr._problem import Problem
 from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats
-from excalibr.errors import SolverError, unknown_name
+from excalibr.errors import SolverError
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +143,7 @@ def solve_full(problem: Problem, solver: str = "highs") -> Solution:
 
 
 def _solve(problem: Problem, solver: str, *, full: bool) -> Solution:
-    if solver not in SOLVERS:
-        raise unknown_name("solver", solver, SOLVERS)
+    one_of(SOLVERS)("solver", solver)
     if solver != "glop":
         return _with_highs(problem, solver, full)
     from excalibr.paper import _glop as glop
