@@ -57,17 +57,18 @@ def floats(argument: str, values: ArrayLike) -> Floats:
     return numbers(argument, values, own=False)
 
 
-def whole_numbers(argument: str, values: ArrayLike, must: str, *, size: int | None = None) -> Integers:
-    """A new int64 array of one dimension, of ``size`` values where that is said; ``must`` tells what it is to be.
+def whole_numbers(argument: str, values: ArrayLike, must: str, *shape: int) -> Integers:
+    """A new int64 array, of this shape; ``must`` tells what it is to be. A length of −1 is any.
 
-    >>> whole_numbers("ranking", [2, 0], "be candidates").tolist()
+    >>> whole_numbers("ranking", [2, 0], "be candidates", -1).tolist()
     [2, 0]
     """
     try:
         given = _unmasked(values)
     except (TypeError, ValueError) as error:
         raise InputTypeError(argument, f"cannot be read as whole numbers ({error})", must) from error
-    if given.ndim != 1 or (size is not None and len(given) != size) or (given.size and given.dtype.kind not in "iu"):
+    fits = given.ndim == len(shape) and all(own in (size, -1) for size, own in zip(given.shape, shape, strict=True))
+    if not fits or (given.size and given.dtype.kind not in "iu"):
         has = "have" if argument.endswith("s") else "has"
         raise InputError(argument, f"{has} shape {given.shape} and type {given.dtype}", must)
     return given.astype(np.int64)

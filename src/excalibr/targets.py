@@ -78,7 +78,7 @@ def history(
     [0.5, 0.5]
     """
     shares = _rows("categories", categories, "(items, r)")
-    rows, n = whole_numbers("items", items, "be indices of shape (h,)"), shares.n_candidates
+    rows, n = whole_numbers("items", items, "be indices of shape (h,)", -1), shares.n_candidates
     outside = (rows < 0) | (rows >= n)
     if outside.any():
         raise InputError("items", f"contain {rows[outside][0]}", f"be rows of categories, 0 to {n - 1}")

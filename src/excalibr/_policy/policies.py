@@ -9,7 +9,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from excalibr._arrays import is_whole, starts_of
+from excalibr._arrays import frozen, is_whole, starts_of
 from excalibr._policy.policy import Policy
 from excalibr._problem import Batch, Problem
 from excalibr._types import Floats, Integers
@@ -174,7 +174,7 @@ class Policies(Sequence[Policy]):
             problem = Problem(problem.batch, user, trade_off)
         weights = self.lotteries.weights[self._starts[user] : self._starts[user + 1]]
         gap, prices = float(self.lotteries.gaps[user]), self.lotteries.prices[user]
-        return Policy(problem, self._rankings(user), weights, gap, prices)
+        return Policy._solved(problem, frozen(self._rankings(user)), frozen(weights), gap, frozen(prices))
 
     def __iter__(self) -> Iterator[Policy]:
         return (self[user] for user in range(len(self)))

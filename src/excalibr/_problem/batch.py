@@ -231,7 +231,7 @@ def _item_prices(prices: ArrayLike, rows: int) -> Floats:
 
 
 def _starts(indptr: ArrayLike, size: int) -> Integers:
-    starts = whole_numbers("indptr", indptr, "be whole numbers of shape (users + 1,)")
+    starts = whole_numbers("indptr", indptr, "be whole numbers of shape (users + 1,)", -1)
     if not len(starts):
         raise InputError("indptr", "is empty", "have at least a 0: it has shape (users + 1,)")
     if starts[0] != 0 or starts[-1] != size or (np.diff(starts) < 0).any():
@@ -246,7 +246,7 @@ def _items(items: ArrayLike | None, size: int, rows: int) -> Integers | None:
             must = f"have {size} rows, one for each score"
             raise InputError("categories", f"have {rows} rows", must, "pass items=… to share rows.")
         return None
-    chosen = whole_numbers("items", items, f"be whole numbers of shape ({size},), one for each score", size=size)
+    chosen = whole_numbers("items", items, f"be whole numbers of shape ({size},), one for each score", size)
     if size and not (chosen.min() >= 0 and chosen.max() < rows):
         found = f"go from {chosen.min()} to {chosen.max()}"
         raise InputError("items", found, f"be rows of categories, 0 to {rows - 1}")

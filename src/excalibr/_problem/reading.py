@@ -183,7 +183,7 @@ def _pages(candidates: Any, n: int) -> list[Integers]:
 
 def _page(page: Any, n: int) -> Integers:
     must = f"be candidate indices from 0 to {n - 1}"
-    array = whole_numbers("shown.candidates", page, must)
+    array = whole_numbers("shown.candidates", page, must, -1)
     if array.size and not (array.min() >= 0 and array.max() < n):
         raise InputError("shown.candidates", f"are {page!r}", must)
     return array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from excalibr._arrays import frozen
 from excalibr._native import kernel
 from excalibr._options import KL_SMOOTHING
 from excalibr._policy import Policy
@@ -177,7 +178,7 @@ def one_ranking(problem: Problem, order: Integers, method: str) -> Policy:
     """
     ranking = np.empty(problem.k, dtype=np.int64)
     ranking[slots_by_weight(problem.position_weights)] = order
-    return Policy(problem=problem, rankings=ranking[None, :], weights=np.ones(1), method=method)
+    return Policy._solved(problem, frozen(ranking[None, :]), frozen(np.ones(1)), method=method)
 
 
 def falling_weights(problem: Problem) -> Floats:
