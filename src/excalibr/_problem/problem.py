@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from excalibr._arrays import floats, frozen
+from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import Options, check_option, read_options
 from excalibr._problem.batch import Batch
@@ -229,6 +230,14 @@ class Problem:
     def _row(self, values: Floats) -> Floats:
         row: Floats = values[self.user]
         return row
+
+
+def require_plain(problem: Problem, method: str) -> None:
+    """An error where more is asked than other methods can do, which would leave it out in silence."""
+    if not problem.plain:
+        others = " takes every option; the others one attribute, a distribution and the L1 divergence."
+        hint = Message(Option("method", "excalibr"), others)
+        raise InputError("method", f"is {method!r}", "be 'excalibr' for what is asked beyond the paper", hint)
 
 
 def read_problem(

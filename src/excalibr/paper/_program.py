@@ -15,7 +15,7 @@ from excalibr._options import one_of
 from excalibr._problem import Problem
 from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats
-from excalibr.errors import SolverError
+from excalibr.errors import InputError, SolverError
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +104,8 @@ def solve_reduced(problem: Problem, solver: str = "highs") -> Solution:
 
     Raises
     ------
+    InputError
+        Where the problem asks for KL, floors or caps, pins, earlier pages or ``max_per_category``.
     SolverError
         When the solver ends without an optimum.
 
@@ -144,11 +146,27 @@ def solve_full(problem: Problem, solver: str = "highs") -> Solution:
 
 def _solve(problem: Problem, solver: str, *, full: bool) -> Solution:
     one_of(SOLVERS)("solver", solver)
+    _require_linear(problem)
     if solver != "glop":
         return _with_highs(problem, solver, full)
     from excalibr.paper import _glop as glop
 
     return glop.solve(problem, full)
+
+
+def _require_linear(problem: Problem) -> None:
+    """An error for what the programs have no constraint for; bands, weights and attributes are in the penalty."""
+    terms = problem.batch.terms
+    beyond = {"divergence='kl'": problem.penalty.smoothing > 0.0}
+    if terms is not None:
+        beyond["floors or caps"] = terms.floors is not None
+        beyond["pinned"] = terms.pins is not None
+        beyond["shown"] = terms.bases is not None or terms.unavailable is not None
+        beyond["max_per_category"] = terms.groups is not None
+    found = [name for name, asked in beyond.items() if asked]
+    if found:
+        must, hint = "leave it to the exact method", "the paper's programs have no constraint for it."
+        raise InputError("problem", f"asks for {' and '.join(found)}", must, hint)
 
 
 def _with_highs(problem: Problem, solver: str, full: bool) -> Solution:
