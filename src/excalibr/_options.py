@@ -197,7 +197,7 @@ class Options(Declared):
     @cached_property
     def asked_trade_off(self) -> float:
         """The trade-off, where users have none of their own."""
-        return DEFAULT_TRADE_OFF if self.trade_off is None else float(self.trade_off)
+        return DEFAULT_TRADE_OFF if self.trade_off is None else abs(float(self.trade_off))  # -0.0 is 0.0
 
     @cached_property
     def asks_terms(self) -> bool:
@@ -260,12 +260,13 @@ class Options(Declared):
 
 def options_of(*values: Any) -> Options:
     """Options from the values of all of them, in their order; the same object for the same values, where it can be."""
-    try:
-        return _kept(*values)
-    except TypeError as error:
-        if isinstance(error, ExcalibrError):
-            raise
-    return Options(**dict(zip(_NAMES, values, strict=True)))  # an array or a mapping is among them, which has no hash
+    if isinstance(values[_POSITION_WEIGHTS], (str, tuple)):
+        try:
+            return _kept(*values)
+        except TypeError as error:  # an array or a mapping is among them, which has no hash
+            if isinstance(error, ExcalibrError):
+                raise
+    return Options(**dict(zip(_NAMES, values, strict=True)))  # weights in an array, which may change, are read again
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -313,3 +314,4 @@ def _differs(value: Any, default: Any) -> bool:
 
 
 _NAMES = tuple(each.name for each in dataclasses.fields(Options))
+_POSITION_WEIGHTS = _NAMES.index("position_weights")

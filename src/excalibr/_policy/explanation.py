@@ -244,7 +244,7 @@ def _category_labels(categories: Any, problem: Problem) -> NDArray[np.object_]:
     if not isinstance(categories, Mapping) or set(categories) != set(names):
         raise InputTypeError("categories", "are not by attribute", f"be a mapping from {names} to labels")
     parts = [(f"categories[{each.name!r}]", categories[each.name], each.size) for each in attributes]
-    return np.concatenate([_labels(*part, "one a category") for part in parts])
+    return np.concatenate([_labels(*part, "a label for each category") for part in parts])
 
 
 def _labels(argument: str, given: Any, count: int, what: str) -> NDArray[np.object_]:

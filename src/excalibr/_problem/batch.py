@@ -18,6 +18,7 @@ from excalibr._arrays import floats, frozen, numbers, whole_numbers
 from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import Options
+from excalibr._problem.by_category import require_all
 from excalibr._problem.faults import Status, error_of_fault, status_of_faults
 from excalibr._problem.memberships import Memberships, read_rows
 from excalibr._problem.reading import Pinned, read_terms
@@ -222,11 +223,9 @@ def _item_prices(prices: ArrayLike, rows: int) -> Floats:
     """Finite numbers of any sign."""
     array = np.array(floats("item_prices", prices))
     if array.shape != (rows,):
-        must = f"have shape ({rows},), a price for each candidate"
+        must = f"have shape ({rows},), a price for each row of categories"
         raise InputError("item_prices", f"have shape {array.shape}", must)
-    if not (np.abs(array) <= WIDEST_PRICE).all():
-        at = int(np.argmin(np.abs(array) <= WIDEST_PRICE))
-        raise InputError("item_prices", f"have {array[at]} at {at}", "be finite")
+    require_all("item_prices", array, np.abs(array) <= WIDEST_PRICE, f"be within ±{WIDEST_PRICE:g}")
     return frozen(array)
 
 

@@ -31,7 +31,7 @@ from excalibr.positions import position_weights as weigh_positions
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Problem:
     r"""A user's candidates, the target and what is asked: checked by :meth:`of`, immutable afterwards.
 
@@ -211,7 +211,7 @@ class Problem:
         """The same problem at another trade-off."""
         check_option("trade_off", trade_off)
         asked = self.asking(relevance_loss=None, max_deviation=None) if self.options.asked[1] else self
-        return Problem(asked.batch, self.user, float(trade_off))
+        return Problem(asked.batch, self.user, abs(float(trade_off)))  # -0.0 is 0.0
 
     def with_item_prices(self, prices: ArrayLike) -> Problem:
         """The same problem, of a batch of one, with a price for each candidate, subtracted from its gain."""
@@ -220,6 +220,9 @@ class Problem:
     def asking(self, **changes: Any) -> Problem:
         """The same problem with other options that are of the solve: a budget, draws, tolerance, a cap on sorts."""
         return Problem(self.batch.renewed(options=replace(self.options, **changes)), self.user, self.trade_off)
+
+    def __repr__(self) -> str:
+        return f"Problem({self.k} of {self.n} candidates, {self.r} categories, trade_off {self.trade_off:g})"
 
     def _own(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
         """The part of values of all candidates that is the user's."""

@@ -131,7 +131,7 @@ def _read_pins(given: Any, n: int, k: int) -> tuple[Integers, Integers]:
     for kind, values, size in (("slot", given.keys(), k), ("candidate", given.values(), n)):
         for value in values:
             if not (is_whole(value) and 0 <= value < size):
-                raise InputError("pinned", f"has the {kind} {value!r}", f"be from 0 to {size - 1}")
+                raise InputError("pinned", f"has the {kind} {value!r}", f"have whole numbers from 0 to {size - 1}")
     slots = np.array(sorted(given), dtype=np.int64)
     candidates = np.array([given[int(slot)] for slot in slots], dtype=np.int64)
     if len(np.unique(candidates)) < len(candidates):
@@ -228,6 +228,6 @@ def _shown_weights(given: str | ArrayLike, sizes: list[int]) -> Floats:
         return np.concatenate([*(raw_weights(given, size, argument) for size in sizes), np.empty(0)])
     array = numbers(argument, given)
     if array.shape != (count,):
-        raise InputError(argument, f"have shape {array.shape}", f"have shape ({count},), one an item")
+        raise InputError(argument, f"have shape {array.shape}", f"have shape ({count},), one for each item")
     require_all(argument, array, is_share(array), "be finite and at least 0")
     return array
