@@ -16,18 +16,18 @@ Array = TypeVar("Array", bound="NDArray[np.generic]")
 _FLOAT64 = np.dtype(np.float64)
 
 
-_NO_NUMBERS = (bool, np.timedelta64)
+_NOT_NUMBERS = (bool, np.timedelta64)
 """Integers to Python and numpy, which nobody means as a number: a truth value, and a time with its unit."""
 
 
 def is_whole(value: object) -> TypeGuard[int]:
     """An integer, and neither a truth value nor a time."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, _NOT_NUMBERS)
 
 
 def is_real(value: object) -> TypeGuard[float]:
     """A number, and neither a truth value nor a time."""
-    return isinstance(value, (float, Real)) and not isinstance(value, _NO_NUMBERS)  # a float is known at once
+    return isinstance(value, (float, Real)) and not isinstance(value, _NOT_NUMBERS)  # a float is known at once
 
 
 def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:

@@ -109,7 +109,7 @@ def option(default: Any, explanation: str, check: Check | None = None) -> Any:
     return field(default=default, metadata={"help": explanation, "check": check})
 
 
-class Declared:
+class CheckedOptions:
     """A dataclass of options, each checked as its field declares; what is left at its default needs no check."""
 
     def __post_init__(self) -> None:
@@ -121,7 +121,7 @@ class Declared:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Options(Declared):
+class Options(CheckedOptions):
     """The options of :func:`excalibr.calibrate` that hold for every user, in the same words and with its defaults.
 
     Examples
@@ -187,7 +187,7 @@ class Options(Declared):
             own = frozen(numbers("position_weights", weights))  # the caller's may change, and they are read again later
             weigh_positions(own, max(own.size, 1) if self.k is None else self.k)
             object.__setattr__(self, "position_weights", own)
-        self._check_together()
+        self._check_combination()
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
@@ -244,7 +244,7 @@ class Options(Declared):
         given = np.append(np.asarray(self.position_weights, dtype=np.float64), 0.0)
         return given[np.minimum(slots, len(given)).astype(np.int64) - 1]
 
-    def _check_together(self) -> None:
+    def _check_combination(self) -> None:
         """One aim, and the exact method for what only it can do."""
         aims = [name for name in AIMS if getattr(self, name) is not None]
         if len(aims) > 1:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import excalibr
 from excalibr import calibrate, frontier
 from excalibr._solver import Curve, Point
-from excalibr._solver.frontier import Frontier, _envelope, _frontier, _stop
+from excalibr._solver.frontier import Frontier, _envelope, _frontier, _vertex
 from excalibr.errors import InfeasibleError, InputError, InputTypeError
 from tests.literal import best_value
 from tests.problems import movie_like_problem
@@ -53,7 +53,7 @@ def test_what_the_solves_left_uneven_never_rises(measured: list[tuple[float, flo
 @pytest.mark.parametrize("place", [0, 1])
 def test_the_error_has_what_an_end_that_was_not_reached_leaves(place: int) -> None:
     curve = Curve(excalibr.Problem.of(*asked(0), k=20))
-    ends = [_stop(curve.at(trade_off), 1.0) for trade_off in (0.0, 1.0)]
+    ends = [_vertex(curve.at(trade_off), 1.0) for trade_off in (0.0, 1.0)]
     ends[place].slack = 0.5
     assert _frontier(curve, ends, 0.125).error == pytest.approx(0.625, abs=1e-8)
 

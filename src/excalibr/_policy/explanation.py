@@ -196,7 +196,7 @@ def _slate(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> Slate
     probability = chances.sum(axis=1)
     shown = np.flatnonzero(probability > 0.0)
     ranks = (chances @ np.arange(1.0, problem.k + 1.0))[shown] / probability[shown]
-    # of equally exposed items the one that stands higher; a single ranking is told slot by slot
+    # of equally exposed items the one that stands higher; a single ranking is listed slot by slot
     exposure = policy.exposure[shown].round(12) if len(policy.weights) > 1 else np.zeros(len(shown))
     order = np.lexsort((shown, ranks.round(9), -exposure))
     shown, ranks = shown[order], ranks[order]

@@ -181,7 +181,7 @@ def _with_highs(problem: Problem, solver: str, full: bool) -> Solution:
     result = solve(**arguments, method=solver, options=options)
     solved = perf_counter()
     if result.status != 0:
-        raise gave_up(solver, problem, str(result.message))
+        raise no_optimum(solver, problem, str(result.message))
     excess, shortfall = result.x[-2 * problem.r :].reshape(2, -1)
     above, below = -result.ineqlin.marginals[-2 * problem.r :].reshape(2, -1) * scale
     return Solution(
@@ -242,7 +242,7 @@ def slack_terms(slopes: Floats) -> tuple[Floats, Floats]:
     return np.where(soft, slopes, 0.0), np.where(soft, np.inf, 0.0)
 
 
-def gave_up(solver: str, problem: Problem, said: str) -> SolverError:
+def no_optimum(solver: str, problem: Problem, said: str) -> SolverError:
     """The error for a program that a solver left without an optimum."""
     sizes = f"n={problem.n}, k={problem.k}, r={problem.r}, trade_off={problem.trade_off:g}"
     return SolverError(f"{solver} found no optimum of the linear program ({sizes}); it said: {said}")
