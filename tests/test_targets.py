@@ -82,6 +82,14 @@ def test_recency_of_many_users_counts_from_each_users_latest() -> None:
     assert targets.recency_weights(times, 10, now=100).toarray()[0].tolist() == [1.0, 0.5, 0, 0]
 
 
+@pytest.mark.parametrize("weigh", [targets.rating_weights, lambda times: targets.recency_weights(times, 10)])
+def test_two_times_or_ratings_of_one_item_are_not_added_up(weigh: Any) -> None:
+    rows, items, numbers = [0, 0, 0, 1], [1, 1, 2, 0], [100.0, 90.0, 95.0, 80.0]
+    with pytest.raises(InputError, match="have several entries of a user and an item, must have one entry"):
+        weigh(sparse.coo_array((numbers, (rows, items)), shape=(2, 4)))
+    assert weigh(sparse.coo_array((numbers[1:], (rows[1:], items[1:])), shape=(2, 4))).nnz == 3
+
+
 def test_a_history_of_long_ago_keeps_its_weight() -> None:
     times = as_histories({0: 1e9, 1: 1e9}, {2: 1.0})
     target = targets.histories(CATEGORIES, targets.recency_weights(times, 1.0))

@@ -73,6 +73,16 @@ def calibrate_batch(
     -------
     Policies
 
+    Raises
+    ------
+    InputError, InputTypeError
+        Where arrays do not fit together, or an option cannot be what it is.
+
+    Warns
+    -----
+    BatchWarning
+        Once, with how many users could not be calibrated, or not to the end, and why.
+
     Examples
     --------
     Two users, one with three candidates and one with two, one slot each:

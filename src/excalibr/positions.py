@@ -64,7 +64,7 @@ def _named(name: str, k: int) -> Floats:
 
 
 def raw_weights(name: str, k: int, argument: str = "position_weights") -> Floats:
-    """The weights of a name before they are brought to a sum of 1, so that pages of different length compare.
+    """(k,) the weights of a name before they are brought to a sum of 1, so that pages of different length compare.
 
     >>> raw_weights("reciprocal", 2).tolist()
     [1.0, 0.5]

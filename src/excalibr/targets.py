@@ -152,7 +152,7 @@ def recency_weights(timestamps: Any, half_life: float, *, now: float | None = No
             hint = "pass many users as a sparse matrix, so that each has a latest timestamp of their own."
             raise InputError("timestamps", f"have shape {times.shape}", "have shape (h,), of one user", hint)
         return recency_by_user(times, np.array([0, len(times)]), half_life, now)
-    rows = timestamps.tocsr().copy()
+    rows = _by_user("timestamps", timestamps)
     rows.data = recency_by_user(_finite("timestamps", rows.data), rows.indptr, half_life, now)
     return rows
 
@@ -188,7 +188,7 @@ def rating_weights(ratings: Any, *, above: float = 0.0) -> Any:
     _checked_number("above", above)
     if not _is_sparse(ratings):
         return np.maximum(_finite("ratings", ratings) - above, 0.0)
-    rows = ratings.tocsr().copy()
+    rows = _by_user("ratings", ratings)
     rows.data = np.maximum(_finite("ratings", rows.data) - above, 0.0)
     return rows
 
@@ -259,6 +259,15 @@ def _targets(shares: Memberships, weights: Memberships, prior: ArrayLike | None,
 
 def _is_sparse(matrix: object) -> bool:
     return hasattr(matrix, "tocsr")
+
+
+def _by_user(argument: str, matrix: Any) -> Any:
+    """A copy of a sparse matrix by rows; entries of one place, which scipy would add up, are refused."""
+    rows = matrix.tocsr().copy()
+    if getattr(matrix, "format", "") == "coo" and rows.nnz < matrix.nnz:
+        must, hint = "have one entry for each of them", "keep the latest one of each."
+        raise InputError(argument, "have several entries of a user and an item", must, hint)
+    return rows
 
 
 def _rows(argument: str, matrix: Any, shape: str) -> Memberships:

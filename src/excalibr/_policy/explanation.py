@@ -44,7 +44,8 @@ class SlateItems(_ByColumn):
     score
         (m,) s, normalised where that was asked.
     adjusted_score
-        (m,) (1 − λ)·s − A·y: what the optimal rankings sort by. nan where the policy has no prices.
+        (m,) (1 − λ)·s − A·y, less the items' own prices: what the optimal rankings sort by. nan where the policy has
+        no prices.
     old_rank
         (m,) the rank in the relevance order, from 1; beyond k, how it goes on.
     new_rank

@@ -39,6 +39,8 @@ class Frontier:
         and relevance in units of the spread of the scores.
     solves
         How many programs were solved for it.
+    curve
+        What solves at further trade-offs for :meth:`at`; threads may share it.
     """
 
     relevance: Floats
