@@ -79,7 +79,7 @@ class Frontier:
                 color="#555555",
             )
         axes.set(xlabel="deviation from the target", ylabel="relevance")
-        axes.set_title(f"{len(self.relevance)} vertices, exact to {self.error:.1g}", fontsize=10)
+        axes.set_title(f"{self._size()}, exact to {self.error:.1g}", fontsize=10)
         axes.grid(alpha=0.3)
         return axes
 
@@ -91,15 +91,18 @@ class Frontier:
         columns = {"from λ": numbers(self.trade_offs[shown])}
         columns |= {name: numbers(values) for name, values in measures.items()}
         bars = {name: _part(values) for name, values in measures.items()}
-        headline = f"The frontier: {len(self)} vertices, exact to {self.error:.1g}"
+        headline = f"The frontier: {self._size()}, exact to {self.error:.1g}"
         return html_of(headline, grid_of(columns, (), len(self) - len(shown), bars=bars))
+
+    def _size(self) -> str:
+        return "1 vertex" if len(self) == 1 else f"{len(self)} vertices"
 
     def __len__(self) -> int:
         return len(self.relevance)
 
     def __repr__(self) -> str:
         return (
-            f"Frontier({len(self)} vertices, relevance {self.relevance[0]:.6g} to {self.relevance[-1]:.6g}, "
+            f"Frontier({self._size()}, relevance {self.relevance[0]:.6g} to {self.relevance[-1]:.6g}, "
             f"deviation {self.deviation[0]:.6g} to {self.deviation[-1]:.6g}, error {self.error:.1e}, "
             f"{self.solves} solves)"
         )
