@@ -15,7 +15,7 @@ from excalibr._many_users import measure, solve_users
 from excalibr._options import Options
 from excalibr._problem import Batch, Status
 from excalibr._solver import questions_of
-from excalibr.errors import BatchWarning, ExcalibrWarning, InputError
+from excalibr.errors import BatchWarning, ExcalibrError, ExcalibrWarning, InputError, InputTypeError
 
 
 def made_up(r: int = 4, users: int = 70, seed: int = 0) -> dict[str, Any]:
@@ -151,6 +151,28 @@ def test_drawing_from_a_batch_is_drawing_from_each_policy() -> None:
         assert drawn.tolist() == policy.sample(seed=7, key=key).tolist()
 
 
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [("abc", "keys: is 'abc', must be a list of keys"), (3, "keys: is 3, must be"), ([1], "keys: are 1, must be 3")],
+)
+def test_there_is_a_key_for_each_user(keys: Any, message: str) -> None:
+    policies = calibrate_batch(**made_up(users=3))
+    assert len(policies.sample(7, iter("abc"))) == 3
+    with pytest.raises(ExcalibrError, match=message):
+        policies.sample(7, keys)
+
+
+def test_policies_are_taken_by_user_or_by_slice() -> None:
+    policies: Any = calibrate_batch(**made_up(users=5))
+    assert [policy.problem.user for policy in policies[1:4:2]] == [1, 3]
+    assert policies[np.int64(-1)].problem.user == 4
+    with pytest.raises(IndexError, match="there are 5 users, and user 5 is not one of them"):
+        policies[5]
+    for user in (1.0, "ada", None):
+        with pytest.raises(InputTypeError, match=f"user: is {user!r}, must be a whole number or a slice"):
+            policies[user]
+
+
 def test_one_bad_user_stops_nobody() -> None:
     given = made_up(users=30)
     good = calibrate_batch(**given)
@@ -247,6 +269,10 @@ def test_bad_users_can_be_ranked_by_their_scores() -> None:
     [
         ({"indptr": [0, 5]}, "indptr: goes from 0 to 5, must rise from 0 to the number of scores"),
         ({"indptr": [0.0, 2.0]}, "indptr: has shape"),
+        ({"indptr": []}, "indptr: is empty, must have at least a 0"),
+        ({"indptr": [[0], [1, 2]]}, "indptr: cannot be read as whole numbers"),
+        ({"items": [[0], [1, 1]]}, "items: cannot be read as whole numbers"),
+        ({"items": np.ma.array([0, 1], mask=[False, True])}, "items: cannot be read .*some are masked"),
         ({"targets": np.ones((3, 2))}, r"targets: have shape \(3, 2\)"),
         ({"items": [0, 9]}, "items: go from 0 to 9, must be rows of categories, 0 to 1"),
         ({"categories": np.eye(3)}, "categories: have 3 rows"),
@@ -261,7 +287,7 @@ def test_bad_users_can_be_ranked_by_their_scores() -> None:
 )
 def test_arrays_that_do_not_fit_are_errors(wrong: dict[str, Any], message: str) -> None:
     given: dict[str, Any] = {"scores": [1.0, 2.0], "indptr": [0, 2], "categories": np.eye(2), "targets": [0.5, 0.5]}
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(ExcalibrError, match=message):
         calibrate_batch(**(given | wrong))
 
 

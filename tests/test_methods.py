@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,14 @@ def test_every_method_makes_a_lottery_over_rankings_of_distinct_candidates(name:
     assert (policy.weights > 0).all()
     assert (np.diff(policy.weights) <= 0).all()
     assert policy.weights.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - {"excalibr"}))
+def test_no_other_method_leaves_a_pin_out_in_silence(name: str) -> None:
+    pinned = Problem.of([3.0, 2.0, 1.0], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=2, pinned={0: 2})
+    for ask in (METHODS[name], partial(methods.apply, name)):
+        with pytest.raises(InputError, match="must be 'excalibr' for what|must leave it to the exact method"):
+            ask(pinned)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -113,7 +113,14 @@ def test_only_options_that_differ_from_their_defaults_are_passed_on() -> None:
         ({"method": "exact"}, "method: is 'exact', must be one of"),
         ({"position_weights": "logg"}, "did you mean 'log'"),
         ({"position_weights": [1, 2], "k": 3}, r"position_weights: have shape \(2,\)"),
+        ({"position_weights": [[1], [2, 3]]}, "position_weights: cannot be read as numbers"),
+        ({"position_weights": []}, r"position_weights: have shape \(0,\)"),
         ({"tolerance": 0}, "tolerance: is 0"),
+        ({"k": np.timedelta64(3, "s")}, "k: is .*, must be a whole number"),
+        *(
+            ({name: 10**400}, f"{name}: is 1000")
+            for name in ("trade_off", "relevance_loss", "max_deviation", "tolerance")
+        ),
     ],
 )
 def test_settings_are_checked_when_they_are_made(wrong: dict[str, Any], message: str) -> None:

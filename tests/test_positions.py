@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from excalibr.errors import ExcalibrError, InputError, InputTypeError
-from excalibr.positions import NAMES, position_weights, slots_by_weight
+from excalibr.positions import NAMES, position_weights, raw_weights, slots_by_weight
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,15 @@ def test_weights_that_are_no_numbers_are_refused(weights: object) -> None:
 def test_a_number_of_slots_that_cannot_be_is_refused(k: Any) -> None:
     with pytest.raises(ExcalibrError, match=f"k: is {k!r}, must be a whole number of at least 1"):
         position_weights("log", k)
+
+
+@pytest.mark.parametrize("k", [-1, 2.5, None])
+def test_so_do_weights_that_are_not_brought_to_a_sum_of_1(k: Any) -> None:
+    assert raw_weights("uniform", 0).tolist() == []
+    with pytest.raises(InputError, match=f"k: is {k!r}, must be a whole number of at least 0"):
+        raw_weights("log", k)
+    with pytest.raises(InputError, match="position_weights: is .*, must be one of 'log'"):
+        raw_weights(np.ones(2), 2)  # type: ignore[arg-type]
 
 
 def test_slots_come_heaviest_first_and_ties_by_the_lower_slot() -> None:

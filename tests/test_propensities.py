@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import excalibr
 from excalibr import Reranker
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 from tests.problems import movie_like_problem
 from tests.tables.invented import GENRE_COLUMNS, invented_tables
 
@@ -42,6 +44,13 @@ def test_what_is_no_ranking_is_refused(ranking: list[float]) -> None:
         a_policy().propensities(ranking)
     with pytest.raises(InputError, match="ranking: "):
         a_policy().probability(ranking)
+
+
+@pytest.mark.parametrize("ranking", [[[0], [1, 2]], np.ma.array(range(6), mask=[True] + [False] * 5)])
+def test_what_cannot_be_read_as_a_ranking_is_refused_by_name(ranking: Any) -> None:
+    for ask in (a_policy().propensities, a_policy().probability):
+        with pytest.raises(InputTypeError, match="ranking: cannot be read as whole numbers .*must be whole numbers"):
+            ask(ranking)
 
 
 def test_slates_carry_the_propensities_of_the_policy_that_they_were_drawn_from() -> None:

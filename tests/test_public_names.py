@@ -28,7 +28,7 @@ def test_all_is_what_is_public() -> None:
         name for name, value in vars(excalibr).items() if not name.startswith("_") and not inspect.ismodule(value)
     }
     listed = {name for name in excalibr.__all__ if not inspect.ismodule(getattr(excalibr, name))}
-    assert listed == public | set(excalibr._NAMES_WHEN_ASKED) | {"__version__"}
+    assert listed == public | set(excalibr._LAZY_NAMES) | {"__version__"}
 
 
 def test_every_module_is_public_or_has_a_leading_underscore() -> None:

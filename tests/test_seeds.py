@@ -78,6 +78,7 @@ def test_a_seed_that_is_no_whole_number_is_refused(seed: object) -> None:
         uniforms(seed, None, 1)  # type: ignore[arg-type]
 
 
-def test_a_key_that_cannot_be_told_apart_is_refused() -> None:
-    with pytest.raises(InputTypeError, match="key: is a frozenset, must be .*Hint"):
-        uniforms(1, frozenset({1}), 1)
+@pytest.mark.parametrize("key", [frozenset({1}), np.timedelta64(1, "D")])
+def test_a_key_that_cannot_be_told_apart_is_refused(key: Hashable) -> None:
+    with pytest.raises(InputTypeError, match=f"key: is a {type(key).__name__}, must be .*Hint"):
+        uniforms(1, key, 1)

@@ -33,7 +33,7 @@ SHORT = {
 """The modules under 40 lines, with the reason of each; ``__init__.py`` lists what a room has, however little."""
 
 NAMED_AT_RUN_TIME = {
-    "__init__.py": {"f'excalibr.{name}'", "f'excalibr.{_NAMES_WHEN_ASKED[name]}'"},
+    "__init__.py": {"f'excalibr.{name}'", "f'excalibr.{_LAZY_NAMES[name]}'"},
     "tables/_arrow.py": {"self._name"},
     "paper/_glop.py": {"package"},
     "_experiments/runtimes.py": {"package"},

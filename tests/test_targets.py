@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from excalibr import targets
-from excalibr.errors import InputError, InputTypeError
+from excalibr.errors import ExcalibrError, InputError, InputTypeError
 
 CATEGORIES = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
 
@@ -27,6 +27,10 @@ def test_a_history_is_the_mean_of_its_items() -> None:
 def test_sparse_and_dense_categories_give_the_same() -> None:
     dense = targets.history(CATEGORIES, [0, 1, 2])
     assert targets.history(sparse.csr_array(CATEGORIES), [0, 1, 2]).tolist() == dense.tolist()
+
+
+def test_an_item_without_a_category_counts_for_nothing() -> None:
+    assert targets.history([[1, 0], [0, 1], [0, 0]], [0, 2, 2]).tolist() == [1.0, 0.0]
 
 
 def test_weights_make_items_count_more() -> None:
@@ -78,6 +82,14 @@ def test_recency_of_many_users_counts_from_each_users_latest() -> None:
     assert targets.recency_weights(times, 10, now=100).toarray()[0].tolist() == [1.0, 0.5, 0, 0]
 
 
+@pytest.mark.parametrize("weigh", [targets.rating_weights, lambda times: targets.recency_weights(times, 10)])
+def test_two_times_or_ratings_of_one_item_are_not_added_up(weigh: Any) -> None:
+    rows, items, numbers = [0, 0, 0, 1], [1, 1, 2, 0], [100.0, 90.0, 95.0, 80.0]
+    with pytest.raises(InputError, match="have several entries of a user and an item, must have one entry"):
+        weigh(sparse.coo_array((numbers, (rows, items)), shape=(2, 4)))
+    assert weigh(sparse.coo_array((numbers[1:], (rows[1:], items[1:])), shape=(2, 4))).nnz == 3
+
+
 def test_a_history_of_long_ago_keeps_its_weight() -> None:
     times = as_histories({0: 1e9, 1: 1e9}, {2: 1.0})
     target = targets.histories(CATEGORIES, targets.recency_weights(times, 1.0))
@@ -108,18 +120,23 @@ def test_an_empty_history_without_a_prior_is_refused() -> None:
     [
         ({"items": [0, 4]}, "items: contain 4, must be rows of categories, 0 to 3"),
         ({"items": [0.5]}, "items: have shape .* and type float64, must be indices"),
+        ({"items": [[0], [1, 2]]}, "items: cannot be read as whole numbers .*must be indices"),
+        ({"items": [0, 2], "weights": [1.7e308, 1.7e308]}, "weights: of row 0 add up to infinity, must have a finite"),
+        ({"items": [0], "prior": [1.7e308, 1.7e308, 0], "strength": 1}, "prior: numbers sum to inf, must sum to 1"),
+        ({"items": [0], "categories": [[1, 0], [np.nan, 1]]}, "categories: row 1, column 0 is nan, must be finite"),
+        ({"items": [0], "categories": [[1, 0], [1, 1]]}, "categories: row 1 sums to 2, must sum to 1. Hint: divide"),
         ({"items": [0], "weights": [1, 2]}, r"weights: have shape \(2,\), must have shape \(1,\)"),
         ({"items": [0], "weights": [-1]}, "weights: row 0, item 0 is -1.0, must be finite and at least 0"),
         ({"items": [0], "prior": [1, 0, 0]}, "strength: is 0.0 with a prior, must be above 0 with a prior"),
         ({"items": [0], "strength": 3}, "strength: is 3 without a prior"),
         ({"items": [0], "strength": -1, "prior": [1, 0, 0]}, "strength: is -1, must be a finite number of at least 0"),
-        ({"items": [0], "strength": 1, "prior": [1, 1, 0]}, "shares: sum to 2, must sum to 1"),
+        ({"items": [0], "strength": 1, "prior": [1, 1, 0]}, "prior: numbers sum to 2, must sum to 1"),
         ({"items": [0], "strength": 1, "prior": [0.5, 0.5]}, r"prior: has shape \(2,\), must have shape \(3,\)"),
         ({"items": [0], "categories": [1.0]}, r"categories: have shape \(1,\), must have shape \(items, r\)"),
     ],
 )
 def test_a_history_that_makes_no_sense_is_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(ExcalibrError, match=message):
         targets.history(**{"categories": CATEGORIES, **arguments})
 
 
@@ -136,7 +153,7 @@ def test_other_arguments_that_make_no_sense_are_refused() -> None:
         targets.uniform(0)
     with pytest.raises(InputError, match="shares: number 1 is -0.5, must be finite and at least 0"):
         targets.fixed([1.5, -0.5])
-    with pytest.raises(InputError, match="shares: have shape"):
+    with pytest.raises(InputError, match="shares: numbers have shape"):
         targets.fixed([])
 
 
@@ -155,6 +172,7 @@ def test_timestamps_of_many_users_must_say_whose_they_are() -> None:
     ("function", "arguments", "wrong"),
     [
         (targets.recency_weights, ([1],), {"half_life": "30d"}),
+        (targets.recency_weights, ([1],), {"half_life": np.timedelta64(30, "D")}),
         (targets.recency_weights, ([1], 10), {"now": "today"}),
         (targets.rating_weights, ([1],), {"above": "3"}),
         (targets.history, (CATEGORIES, [0]), {"strength": "2"}),

@@ -70,7 +70,9 @@ def test_a_late_visit_is_drawn_as_quickly_as_an_early_one() -> None:
 @pytest.mark.parametrize("visit", [-1, 1.5, True, "3", 2**53])
 def test_what_is_no_visit_is_refused(visit: object) -> None:
     (policy,) = policies(1)
-    with pytest.raises(InputError, match=r"visit: is .*, must be a whole number of at least 0, or None"):
+    with pytest.raises(
+        InputError, match=r"visit: is .*, must be a whole number of at least 0 and below 2\^53, or None"
+    ):
         policy.sample(seed=1, key="ada", visit=visit)  # type: ignore[arg-type]
 
 

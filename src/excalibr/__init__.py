@@ -40,14 +40,14 @@ __all__ = [
     "targets",
 ]
 
-_MODULES_WHEN_ASKED = ("baselines", "datasets", "metrics", "models", "paper", "ray", "spark", "tables", "targets")
-_NAMES_WHEN_ASKED = {"Reranker": "tables", "calibrate_batch": "_many_users"}
-"""What not every program needs: modules, and names with the modules that have them."""
+_LAZY_MODULES = ("baselines", "datasets", "metrics", "models", "paper", "ray", "spark", "tables", "targets")
+_LAZY_NAMES = {"Reranker": "tables", "calibrate_batch": "_many_users"}
+"""Imported when first asked for, because not every program needs them: modules, and names with their modules."""
 
 
 def __getattr__(name: str) -> typing.Any:
-    if name in _MODULES_WHEN_ASKED:
+    if name in _LAZY_MODULES:
         return importlib.import_module(f"excalibr.{name}")
-    if name in _NAMES_WHEN_ASKED:
-        return getattr(importlib.import_module(f"excalibr.{_NAMES_WHEN_ASKED[name]}"), name)
+    if name in _LAZY_NAMES:
+        return getattr(importlib.import_module(f"excalibr.{_LAZY_NAMES[name]}"), name)
     raise AttributeError(f"module 'excalibr' has no attribute {name!r}")

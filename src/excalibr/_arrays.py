@@ -16,14 +16,18 @@ Array = TypeVar("Array", bound="NDArray[np.generic]")
 _FLOAT64 = np.dtype(np.float64)
 
 
+_NOT_NUMBERS = (bool, np.timedelta64)
+"""Integers to Python and numpy, which nobody means as a number: a truth value, and a time with its unit."""
+
+
 def is_whole(value: object) -> TypeGuard[int]:
-    """An integer, and not a truth value."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    """An integer, and neither a truth value nor a time."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, _NOT_NUMBERS)
 
 
 def is_real(value: object) -> TypeGuard[float]:
-    """A number, and not a truth value."""
-    return isinstance(value, (float, Real)) and not isinstance(value, bool)  # a float is known at once
+    """A number, and neither a truth value nor a time."""
+    return isinstance(value, (float, Real)) and not isinstance(value, _NOT_NUMBERS)  # a float is known at once
 
 
 def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
@@ -36,13 +40,11 @@ def numbers(argument: str, values: ArrayLike, *, own: bool = True) -> Floats:
     [1.0, 2.0]
     """
     try:
-        given = np.asarray(values)
+        given = _unmasked(values)
         if given.dtype.kind not in "biufO":
             raise TypeError(f"they are {given.dtype}")
         if given.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in given.flat):
             raise TypeError("some are text")
-        if isinstance(values, np.ndarray) and hasattr(values, "mask") and np.ma.is_masked(values):
-            raise TypeError("some are masked")
         return np.array(given, dtype=np.float64, order="C", copy=own or None)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputTypeError(argument, f"cannot be read as numbers ({error})", "be an array of numbers") from error
@@ -55,26 +57,49 @@ def floats(argument: str, values: ArrayLike) -> Floats:
     return numbers(argument, values, own=False)
 
 
+def whole_numbers(argument: str, values: ArrayLike, must: str, *shape: int) -> Integers:
+    """A new int64 array, of this shape; ``must`` tells what it is to be. A length of −1 is any.
+
+    >>> whole_numbers("ranking", [2, 0], "be candidates", -1).tolist()
+    [2, 0]
+    """
+    given = _read(argument, values, must)
+    fits = given.ndim == len(shape) and all(own in (size, -1) for size, own in zip(given.shape, shape, strict=True))
+    if not fits or (given.size and given.dtype.kind not in "iu"):
+        has = "have" if argument.endswith("s") else "has"
+        raise InputError(argument, f"{has} shape {given.shape} and type {given.dtype}", must)
+    return given.astype(np.int64)
+
+
 def indices(argument: str, places: ArrayLike, count: int) -> Integers:
     """Some of the places 0 to ``count`` − 1, in the order given, or those where a mask of so many is true.
 
     >>> indices("rows", [2, 0], 3).tolist(), indices("rows", [False, False, True], 3).tolist()
     ([2, 0], [2])
     """
-    given = np.asarray(places)
-    if np.ma.is_masked(places):
-        raise InputTypeError(argument, "are masked in places", "be indices or booleans")
+    must = f"be indices from 0 to {count - 1}, or {count} booleans"
+    given = _read(argument, places, must)
     if given.dtype == np.bool_ and given.shape == (count,):
         return np.flatnonzero(given)
-    if given.ndim != 1 or given.dtype == np.bool_:
-        must = f"have shape ({count},)" if given.dtype == np.bool_ else "be a list of indices"
-        raise InputError(argument, f"have shape {given.shape}", must)
-    if given.size and given.dtype.kind not in "iu":
-        raise InputTypeError(argument, f"are of type {given.dtype}", "be indices or booleans")
-    outside = (given < 0) | (given >= count)
+    chosen = whole_numbers(argument, given, must, -1)
+    outside = (chosen < 0) | (chosen >= count)
     if outside.any():
-        raise InputError(argument, f"contain {given[outside][0]}", f"be indices from 0 to {count - 1}")
-    return given.astype(np.int64)
+        raise InputError(argument, f"contain {chosen[outside][0]}", must)
+    return chosen
+
+
+def _read(argument: str, values: ArrayLike, must: str) -> NDArray[Any]:
+    try:
+        return _unmasked(values)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(argument, f"cannot be read as whole numbers ({error})", must) from error
+
+
+def _unmasked(values: ArrayLike) -> NDArray[Any]:
+    """The values as an array, which would forget a mask over some of them."""
+    if isinstance(values, np.ndarray) and hasattr(values, "mask") and np.ma.is_masked(values):
+        raise TypeError("some are masked")
+    return np.asarray(values)
 
 
 def starts_of(sizes: NDArray[Any]) -> Integers:

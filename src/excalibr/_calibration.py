@@ -128,6 +128,20 @@ def calibrate(
     -------
     Policy
 
+    Raises
+    ------
+    InputError, InputTypeError
+        Where an argument cannot be what it is, or does not go with another one.
+    InfeasibleError
+        Where no policy keeps the limits or the budget; says which conflict, or how near one can come.
+
+    Warns
+    -----
+    TruncationWarning
+        With as many slots as candidates.
+    GapWarning
+        Where the gap that was asked could not be proven.
+
     Examples
     --------
     Two dramas score best, but half of what is seen should be comedy:

@@ -5,6 +5,7 @@ In a notebook it is HTML without scripts, in the colours of the page around it, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ MOST_ROWS = 20
 """How many rows of a table are written out."""
 
 LONGEST_LABEL = 40
+TOO_LONG, TOO_SHORT, NOISE = 1e9, 1e-4, 1e-12
+"""A column whose largest number is from the first on, or between the others, is written with powers of ten."""
+
 BAR_WIDTH = 5.0
 """Of a full bar, in ems."""
 
@@ -24,6 +28,9 @@ _CELL = "border:none;padding:.15em .7em;background:none;color:inherit"
 _HEAD = f"{_CELL};font-weight:600;border-bottom:1px solid currentColor"
 _TABLE = "border-collapse:collapse;border:none;margin:.4em 0 .8em;color:inherit;width:auto"
 _BAR = "display:inline-block;height:.65em;margin-left:.5em;background:currentColor;opacity:.4"
+
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
 class Grid(NamedTuple):
@@ -110,8 +117,10 @@ def grid_of(
 
 
 def numbers(values: Floats) -> list[str]:
-    """With as many decimals as tell them apart: three at least, fewer for large numbers."""
+    """With as many decimals as tell them apart: three at least, fewer for large numbers, and powers of ten beyond."""
     largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    if largest >= TOO_LONG or NOISE < largest < TOO_SHORT:
+        return [f"{float(value):.3g}" for value in values]
     decimals = 3 if largest == 0.0 else int(np.clip(2 - np.floor(np.log10(largest)), 0, 6))
     return [number(value, max(decimals, 3) if largest < 10.0 else decimals) for value in values]
 
@@ -137,5 +146,10 @@ def percent(part: float) -> str:
 
 
 def short(label: str, longest: int = LONGEST_LABEL) -> str:
-    """The label, cut where it is too long for a table."""
+    r"""The label in one line without control characters, cut where it is too long for a table.
+
+    >>> short("A\tlong\x1b title", 8)
+    'A long …'
+    """
+    label = _CONTROLS.sub(" ", label)
     return label if len(label) <= longest else label[: longest - 1] + "…"

@@ -73,6 +73,16 @@ def calibrate_batch(
     -------
     Policies
 
+    Raises
+    ------
+    InputError, InputTypeError
+        Where arrays do not fit together, or an option cannot be what it is.
+
+    Warns
+    -----
+    BatchWarning
+        Once, with how many users could not be calibrated, or not to the end, and why.
+
     Examples
     --------
     Two users, one with three candidates and one with two, one slot each:
@@ -99,7 +109,7 @@ def calibrate_batch(
     with progress_bar("Calibrating", batch.users) as advance:
         parts = list(solve_users(batch, lambda solved: solved, threads=workers, advance=advance))
     policies = Policies(batch, join(parts, batch.r))
-    _sum_up(policies.statuses)
+    _warn_of_statuses(policies.statuses)
     return policies
 
 
@@ -160,7 +170,7 @@ def measure(questions: kernel.Questions, lotteries: Lotteries) -> Floats:
     return kernel.measure_range(questions, *arrays, first, last)
 
 
-def _sum_up(statuses: Integers) -> None:
+def _warn_of_statuses(statuses: Integers) -> None:
     """One warning that says how many users could not be calibrated, or not to the end, and why."""
     codes, counts = np.unique(statuses[statuses != Status.OK], return_counts=True)
     if len(codes):

@@ -47,7 +47,7 @@ class CommandWords:
 
     flags: Mapping[str, str] = field(default_factory=dict)
 
-    def say(self, part: Part) -> str:
+    def render(self, part: Part) -> str:
         """A part of a message; an option that the command does not have stays as it is."""
         if isinstance(part, Wording):
             return part.command
@@ -76,12 +76,12 @@ class Message(str):
         made.parts = tuple(flat)
         return made
 
-    def told(self, words: CommandWords | None) -> str:
+    def render(self, words: CommandWords | None) -> str:
         """The message in a command's words, or in Python's."""
-        return "".join(str(part) if words is None else words.say(part) for part in self.parts)
+        return "".join(str(part) if words is None else words.render(part) for part in self.parts)
 
 
 def message_of(said: object, words: CommandWords | None = None) -> str:
     """What an error, a warning or a message says, in a command's words or in Python's."""
     text = said if isinstance(said, Message) else str(said)
-    return text.told(words) if isinstance(text, Message) else text
+    return text.render(words) if isinstance(text, Message) else text

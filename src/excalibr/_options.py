@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from math import inf
+from math import inf, nan
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -65,8 +65,15 @@ def one_of(names: Collection[str]) -> Check:
 
 
 def real_number(must: str, holds: Callable[[float], bool], hint: str = "") -> Check:
-    """The check of a number for which something holds."""
-    return _number(is_real, must, lambda value: holds(float(value)), hint)
+    """The check of a number for which something holds; a whole number too large for a float is none."""
+    return _number(is_real, must, lambda value: holds(_as_float(value)), hint)
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return nan
 
 
 def _number(is_one: Callable[[Any], bool], must: str, holds: Callable[[Any], bool], hint: str = "") -> Check:
@@ -102,7 +109,7 @@ def option(default: Any, explanation: str, check: Check | None = None) -> Any:
     return field(default=default, metadata={"help": explanation, "check": check})
 
 
-class Declared:
+class CheckedOptions:
     """A dataclass of options, each checked as its field declares; what is left at its default needs no check."""
 
     def __post_init__(self) -> None:
@@ -114,7 +121,7 @@ class Declared:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Options(Declared):
+class Options(CheckedOptions):
     """The options of :func:`excalibr.calibrate` that hold for every user, in the same words and with its defaults.
 
     Examples
@@ -177,10 +184,10 @@ class Options(Declared):
         if isinstance(weights, str):
             one_of(POSITION_WEIGHTS)("position_weights", weights)
         else:
-            weigh_positions(weights, np.size(np.asarray(weights)) if self.k is None else self.k)
             own = frozen(numbers("position_weights", weights))  # the caller's may change, and they are read again later
+            weigh_positions(own, max(own.size, 1) if self.k is None else self.k)
             object.__setattr__(self, "position_weights", own)
-        self._check_together()
+        self._check_combination()
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults."""
@@ -190,7 +197,7 @@ class Options(Declared):
     @cached_property
     def asked_trade_off(self) -> float:
         """The trade-off, where users have none of their own."""
-        return DEFAULT_TRADE_OFF if self.trade_off is None else float(self.trade_off)
+        return DEFAULT_TRADE_OFF if self.trade_off is None else abs(float(self.trade_off))  # -0.0 is 0.0
 
     @cached_property
     def asks_terms(self) -> bool:
@@ -237,7 +244,7 @@ class Options(Declared):
         given = np.append(np.asarray(self.position_weights, dtype=np.float64), 0.0)
         return given[np.minimum(slots, len(given)).astype(np.int64) - 1]
 
-    def _check_together(self) -> None:
+    def _check_combination(self) -> None:
         """One aim, and the exact method for what only it can do."""
         aims = [name for name in AIMS if getattr(self, name) is not None]
         if len(aims) > 1:
@@ -253,12 +260,13 @@ class Options(Declared):
 
 def options_of(*values: Any) -> Options:
     """Options from the values of all of them, in their order; the same object for the same values, where it can be."""
-    try:
-        return _kept(*values)
-    except TypeError as error:
-        if isinstance(error, ExcalibrError):
-            raise
-    return Options(**dict(zip(_NAMES, values, strict=True)))  # an array or a mapping is among them, which has no hash
+    if isinstance(values[_POSITION_WEIGHTS], (str, tuple)):
+        try:
+            return _kept(*values)
+        except TypeError as error:  # an array or a mapping is among them, which has no hash
+            if isinstance(error, ExcalibrError):
+                raise
+    return Options(**dict(zip(_NAMES, values, strict=True)))  # weights in an array, which may change, are read again
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -306,3 +314,4 @@ def _differs(value: Any, default: Any) -> bool:
 
 
 _NAMES = tuple(each.name for each in dataclasses.fields(Options))
+_POSITION_WEIGHTS = _NAMES.index("position_weights")

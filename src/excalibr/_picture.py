@@ -91,7 +91,7 @@ def _draw_slates(axes: Axes, picture: Picture) -> None:
             _join(axes, entry.other, entry.slot, _KINDS[kind])
     for kind, colour in _KINDS.items():
         axes.plot([], [], "o", color=colour, markersize=9, label=kind)
-    _dress_slates(axes, len(picture.new))
+    _style_slates(axes, len(picture.new))
 
 
 def _kind(old: int | None, new: int | None, gone: str) -> str:
@@ -114,13 +114,13 @@ def _draw_entry(axes: Axes, entry: Placed, side: int, kind: str) -> None:
 
 
 def _join(axes: Axes, old: int, new: int, colour: str) -> None:
-    """A line that leaves and arrives level, so that crossing lines can be told apart."""
+    """A line that leaves and arrives level, so that crossing lines can be distinguished."""
     along = np.linspace(0.0, 1.0, 60)
     height = old + (new - old) * along**2 * (3.0 - 2.0 * along)
     axes.plot(along, height, color=colour, linewidth=2.2, alpha=0.75, zorder=2)
 
 
-def _dress_slates(axes: Axes, k: int) -> None:
+def _style_slates(axes: Axes, k: int) -> None:
     axes.set(xlim=(-1.0, 2.0), ylim=(k + 0.7, 0.4), yticks=[])
     axes.set_xticks([0, 1], ["Before: by score alone", "After: one draw"], fontsize=12, fontweight="bold", color=_INK)
     axes.xaxis.tick_top()
@@ -148,10 +148,10 @@ def _draw_shares(axes: Axes, picture: Picture) -> None:
     diamond: dict[str, Any] = {"color": _INK, "markeredgecolor": "white", "markersize": 7, "zorder": 5}
     diamond["clip_on"] = False  # many of them stand on the axis
     axes.plot(100 * shares.drawn[order], rows + _BAR_HEIGHT, "D", **diamond, label="after, this draw")
-    _dress_shares(axes, [shares.names[category] for category in order], picture.kind)
+    _style_shares(axes, [shares.names[category] for category in order], picture.kind)
 
 
-def _dress_shares(axes: Axes, names: list[str], kind: str) -> None:
+def _style_shares(axes: Axes, names: list[str], kind: str) -> None:
     axes.set_yticks(range(len(names)), [figure_text(name) for name in names], fontsize=11, color=_INK)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel("Share of exposure, %", fontsize=11, color=_INK)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import spans, starts_of
+from excalibr._arrays import spans, starts_of, whole_numbers
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 
@@ -33,13 +33,10 @@ class Propensities:
 
 def read_ranking(ranking: ArrayLike, n: int, k: int) -> Integers:
     """A ranking as k different candidates."""
-    given = np.asarray(ranking)
-    if given.shape != (k,) or given.dtype.kind not in "iu":
-        found = f"has shape {given.shape} and type {given.dtype}"
-        raise InputError("ranking", found, f"be whole numbers of shape ({k},), a candidate for each slot")
+    given = whole_numbers("ranking", ranking, f"be whole numbers of shape ({k},), a candidate for each slot", k)
     if given.min() < 0 or given.max() >= n or len(np.unique(given)) < k:
         raise InputError("ranking", f"is {given.tolist()}", f"have different candidates, from 0 to {n - 1}")
-    return given.astype(np.int64)
+    return given
 
 
 def probability_of(rankings: Integers, weights: Floats, ranking: Integers) -> float:

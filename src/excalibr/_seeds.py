@@ -85,7 +85,7 @@ def encode(key: Hashable) -> bytes:
             return b"n"
         case bool() | np.bool_():
             return b"b1" if key else b"b0"
-        case int() | np.integer():
+        case int() | np.integer() if not isinstance(key, np.timedelta64):
             return b"i%d" % int(key)
         case float() | np.floating():
             return b"f" + float(key).hex().encode()

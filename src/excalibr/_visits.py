@@ -25,10 +25,13 @@ LATEST_VISIT = 2**53 - 1
 """The last visit that every kind of table can count to."""
 
 
+_VISITS = "be a whole number of at least 0 and below 2^53"
+
+
 def read_visit(visit: object) -> int:
     """A visit as a number from 0."""
     if not is_whole(visit) or not 0 <= visit <= LATEST_VISIT:
-        raise InputError("visit", f"is {visit!r}", Message("be a whole number of at least 0", Wording(", or None", "")))
+        raise InputError("visit", f"is {visit!r}", Message(_VISITS, Wording(", or None", "")))
     return int(visit)
 
 

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from excalibr._messages import Message, Option
 from excalibr._options import METHOD_NAMES, check_option
 from excalibr._policy import Policy
-from excalibr._problem import Problem
-from excalibr.errors import InputError
+from excalibr._problem import Problem, require_plain
 
 __all__ = ["METHODS", "Method", "apply"]
 
@@ -60,8 +58,6 @@ def apply(name: str, problem: Problem) -> Policy:
     [[0, 1]]
     """
     check_option("method", name)
-    if name != "excalibr" and not problem.plain:
-        others = " takes every option; the others one attribute, a distribution and the L1 divergence."
-        hint = Message(Option("method", "excalibr"), others)
-        raise InputError("method", f"is {name!r}", "be 'excalibr' for what is asked beyond the paper", hint)
+    if name != "excalibr":
+        require_plain(problem, name)
     return METHODS[name](problem)

@@ -45,8 +45,7 @@ def position_weights(weights: str | ArrayLike, k: int) -> Floats:
     >>> position_weights([1, 3], 2).tolist()
     [0.25, 0.75]
     """
-    if not (is_whole(k) and k >= 1):
-        raise InputError("k", f"is {k!r}", "be a whole number of at least 1")
+    _check_slots(k, 1)
     return _named(weights, k) if isinstance(weights, str) else _normalised(_checked(weights, k))
 
 
@@ -65,19 +64,25 @@ def _named(name: str, k: int) -> Floats:
 
 
 def raw_weights(name: str, k: int, argument: str = "position_weights") -> Floats:
-    """The weights of a name before they are brought to a sum of 1, so that pages of different length compare.
+    """(k,) the weights of a name before they are brought to a sum of 1, so that pages of different length compare.
 
     >>> raw_weights("reciprocal", 2).tolist()
     [1.0, 0.5]
     """
-    if name not in NAMES:
+    if not isinstance(name, str) or name not in NAMES:
         raise unknown_name(argument, name, NAMES)
+    _check_slots(k, 0)
     return weights_at(name, np.arange(1, k + 1, dtype=np.float64))
 
 
 def weights_at(name: str, slots: Floats) -> Floats:
     """The same weights of some slots, counted from 1, however far down they are."""
     return _WEIGHTS[name](slots)
+
+
+def _check_slots(k: object, least: int) -> None:
+    if not (is_whole(k) and k >= least):
+        raise InputError("k", f"is {k!r}", f"be a whole number of at least {least}")
 
 
 def _checked(weights: ArrayLike, k: int) -> Floats:

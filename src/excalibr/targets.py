@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import numbers
+from excalibr._arrays import numbers, sums_by, whole_numbers
 from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import real_number, whole_number
 from excalibr._problem import Memberships
-from excalibr._types import Floats, Integers
+from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError
 
 __all__ = ["NEGLIGIBLE", "fixed", "histories", "history", "rating_weights", "recency_weights", "shares_of", "uniform"]
@@ -50,7 +50,8 @@ def history(
     Parameters
     ----------
     categories
-        (items, r) each item's share of each category, an array or a sparse matrix, rows sum to 1.
+        (items, r) each item's share of each category, an array or a sparse matrix; rows sum to 1, or are all 0 for
+        items without a category, which count for nothing.
     items
         (h,) which items the user has, as rows of ``categories``.
     weights
@@ -77,13 +78,10 @@ def history(
     [0.5, 0.5]
     """
     shares = _rows("categories", categories, "(items, r)")
-    given, n = np.asarray(items), shares.n_candidates
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise InputError("items", f"have shape {given.shape} and type {given.dtype}", "be indices of shape (h,)")
-    outside = (given < 0) | (given >= n)
+    rows, n = whole_numbers("items", items, "be indices of shape (h,)", -1), shares.n_candidates
+    outside = (rows < 0) | (rows >= n)
     if outside.any():
-        raise InputError("items", f"contain {given[outside][0]}", f"be rows of categories, 0 to {n - 1}")
-    rows = given.astype(np.int64)
+        raise InputError("items", f"contain {rows[outside][0]}", f"be rows of categories, 0 to {n - 1}")
     counted = np.ones(len(rows)) if weights is None else numbers("weights", weights)
     if counted.shape != rows.shape:
         must = f"have shape ({len(rows)},), one for each item of the history"
@@ -154,7 +152,7 @@ def recency_weights(timestamps: Any, half_life: float, *, now: float | None = No
             hint = "pass many users as a sparse matrix, so that each has a latest timestamp of their own."
             raise InputError("timestamps", f"have shape {times.shape}", "have shape (h,), of one user", hint)
         return recency_by_user(times, np.array([0, len(times)]), half_life, now)
-    rows = timestamps.tocsr().copy()
+    rows = _by_user("timestamps", timestamps)
     rows.data = recency_by_user(_finite("timestamps", rows.data), rows.indptr, half_life, now)
     return rows
 
@@ -190,7 +188,7 @@ def rating_weights(ratings: Any, *, above: float = 0.0) -> Any:
     _checked_number("above", above)
     if not _is_sparse(ratings):
         return np.maximum(_finite("ratings", ratings) - above, 0.0)
-    rows = ratings.tocsr().copy()
+    rows = _by_user("ratings", ratings)
     rows.data = np.maximum(_finite("ratings", rows.data) - above, 0.0)
     return rows
 
@@ -211,19 +209,30 @@ def fixed(shares: ArrayLike, users: int | None = None) -> Floats:
     >>> fixed([0.75, 0.25], users=2).tolist()
     [[0.75, 0.25], [0.75, 0.25]]
     """
-    given = numbers("shares", shares)
-    if given.ndim != 1 or not given.size:
-        raise InputError("shares", f"have shape {given.shape}", "have shape (r,)")
-    if not ((given >= 0) & np.isfinite(given)).all():
-        at = int(np.argmin((given >= 0) & np.isfinite(given)))
-        raise InputError("shares", f"number {at} is {given[at]}", "be finite and at least 0")
-    total = float(given.sum())
-    if abs(total - 1.0) > kernel.SUM_TOLERANCE:
-        raise InputError("shares", f"sum to {total:.6g}", "sum to 1", "divide them by their sum.")
+    distribution = _distribution("shares", shares)
     if users is None:
-        return given / total
+        return distribution
     _checked_users("users", users)
-    return np.tile(given / total, (users, 1))
+    return np.tile(distribution, (users, 1))
+
+
+def _distribution(argument: str, shares: ArrayLike) -> Floats:
+    given = numbers(argument, shares)
+    if given.ndim != 1 or not given.size:
+        raise InputError(argument, f"numbers have shape {given.shape}", "have shape (r,)")
+    good = _is_share(given)
+    if not good.all():
+        at = int(np.argmin(good))
+        raise InputError(argument, f"number {at} is {given[at]}", "be finite and at least 0")
+    with np.errstate(over="ignore"):  # a sum that is not finite is refused
+        total = float(given.sum())
+    if abs(total - 1.0) > kernel.SUM_TOLERANCE:
+        raise InputError(argument, f"numbers sum to {total:.6g}", "sum to 1", "divide them by their sum.")
+    return given / total
+
+
+def _is_share(values: Floats) -> Booleans:
+    return np.isfinite(values) & (values >= 0)
 
 
 def _targets(shares: Memberships, weights: Memberships, prior: ArrayLike | None, strength: float) -> Floats:
@@ -231,14 +240,16 @@ def _targets(shares: Memberships, weights: Memberships, prior: ArrayLike | None,
     if weights.n_categories != shares.n_candidates:
         found = f"have shape ({weights.n_candidates}, {weights.n_categories})"
         raise InputError("weights", found, f"have shape (users, {shares.n_candidates}), a column an item")
-    fine = np.isfinite(weights.values) & (weights.values >= 0)
-    if not fine.all():
-        at = int(np.argmin(fine))
-        where = f"row {int(weights.owners[at])}, item {int(weights.indices[at])} is {weights.values[at]}"
-        raise InputError("weights", where, "be finite and at least 0")
+    _require_numbers("weights", weights, "item")
+    _require_distributions("categories", shares)
     sums = shares.sums(weights.indices, weights.owners, weights.values, weights.n_candidates)
-    sums = sums + _pseudo_counts(prior, strength, shares.n_categories)
-    known = sums.sum(axis=1) > 0
+    with np.errstate(over="ignore"):  # what overflows is refused
+        sums = sums + _pseudo_counts(prior, strength, shares.n_categories)
+        totals = sums.sum(axis=1)
+    if not np.isfinite(totals).all():
+        row = int(np.argmin(np.isfinite(totals)))
+        raise InputError("weights", f"of row {row} add up to infinity", "have a finite sum, with the prior's strength")
+    known = totals > 0
     if not known.all():
         where = f"row {int(np.argmin(known))} has no item with a weight above 0"
         hint = Message("pass ", Option("prior", ...), " and ", Option("strength", ...), " for little or no history.")
@@ -248,6 +259,15 @@ def _targets(shares: Memberships, weights: Memberships, prior: ArrayLike | None,
 
 def _is_sparse(matrix: object) -> bool:
     return hasattr(matrix, "tocsr")
+
+
+def _by_user(argument: str, matrix: Any) -> Any:
+    """A copy of a sparse matrix by rows; entries of one place, which scipy would add up, are refused."""
+    rows = matrix.tocsr().copy()
+    if getattr(matrix, "format", "") == "coo" and rows.nnz < matrix.nnz:
+        must, hint = "have one entry for each of them", "keep the latest one of each."
+        raise InputError(argument, "have several entries of a user and an item", must, hint)
+    return rows
 
 
 def _rows(argument: str, matrix: Any, shape: str) -> Memberships:
@@ -261,6 +281,25 @@ def _rows(argument: str, matrix: Any, shape: str) -> Memberships:
     return Memberships(rows.indptr, rows.indices, numbers(argument, rows.data), rows.shape[1])
 
 
+def _require_distributions(argument: str, rows: Memberships) -> None:
+    """Each row must sum to 1; or to 0, of an item that has no category, and counts for nothing."""
+    _require_numbers(argument, rows, "column")
+    with np.errstate(over="ignore"):
+        sums = sums_by(rows.owners, rows.values, rows.n_candidates)
+    bad = (np.abs(sums - 1.0) > kernel.SUM_TOLERANCE) & (sums != 0.0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(argument, f"row {row} sums to {sums[row]:.6g}", "sum to 1", "divide each row by its sum.")
+
+
+def _require_numbers(argument: str, rows: Memberships, column: str) -> None:
+    good = _is_share(rows.values)
+    if not good.all():
+        at = int(np.argmin(good))
+        where = f"row {int(rows.owners[at])}, {column} {int(rows.indices[at])} is {rows.values[at]}"
+        raise InputError(argument, where, "be finite and at least 0")
+
+
 def _pseudo_counts(prior: ArrayLike | None, strength: float, r: int) -> Floats:
     """What the prior adds to every history; a prior without a strength, or the other way round, is a mistake."""
     checked_strength("strength", strength)
@@ -270,7 +309,7 @@ def _pseudo_counts(prior: ArrayLike | None, strength: float, r: int) -> Floats:
         raise InputError("strength", found, must, hint)
     if prior is None:
         return np.zeros(r)
-    shares = fixed(prior)
+    shares = _distribution("prior", prior)
     if len(shares) != r:
         raise InputError("prior", f"has shape {shares.shape}", f"have shape ({r},), one for each category")
     return np.asarray(strength * shares)

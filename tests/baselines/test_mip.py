@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_names_the_solvers_it_knows() -> None:
 
 @pytest.mark.parametrize("max_nodes", [0, 2.5, True])
 def test_takes_a_whole_number_of_nodes(max_nodes: int) -> None:
-    with pytest.raises(errors.InputError, match="max_nodes: is .*, must be a whole number of at least 1"):
+    with pytest.raises(errors.ExcalibrError, match="max_nodes: is .*, must be a whole number of at least 1"):
         mip_greedy(fractional_problem(), max_nodes=max_nodes)
 
 
@@ -132,9 +133,9 @@ def test_a_gap_stops_at_a_set_that_is_near_the_best() -> None:
         assert near <= best + 1e-6 * size_of_values(problem)
 
 
-@pytest.mark.parametrize("relative_gap", [-0.1, 1.0, float("nan")])
-def test_a_gap_is_a_share(relative_gap: float) -> None:
-    with pytest.raises(errors.InputError, match="relative_gap: is .*, must be at least 0 and below 1"):
+@pytest.mark.parametrize("relative_gap", [-0.1, 1.0, float("nan"), None, "0.1", [0.1]])
+def test_a_gap_is_a_share(relative_gap: Any) -> None:
+    with pytest.raises(errors.ExcalibrError, match="relative_gap: is .*, must be at least 0 and below 1"):
         mip_greedy(fractional_problem(), relative_gap=relative_gap)
 
 

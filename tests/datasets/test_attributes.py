@@ -149,7 +149,9 @@ def test_what_is_no_column_of_labels_is_refused() -> None:
 def test_some_items_are_taken_by_a_mask_and_no_fraction_is_one() -> None:
     attribute = genre(["A", "B", "C"])
     assert shares(attribute.take([True, False, True])) == shares(attribute.take([0, 2]))
-    with pytest.raises(InputTypeError, match="items: are of type float64, must be indices or booleans"):
+    with pytest.raises(
+        InputError, match=r"items: have shape \(1,\) and type float64, must be indices from 0 to 2, or 3 booleans"
+    ):
         attribute.take([0.5])
     with pytest.raises(InputError, match="items: contain 3, must be indices from 0 to 2"):
         attribute.take([3])

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from excalibr import Policy, Problem, methods
+from excalibr.errors import InputError
 from excalibr.paper import lottery, lp, lp_full, solve_full, solve_reduced
 from tests.problems import mixed_problem
 
@@ -89,6 +90,16 @@ def test_rankings_that_differ_only_after_slot_k_are_one(method: str) -> None:
 def test_the_heaviest_slot_gets_the_best_candidate_wherever_it_stands(method: str) -> None:
     problem = Problem.of([1.0, 2.0, 3.0], np.ones((3, 1)), [1.0], k=3, trade_off=0.0, position_weights=[1, 3, 2])
     assert methods.apply(method, problem).rankings.tolist() == [[0, 2, 1]]
+
+
+def test_the_solution_of_another_problem_is_refused() -> None:
+    problem = Problem.of([3.0, 2.0, 1.0], [[1], [1], [1]], [1.0], k=2)
+    for other in (
+        solve_reduced(Problem.of([3.0, 2.0], [[1], [1]], [1.0], k=1)),
+        solve_full(Problem.of([1.0], [[1]], [1.0])),
+    ):
+        with pytest.raises(InputError, match="solution: has a matrix of shape .*, must be of this problem, with shape"):
+            lottery(problem, other)
 
 
 def test_bottleneck_matchings_leave_the_policy_optimal() -> None:

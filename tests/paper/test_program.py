@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from excalibr import Problem
+from excalibr import Problem, Shown
 from excalibr._problem import Penalty
 from excalibr.errors import InputError, SolverError
-from excalibr.paper import solve_full, solve_reduced
+from excalibr.paper import lp, lp_full, solve_full, solve_reduced
 from tests.problems import with_scores
 
 from .mixed import banded, optimum_by_enumeration, problems, unit
@@ -99,6 +100,22 @@ def test_limits_that_no_policy_can_meet_are_an_error_that_says_so() -> None:
         solve_reduced(banded(HALVES, floor))
 
 
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"divergence": "kl"}, "divergence='kl'"),
+        ({"floors": {1: 0.9}, "pinned": {0: 0}}, "floors or caps and pinned"),
+        ({"shown": Shown(categories=[[1, 0]])}, "shown"),
+        ({"max_per_category": 1}, "max_per_category"),
+    ],
+)
+def test_what_the_programs_have_no_constraint_for_is_refused(asked: dict[str, Any], named: str) -> None:
+    problem = Problem.of([3.0, 2.0, 1.0], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=2, **asked)
+    for solve in (solve_reduced, solve_full, lp, lp_full):
+        with pytest.raises(InputError, match=f"problem: asks for {named}, must leave it to the exact method"):
+            solve(problem)
+
+
 def test_scores_of_any_scale_are_solved_as_well() -> None:
     for scale in (1e-6, 1e6):
         problem = with_scores(HALVES, HALVES.scores * scale, trade_off=0.0)
@@ -118,6 +135,8 @@ def test_an_offset_of_all_scores_costs_no_precision() -> None:
 def test_an_unknown_solver_is_named_with_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean 'highs-ipm'"):
         solve_reduced(HALVES, "highs_ipm")
+    with pytest.raises(InputError, match="solver: is .*, must be one of 'highs'"):
+        solve_reduced(HALVES, np.array(["highs", "glop"]))  # type: ignore[arg-type]
 
 
 def test_a_solution_shows_its_size_status_and_times() -> None:

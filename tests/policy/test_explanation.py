@@ -211,6 +211,22 @@ def test_labels_stand_in_for_indices() -> None:
     assert asked().explain().categories.label.tolist() == ["0", "1", "2"]
 
 
+def test_a_label_cannot_break_the_table_or_command_the_terminal() -> None:
+    labels = ["line\nbreak", "red\x1b[31m", "tab\t", *map(str, range(N - 3))]
+    text = repr(asked().explain(items=labels))
+    assert "\x1b" not in text
+    assert all(line == line.rstrip() for line in text.splitlines())
+    assert len(text.splitlines()) == len(repr(asked().explain()).splitlines())
+
+
+@pytest.mark.parametrize(("scale", "shown"), [(1e-10, "9e-11"), (1e149, "9e+148"), (1e3, "900")])
+def test_scores_of_any_scale_can_be_read(scale: float, shown: str) -> None:
+    policy = calibrate(
+        [0.9 * scale, 0.8 * scale, 0.5 * scale], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=1, trade_off=0.0
+    )
+    assert repr(policy.explain()).splitlines()[3].split()[4] == shown
+
+
 def test_wrong_labels_are_refused() -> None:
     with pytest.raises(InputError, match="items: have 2 labels, must have 12, a label for each candidate"):
         asked().explain(items=["a", "b"])

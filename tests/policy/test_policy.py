@@ -2,12 +2,13 @@ import dataclasses
 import subprocess
 import sys
 from math import inf, nan
+from typing import Any
 
 import numpy as np
 import pytest
 
 from excalibr import Policy, Problem, calibrate
-from excalibr.errors import InputError
+from excalibr.errors import ExcalibrError, InputError
 
 
 def lottery() -> Policy:
@@ -148,6 +149,34 @@ def test_a_policy_leaves_the_arrays_that_it_was_given_writable() -> None:
     Policy(lottery().problem, np.array([[0, 1]]), weights)
     weights[0] = 0.5
     assert weights.tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("rankings", "weights", "message"),
+    [
+        ([[0, 4]], [1.0], r"rankings: row 0 is \[0, 4\], must have different candidates, from 0 to 3"),
+        ([[0, 1], [2, 2]], [0.5, 0.5], r"rankings: row 1 is \[2, 2\], must have different candidates"),
+        ([[-1, 1]], [1.0], r"rankings: row 0 is \[-1, 1\], must have different"),
+        ([0, 1], [1.0], r"rankings: have shape \(2,\) .*must be whole numbers of shape \(rankings, 2\)"),
+        ([[0]], [1.0], r"rankings: have shape \(1, 1\)"),
+        ([[0.0, 1.0]], [1.0], "rankings: .* type float64, must be whole numbers"),
+        ([[0, 1], [2]], [1.0], "rankings: cannot be read as whole numbers"),
+        (np.empty((0, 2), dtype=int), [], "rankings: are empty, must have at least one"),
+        ([[0, 1]], [0.5, 0.5], r"weights: have shape \(2,\), must have shape \(1,\), one for each ranking"),
+        ([[0, 1]], [2.0], "weights: sum to 2, must sum to 1"),
+        ([[0, 1], [1, 0]], [1.5, -0.5], "weights: element 1 is -0.5, must be at least 0"),
+        ([[0, 1]], [np.nan], "weights: element 0 is nan"),
+        ([[0, 1]], ["1"], "weights: cannot be read as numbers"),
+    ],
+)
+def test_a_lottery_that_cannot_be_is_refused(rankings: Any, weights: Any, message: str) -> None:
+    with pytest.raises(ExcalibrError, match=message):
+        Policy(lottery().problem, rankings, weights)
+
+
+def test_a_lottery_may_be_written_as_lists() -> None:
+    written: Any = [[0, 2], [2, 0], [3, 1]], [0.5, 0.3, 0.2]
+    assert Policy(lottery().problem, *written).exposure.tolist() == lottery().exposure.tolist()
 
 
 def test_the_repr_says_what_it_is_and_what_was_proven() -> None:

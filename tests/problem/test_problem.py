@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from excalibr import calibrate
 from excalibr._options import Options
 from excalibr._problem import Problem
 from excalibr._solver import solve
@@ -41,6 +42,29 @@ def test_position_weights_that_are_changed_later_change_no_problem() -> None:
     expected = solve(problem(position_weights=[3.0, 1.0]))
     assert solve(asked).rankings.tolist() == expected.rankings.tolist()
     assert solve(asked).weights.tolist() == expected.weights.tolist()
+
+
+def test_position_weights_are_read_again_where_an_array_of_another_kind_has_changed() -> None:
+    class Tensor:
+        """Hashable, as those of PyTorch are, and not by its numbers."""
+
+        def __init__(self) -> None:
+            self.numbers = np.array([3.0, 1.0])
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+            return self.numbers.copy()
+
+    weights: Any = Tensor()
+    asked: dict[str, Any] = {"scores": [3.0, 2.0, 1.0], "categories": [[1], [1], [1]], "target": [1.0], "k": 2}
+    assert calibrate(**asked, position_weights=weights).problem.position_weights.tolist() == [0.75, 0.25]
+    weights.numbers[:] = 1.0
+    assert calibrate(**asked, position_weights=weights).problem.position_weights.tolist() == [0.5, 0.5]
+
+
+def test_minus_zero_is_a_trade_off_of_zero() -> None:
+    asked: Any = [3.0, 2.0, 1.0], [[1], [1], [1]], [1.0]
+    assert repr(Problem.of(*asked, k=2, trade_off=-0.0)) == "Problem(2 of 3 candidates, 1 categories, trade_off 0)"
+    assert "trade_off 0)" in repr(Problem.of(*asked, k=2).with_trade_off(-0.0))
 
 
 def test_another_trade_off_leaves_the_rest_as_it_is() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 import excalibr
 from excalibr import calibrate, frontier
 from excalibr._solver import Curve, Point
-from excalibr._solver.frontier import Frontier, _envelope, _frontier, _stop
-from excalibr.errors import InfeasibleError, InputError
+from excalibr._solver.frontier import Frontier, _envelope, _frontier, _vertex
+from excalibr.errors import InfeasibleError, InputError, InputTypeError
 from tests.literal import best_value
 from tests.problems import movie_like_problem
 from tests.variants import any_question
@@ -52,7 +53,7 @@ def test_what_the_solves_left_uneven_never_rises(measured: list[tuple[float, flo
 @pytest.mark.parametrize("place", [0, 1])
 def test_the_error_has_what_an_end_that_was_not_reached_leaves(place: int) -> None:
     curve = Curve(excalibr.Problem.of(*asked(0), k=20))
-    ends = [_stop(curve.at(trade_off), 1.0) for trade_off in (0.0, 1.0)]
+    ends = [_vertex(curve.at(trade_off), 1.0) for trade_off in (0.0, 1.0)]
     ends[place].slack = 0.5
     assert _frontier(curve, ends, 0.125).error == pytest.approx(0.625, abs=1e-8)
 
@@ -171,8 +172,22 @@ def test_wrong_requests_are_refused() -> None:
         frontier(scores, rows, target, k=20, tolerance=-1)
     with pytest.raises(InputError, match="draws: is given, must be left out"):
         frontier(scores, rows, target, k=20, draws="single")
-    with pytest.raises(InputError, match="max_vertices: is 1"):
+    with pytest.raises(InputError, match="max_vertices: is 1, must be a whole number of at least 2, or None"):
         frontier(scores, rows, target, k=20, max_vertices=1)
+    with pytest.raises(InputTypeError, match="tolerance: is '1e-4', must be a finite number"):
+        frontier(scores, rows, target, k=20, tolerance="1e-4")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="trade_off: is 1000"):
+        curve.at(10**400)
+
+
+def test_threads_may_share_a_frontier() -> None:
+    scores, rows, target = asked(4, n=300, r=12)
+    curve = frontier(scores, rows, target, k=20, tolerance=0.05)
+    trade_offs = np.linspace(0.05, 0.95, 30)
+    alone = [calibrate(scores, rows, target, k=20, trade_off=each).objective for each in trade_offs]
+    with ThreadPoolExecutor(8) as threads:
+        shared = [policy.objective for policy in threads.map(curve.at, np.tile(trade_offs, 8))]
+    np.testing.assert_allclose(shared, alone * 8, atol=1e-8)
 
 
 def test_it_draws_itself() -> None:

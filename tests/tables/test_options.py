@@ -13,6 +13,7 @@ from tests.tables.invented import CANDIDATES, ITEMS
         ({}, "history: is missing, must be given, or targets"),
         ({"targets": {"a": 1}, "history": CANDIDATES}, "targets: are given with a history"),
         ({"targets": {"a": -1}}, "targets: have a weight of -1, must have finite weights of at least 0, not all 0"),
+        ({"targets": {"a": 1.7e308, "b": 1.7e308}}, "targets: have weights that add up to infinity, must have weights"),
         ({"targets": {"z": 1}}, "targets: have no weight on a category that an item has.*categories are"),
         ({"targets": {"a": 1}, "strength": 2}, "strength: is 2 without a prior"),
         (

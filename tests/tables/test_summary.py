@@ -19,7 +19,7 @@ def understood(kind: str, labels: list[Any], **options: Any) -> tuple[str, list[
     items = read_items(table, Tables(targets={}, category="genres", **options))
     notes = review_items(items)
     assert {note.kind for note in notes} <= {TableWarning}
-    return items_text(items.columns), [str(note.message) for note in notes], [n.message.told(WORDS) for n in notes]
+    return items_text(items.columns), [str(note.message) for note in notes], [n.message.render(WORDS) for n in notes]
 
 
 def test_the_separator_is_guessed_and_said(kind: str) -> None:

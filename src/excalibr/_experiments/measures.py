@@ -49,7 +49,8 @@ def measure(policies: Sequence[Policy], held_out: HeldOut, popularity: Floats, *
     sizes = np.array([len(policy.weights) for policy in policies])
     starts = starts_of(sizes)[:-1]
     weights = np.concatenate([policy.weights for policy in policies])
-    every = Policy(policies[0].problem, np.concatenate([policy.rankings for policy in policies]), weights)
+    rankings = np.concatenate([policy.rankings for policy in policies])
+    every = Policy._solved(policies[0].problem, rankings, weights)  # all rankings in a row, of which none is drawn
     distributions, target = _distributions(every), every.problem.target
     expected = np.add.reduceat(weights[:, None] * distributions, starts, axis=0)
     drawn = seeds.uniform(seed, key)

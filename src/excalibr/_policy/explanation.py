@@ -44,7 +44,8 @@ class SlateItems(_ByColumn):
     score
         (m,) s, normalised where that was asked.
     adjusted_score
-        (m,) (1 − λ)·s − A·y: what the optimal rankings sort by. nan where the policy has no prices.
+        (m,) (1 − λ)·s − A·y, less the items' own prices: what the optimal rankings sort by. nan where the policy has
+        no prices.
     old_rank
         (m,) the rank in the relevance order, from 1; beyond k, how it goes on.
     new_rank
@@ -196,7 +197,7 @@ def _slate(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> Slate
     probability = chances.sum(axis=1)
     shown = np.flatnonzero(probability > 0.0)
     ranks = (chances @ np.arange(1.0, problem.k + 1.0))[shown] / probability[shown]
-    # of equally exposed items the one that stands higher; a single ranking is told slot by slot
+    # of equally exposed items the one that stands higher; a single ranking is listed slot by slot
     exposure = policy.exposure[shown].round(12) if len(policy.weights) > 1 else np.zeros(len(shown))
     order = np.lexsort((shown, ranks.round(9), -exposure))
     shown, ranks = shown[order], ranks[order]
@@ -244,7 +245,7 @@ def _category_labels(categories: Any, problem: Problem) -> NDArray[np.object_]:
     if not isinstance(categories, Mapping) or set(categories) != set(names):
         raise InputTypeError("categories", "are not by attribute", f"be a mapping from {names} to labels")
     parts = [(f"categories[{each.name!r}]", categories[each.name], each.size) for each in attributes]
-    return np.concatenate([_labels(*part, "one a category") for part in parts])
+    return np.concatenate([_labels(*part, "a label for each category") for part in parts])
 
 
 def _labels(argument: str, given: Any, count: int, what: str) -> NDArray[np.object_]:

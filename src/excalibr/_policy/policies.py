@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
-from excalibr._arrays import starts_of
+from excalibr._arrays import frozen, is_whole, starts_of
 from excalibr._policy.policy import Policy
 from excalibr._problem import Batch, Problem
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
-from excalibr.errors import ExcalibrError, InputError
+from excalibr.errors import ExcalibrError, InputError, InputTypeError
 
 
 class SolveInfo(NamedTuple):
@@ -132,21 +132,32 @@ class Policies(Sequence[Policy]):
         """(users,) each policy's proven gap; nan where there is none."""
         return self.lotteries.gaps
 
-    def sample(self, seed: int | None, keys: Sequence[Hashable]) -> list[Integers]:
+    def sample(self, seed: int | None, keys: Iterable[Hashable]) -> list[Integers]:
         """A ranking for each user by (seed, key), the same that ``policies[u].sample(seed, key)`` draws.
 
         A user who could not be calibrated has an empty one.
         """
-        if len(keys) != len(self):
-            raise InputError("keys", f"are {len(keys)}", f"be {len(self)}, one for each user")
-        drawn = self.lotteries.chosen(keys, seed, self.batch.slots)
+        if isinstance(keys, (str, bytes, Mapping)) or not np.iterable(keys):
+            raise InputTypeError("keys", f"is {keys!r}", "be a list of keys, one for each user")
+        listed = list(keys)
+        if len(listed) != len(self):
+            raise InputError("keys", f"are {len(listed)}", f"be {len(self)}, one for each user")
+        drawn = self.lotteries.chosen(listed, seed, self.batch.slots)
         return [self._rankings(user)[row] if row >= 0 else np.empty(0, np.int64) for user, row in enumerate(drawn)]
 
     def __len__(self) -> int:
         return self.batch.users
 
-    def __getitem__(self, user: int) -> Policy:  # type: ignore[override]
-        """The policy of one user."""
+    @overload
+    def __getitem__(self, user: int) -> Policy: ...
+    @overload
+    def __getitem__(self, user: slice) -> list[Policy]: ...
+    def __getitem__(self, user: int | slice) -> Policy | list[Policy]:
+        """The policy of one user, or a list of those of several."""
+        if isinstance(user, slice):
+            return [self[each] for each in range(len(self))[user]]
+        if not is_whole(user):
+            raise InputTypeError("user", f"is {user!r}", "be a whole number or a slice")
         if not -len(self) <= user < len(self):
             raise IndexError(f"there are {len(self)} users, and user {user} is not one of them")
         user = user % len(self)
@@ -163,7 +174,7 @@ class Policies(Sequence[Policy]):
             problem = Problem(problem.batch, user, trade_off)
         weights = self.lotteries.weights[self._starts[user] : self._starts[user + 1]]
         gap, prices = float(self.lotteries.gaps[user]), self.lotteries.prices[user]
-        return Policy(problem, self._rankings(user), weights, gap, prices)
+        return Policy._solved(problem, frozen(self._rankings(user)), frozen(weights), gap, frozen(prices))
 
     def __iter__(self) -> Iterator[Policy]:
         return (self[user] for user in range(len(self)))

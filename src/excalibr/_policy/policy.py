@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import _seeds as seeds
-from excalibr._arrays import Array, frozen, is_whole
+from excalibr._arrays import frozen, is_whole, numbers, whole_numbers
 from excalibr._native import kernel
 from excalibr._problem import Problem, relevance_order
 from excalibr._propensities import Propensities, probability_of, propensities_of, read_ranking
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False, init=False)
 class Policy:
     r"""A lottery: ranking :math:`Q_t` is shown with probability :math:`\theta_t`.
+
+    ``Policy(problem, rankings, weights)`` measures rankings from anywhere; they and their weights are checked.
 
     Attributes
     ----------
@@ -84,25 +86,32 @@ class Policy:
         method: str = "excalibr",
         info: SolveInfo | None = None,
     ) -> None:
-        self.__dict__.update(  # at once: guarded assignments, one by one, would take as long as checking a problem
+        self.__dict__.update(  # past the guard of a frozen dataclass
             problem=problem,
-            rankings=_read_only(rankings),
-            weights=_read_only(weights),
+            rankings=frozen(_read_rankings(rankings, problem)),
+            weights=frozen(_read_weights(weights, len(rankings))),
             gap=gap,
-            category_prices=None if category_prices is None else _read_only(category_prices),
+            category_prices=None if category_prices is None else frozen(numbers("category_prices", category_prices)),
             method=method,
             info=info,
         )
 
     @classmethod
     def _solved(
-        cls, problem: Problem, rankings: Integers, weights: Floats, gap: float, prices: Floats, info: SolveInfo
+        cls,
+        problem: Problem,
+        rankings: Integers,
+        weights: Floats,
+        gap: float = nan,
+        prices: Floats | None = None,
+        info: SolveInfo | None = None,
+        method: str = "excalibr",
     ) -> Policy:
-        """What the exact method found, in arrays that are nobody else's and read-only."""
+        """What a method of ours found, which needs no check, in read-only arrays."""
         policy = cls.__new__(cls)
         fields = policy.__dict__  # past the guard of a frozen dataclass, and quicker than an update
         fields["problem"], fields["rankings"], fields["weights"] = problem, rankings, weights
-        fields["gap"], fields["category_prices"], fields["method"], fields["info"] = gap, prices, "excalibr", info
+        fields["gap"], fields["category_prices"], fields["method"], fields["info"] = gap, prices, method, info
         return policy
 
     @cached_property
@@ -279,7 +288,7 @@ class Policy:
     def before(self) -> Policy:
         """Plain sorting: the relevance order of what may be shown, with pinned items in their slots."""
         ranking = relevance_order(self.problem)[: self.problem.k]
-        return Policy(self.problem, ranking[None], np.ones(1), method="relevance order")
+        return Policy._solved(self.problem, frozen(ranking[None]), frozen(np.ones(1)), method="relevance order")
 
     def explain(self, items: Sequence[object] | None = None, categories: Any = None) -> Explanation:
         """Why the slate is as it is: each item's score less what its categories cost, old and new ranks, the balance.
@@ -357,6 +366,29 @@ class Policy:
         return self.problem.memberships.shares(exposure)
 
 
-def _read_only(array: Array) -> Array:
-    """A read-only view: what is derived from the array is kept, and the caller's own stays as it was."""
-    return frozen(array.view()) if array.flags.writeable else array
+def _read_rankings(given: ArrayLike, problem: Problem) -> Integers:
+    """(L, k) different candidates in each row."""
+    n, k = problem.n, problem.k
+    rankings = whole_numbers("rankings", given, f"be whole numbers of shape (rankings, {k}), a row each", -1, k)
+    if not len(rankings):
+        raise InputError("rankings", "are empty", "have at least one")
+    sorted_rows = np.sort(rankings, axis=1)
+    bad = (sorted_rows[:, 0] < 0) | (sorted_rows[:, -1] >= n) | (sorted_rows[:, 1:] == sorted_rows[:, :-1]).any(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        found = f"row {row} is {rankings[row].tolist()}"
+        raise InputError("rankings", found, f"have different candidates, from 0 to {n - 1}")
+    return rankings
+
+
+def _read_weights(given: ArrayLike, count: int) -> Floats:
+    """(L,) probabilities."""
+    weights = numbers("weights", given)
+    if weights.shape != (count,):
+        raise InputError("weights", f"have shape {weights.shape}", f"have shape ({count},), one for each ranking")
+    if not (weights >= 0.0).all():
+        at = int(np.argmin(weights >= 0.0))
+        raise InputError("weights", f"element {at} is {weights[at]}", "be at least 0")
+    if not abs(weights.sum() - 1.0) <= kernel.SUM_TOLERANCE:
+        raise InputError("weights", f"sum to {weights.sum():.6g}", "sum to 1", "divide them by their sum.")
+    return weights

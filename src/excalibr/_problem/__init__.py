@@ -6,7 +6,7 @@ from excalibr._problem.faults import NEVER_RANKED, Status, too_few_candidates
 from excalibr._problem.memberships import CategoriesLike, Memberships
 from excalibr._problem.ordering import relevance_order
 from excalibr._problem.penalty import Penalty
-from excalibr._problem.problem import Problem, read_problem
+from excalibr._problem.problem import Problem, read_problem, require_plain
 from excalibr._problem.terms import AttributeSpan, Band, Shown
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "Status",
     "read_problem",
     "relevance_order",
+    "require_plain",
     "too_few_candidates",
 ]

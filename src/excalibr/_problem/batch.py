@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import floats, frozen, numbers
+from excalibr._arrays import floats, frozen, numbers, whole_numbers
 from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import Options
+from excalibr._problem.by_category import require_all
 from excalibr._problem.faults import Status, error_of_fault, status_of_faults
 from excalibr._problem.memberships import Memberships, read_rows
 from excalibr._problem.reading import Pinned, read_terms
@@ -222,20 +223,16 @@ def _item_prices(prices: ArrayLike, rows: int) -> Floats:
     """Finite numbers of any sign."""
     array = np.array(floats("item_prices", prices))
     if array.shape != (rows,):
-        must = f"have shape ({rows},), a price for each candidate"
+        must = f"have shape ({rows},), a price for each row of categories"
         raise InputError("item_prices", f"have shape {array.shape}", must)
-    if not (np.abs(array) <= WIDEST_PRICE).all():
-        at = int(np.argmin(np.abs(array) <= WIDEST_PRICE))
-        raise InputError("item_prices", f"have {array[at]} at {at}", f"be within ±{WIDEST_PRICE:g}")
+    require_all("item_prices", array, np.abs(array) <= WIDEST_PRICE, f"be within ±{WIDEST_PRICE:g}")
     return frozen(array)
 
 
 def _starts(indptr: ArrayLike, size: int) -> Integers:
-    starts = np.array(indptr)
-    if starts.ndim != 1 or not starts.size or starts.dtype.kind not in "iu":
-        found = f"has shape {starts.shape} and type {starts.dtype}"
-        raise InputError("indptr", found, "be whole numbers of shape (users + 1,)")
-    starts = starts.astype(np.int64)
+    starts = whole_numbers("indptr", indptr, "be whole numbers of shape (users + 1,)", -1)
+    if not len(starts):
+        raise InputError("indptr", "is empty", "have at least a 0: it has shape (users + 1,)")
     if starts[0] != 0 or starts[-1] != size or (np.diff(starts) < 0).any():
         found = f"goes from {starts[0]} to {starts[-1]}"
         raise InputError("indptr", found, f"rise from 0 to the number of scores ({size}), never falling")
@@ -248,14 +245,11 @@ def _items(items: ArrayLike | None, size: int, rows: int) -> Integers | None:
             must = f"have {size} rows, one for each score"
             raise InputError("categories", f"have {rows} rows", must, "pass items=… to share rows.")
         return None
-    chosen = np.array(items)
-    if chosen.shape != (size,) or (size and chosen.dtype.kind not in "iu"):
-        found = f"have shape {chosen.shape} and type {chosen.dtype}"
-        raise InputError("items", found, f"be whole numbers of shape ({size},), one for each score")
+    chosen = whole_numbers("items", items, f"be whole numbers of shape ({size},), one for each score", size)
     if size and not (chosen.min() >= 0 and chosen.max() < rows):
         found = f"go from {chosen.min()} to {chosen.max()}"
         raise InputError("items", found, f"be rows of categories, 0 to {rows - 1}")
-    return frozen(chosen.astype(np.int64))
+    return frozen(chosen)
 
 
 def _targets(targets: ArrayLike, users: int, r: int) -> Floats:

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import is_real, is_whole, numbers
-from excalibr._options import Options
+from excalibr._arrays import is_whole, numbers
+from excalibr._options import Options, real_number
 from excalibr._problem.memberships import Memberships
 from excalibr._problem.terms import AttributeSpan
 from excalibr._types import Booleans, Floats, Integers
@@ -27,6 +27,9 @@ LARGEST_WEIGHT = 1e30
 
 MOST_OF_A_CATEGORY = 2**31
 """A limit per category that no number of candidates reaches; beyond it, whole numbers end."""
+
+
+_check_weight = real_number("be a finite number of at least 0", lambda value: 0.0 <= value < np.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +110,7 @@ class CategoryReader:
             hint = "pass categories={'genre': …} and target={'genre': …}."
             raise InputTypeError("attribute_weights", f"is {given!r}", "go with categories by name", hint)
         for attribute, weight in self._by_attribute("attribute_weights", given or {}):
-            if not (is_real(weight) and 0.0 <= weight < np.inf):
-                argument, must = f"attribute_weights[{attribute.name!r}]", "be a finite number of at least 0"
-                raise InputError(argument, f"is {weight!r}", must)
+            _check_weight(f"attribute_weights[{attribute.name!r}]", weight)
             yield attribute.columns, float(weight)
 
     def _by_attribute(self, argument: str, given: Mapping[Any, Any]) -> Iterator[tuple[AttributeSpan, Any]]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from excalibr._arrays import floats, frozen
+from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import Options, check_option, read_options
 from excalibr._problem.batch import Batch
@@ -30,7 +31,7 @@ from excalibr.positions import position_weights as weigh_positions
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Problem:
     r"""A user's candidates, the target and what is asked: checked by :meth:`of`, immutable afterwards.
 
@@ -210,7 +211,7 @@ class Problem:
         """The same problem at another trade-off."""
         check_option("trade_off", trade_off)
         asked = self.asking(relevance_loss=None, max_deviation=None) if self.options.asked[1] else self
-        return Problem(asked.batch, self.user, float(trade_off))
+        return Problem(asked.batch, self.user, abs(float(trade_off)))  # -0.0 is 0.0
 
     def with_item_prices(self, prices: ArrayLike) -> Problem:
         """The same problem, of a batch of one, with a price for each candidate, subtracted from its gain."""
@@ -219,6 +220,9 @@ class Problem:
     def asking(self, **changes: Any) -> Problem:
         """The same problem with other options that are of the solve: a budget, draws, tolerance, a cap on sorts."""
         return Problem(self.batch.renewed(options=replace(self.options, **changes)), self.user, self.trade_off)
+
+    def __repr__(self) -> str:
+        return f"Problem({self.k} of {self.n} candidates, {self.r} categories, trade_off {self.trade_off:g})"
 
     def _own(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
         """The part of values of all candidates that is the user's."""
@@ -229,6 +233,14 @@ class Problem:
     def _row(self, values: Floats) -> Floats:
         row: Floats = values[self.user]
         return row
+
+
+def require_plain(problem: Problem, method: str) -> None:
+    """An error where more is asked than other methods can do, which would leave it out in silence."""
+    if not problem.plain:
+        others = " takes every option; the others one attribute, a distribution and the L1 divergence."
+        hint = Message(Option("method", "excalibr"), others)
+        raise InputError("method", f"is {method!r}", "be 'excalibr' for what is asked beyond the paper", hint)
 
 
 def read_problem(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import frozen, is_whole, numbers, starts_of, sums_by
+from excalibr._arrays import frozen, is_whole, numbers, starts_of, sums_by, whole_numbers
 from excalibr._native import kernel
 from excalibr._problem.by_category import CategoryReader, is_share, require_all
 from excalibr._problem.faults import error_of_fault, too_few_candidates
@@ -131,7 +131,7 @@ def _read_pins(given: Any, n: int, k: int) -> tuple[Integers, Integers]:
     for kind, values, size in (("slot", given.keys(), k), ("candidate", given.values(), n)):
         for value in values:
             if not (is_whole(value) and 0 <= value < size):
-                raise InputError("pinned", f"has the {kind} {value!r}", f"be from 0 to {size - 1}")
+                raise InputError("pinned", f"has the {kind} {value!r}", f"have whole numbers from 0 to {size - 1}")
     slots = np.array(sorted(given), dtype=np.int64)
     candidates = np.array([given[int(slot)] for slot in slots], dtype=np.int64)
     if len(np.unique(candidates)) < len(candidates):
@@ -182,15 +182,11 @@ def _pages(candidates: Any, n: int) -> list[Integers]:
 
 
 def _page(page: Any, n: int) -> Integers:
-    try:
-        array = np.asarray(page)
-    except ValueError:  # lists of different lengths, one inside another
-        array = np.asarray(None)
-    if array.size == 0:
-        return np.empty(0, dtype=np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
-        raise InputError("shown.candidates", f"are {page!r}", f"be candidate indices from 0 to {n - 1}")
-    return array.astype(np.int64)
+    must = f"be candidate indices from 0 to {n - 1}"
+    array = whole_numbers("shown.candidates", page, must, -1)
+    if array.size and not (array.min() >= 0 and array.max() < n):
+        raise InputError("shown.candidates", f"are {page!r}", must)
+    return array
 
 
 def _other_rows(categories: Any, attributes: tuple[AttributeSpan, ...], r: int) -> Memberships | None:
@@ -232,6 +228,6 @@ def _shown_weights(given: str | ArrayLike, sizes: list[int]) -> Floats:
         return np.concatenate([*(raw_weights(given, size, argument) for size in sizes), np.empty(0)])
     array = numbers(argument, given)
     if array.shape != (count,):
-        raise InputError(argument, f"have shape {array.shape}", f"have shape ({count},), one an item")
+        raise InputError(argument, f"have shape {array.shape}", f"have shape ({count},), one for each item")
     require_all(argument, array, is_share(array), "be finite and at least 0")
     return array

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -59,21 +61,28 @@ class Curve:
 
     Neighbouring trade-offs in a row cost least, but any order is allowed. Each policy is optimal by its own
     certificate, and the same calls in the same order give the same bits. The problem's options say how exactly.
+
+    Threads may share a curve: one solves, and the others wait. A copy, and a curve that was pickled, starts afresh.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.solves, self.operations = 0, 0.0
         self._curve = kernel.Curve(question_of(problem), problem.user)
+        self._lock = Lock()  # the kernel's curve has scratch of its own, and works on it without the GIL
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Curve, (self.problem,), {"solves": self.solves, "operations": self.operations}
 
     def at(self, trade_off: float, tolerance: float | None = None, prices: Floats | None = None) -> Point:
         """The optimum at λ, to another tolerance than the curve's if one is given; ``prices`` (r,) are near its own."""
-        self.solves += 1
         problem = self.problem.with_trade_off(trade_off)
         asked, sorts = problem.options.asked[4:]
         wanted = asked if tolerance is None else tolerance
-        found, relevance, cost, operations = self._curve.solve(problem.trade_off, wanted, sorts, prices)
-        self.operations += operations
+        with self._lock:
+            found, relevance, cost, operations = self._curve.solve(problem.trade_off, wanted, sorts, prices)
+            self.solves += 1
+            self.operations += operations
         return Point(relevance, cost, problem.trade_off, policy_of(problem, found))
 
     def gap_at(self, trade_off: float, rankings: Integers, weights: Floats, prices: Floats) -> float:
@@ -83,7 +92,8 @@ class Curve:
         """
         places = np.ascontiguousarray(rankings, dtype=np.int64)
         numbers = (np.ascontiguousarray(values, dtype=np.float64) for values in (weights, prices))
-        return self._curve.gap_at(trade_off, places, *numbers)
+        with self._lock:
+            return self._curve.gap_at(trade_off, places, *numbers)
 
 
 def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Floats) -> float:

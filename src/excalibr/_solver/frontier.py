@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._arrays import is_real, is_whole
+from excalibr._options import real_number, whole_number
 from excalibr._policy import Policy
 from excalibr._solver import Curve, Point, solve
 from excalibr._types import Floats
@@ -77,7 +77,7 @@ class Frontier:
                 color="#555555",
             )
         axes.set(xlabel="deviation from the target", ylabel="relevance")
-        axes.set_title(f"{len(self.relevance)} vertices, exact to {self.error:.1g}", fontsize=10)
+        axes.set_title(f"{self._size()}, exact to {self.error:.1g}", fontsize=10)
         axes.grid(alpha=0.3)
         return axes
 
@@ -89,15 +89,18 @@ class Frontier:
         columns = {"from λ": numbers(self.trade_offs[shown])}
         columns |= {name: numbers(values) for name, values in measures.items()}
         bars = {name: _part(values) for name, values in measures.items()}
-        headline = f"The frontier: {len(self)} vertices, exact to {self.error:.1g}"
+        headline = f"The frontier: {self._size()}, exact to {self.error:.1g}"
         return html_of(headline, grid_of(columns, (), len(self) - len(shown), bars=bars))
+
+    def _size(self) -> str:
+        return "1 vertex" if len(self) == 1 else f"{len(self)} vertices"
 
     def __len__(self) -> int:
         return len(self.relevance)
 
     def __repr__(self) -> str:
         return (
-            f"Frontier({len(self)} vertices, relevance {self.relevance[0]:.6g} to {self.relevance[-1]:.6g}, "
+            f"Frontier({self._size()}, relevance {self.relevance[0]:.6g} to {self.relevance[-1]:.6g}, "
             f"deviation {self.deviation[0]:.6g} to {self.deviation[-1]:.6g}, error {self.error:.1e}, "
             f"{self.solves} solves)"
         )
@@ -139,30 +142,30 @@ def trace(curve: Curve, tolerance: float = 1e-4, max_vertices: int | None = None
     near = max(wanted, EXACT + solved_to)
     spread = float(np.ptp(curve.problem.scores))
     unit = spread if spread >= LEAST_SPREAD else 1.0  # what differences in relevance are measured by
-    stops = [_stop(curve.at(0.0), unit), _stop(curve.at(1.0), unit)]
+    vertices = [_vertex(curve.at(0.0), unit), _vertex(curve.at(1.0), unit)]
     solved = {0.0, 1.0}  # a λ a second time tells nothing new: rounding leaves chords that lead back to it
     while True:
-        apart = [_apart(curve, left, right, near, unit) for left, right in pairwise(stops)]
+        apart = [_apart(curve, left, right, near, unit) for left, right in pairwise(vertices)]
         places = [
             place
-            for place in _too_far(apart, near, len(stops), max_vertices)
-            if chord(stops[place].point, stops[place + 1].point) not in solved
+            for place in _too_far(apart, near, len(vertices), max_vertices)
+            if chord(vertices[place].point, vertices[place + 1].point) not in solved
         ]
         moved = False
-        for place, point in reversed(_solved(curve, stops, places, solved_to)):
+        for place, point in reversed(_solved(curve, vertices, places, solved_to)):
             solved.add(point.trade_off)
-            moved |= _split(stops, place, point, near, unit)
+            moved |= _split(vertices, place, point, near, unit)
         if not moved:  # near enough, or no further point would tell more
-            return _frontier(curve, stops, max(_apart(curve, *pair, near, unit) for pair in pairwise(stops)))
+            return _frontier(curve, vertices, max(_apart(curve, *pair, near, unit) for pair in pairwise(vertices)))
 
 
-def _solved(curve: Curve, stops: list[_Vertex], places: list[int], tolerance: float) -> list[tuple[int, Point]]:
+def _solved(curve: Curve, vertices: list[_Vertex], places: list[int], tolerance: float) -> list[tuple[int, Point]]:
     """The optimum at the chord of each of these stretches, as far as the effort goes that is left."""
     points = []
     for place in places:
         if curve.solves >= MOST_SOLVES or curve.operations >= MOST_OPERATIONS:
             break
-        trade_off, prices = _between(stops[place].point, stops[place + 1].point)
+        trade_off, prices = _between(vertices[place].point, vertices[place + 1].point)
         points.append((place, curve.at(trade_off, tolerance, prices)))
     return points
 
@@ -178,7 +181,7 @@ class _Vertex:
     """An optimal point, and the smallest and the largest λ at which it is known to be optimal.
 
     ``slack`` is how far above it the touching lines at these λ can lie, ``apart`` how far the curve can be from the
-    chord to the next stop.
+    chord to the next vertex.
     """
 
     point: Point
@@ -188,18 +191,21 @@ class _Vertex:
     apart: float = UNKNOWN
 
 
-def _stop(point: Point, unit: float) -> _Vertex:
+def _vertex(point: Point, unit: float) -> _Vertex:
     return _Vertex(point, point.trade_off, point.trade_off, _distance_above(point.trade_off, point.policy.gap, unit))
 
 
+_check_tolerance = real_number("be a finite number of at least 0", lambda value: 0.0 <= value < np.inf)
+_check_max_vertices = whole_number(2)
+
+
 def _checked(tolerance: float, max_vertices: int | None, curve: Curve) -> float:
-    if not is_real(tolerance) or not 0.0 <= tolerance < np.inf:
-        raise InputError("tolerance", f"is {tolerance!r}", "be a finite number of at least 0")
+    _check_tolerance("tolerance", tolerance)
     if tolerance == 0.0 and curve.problem.penalty.smoothing:
         hint = "tolerance=1e-6 gives a few hundred points."
         raise InputError("tolerance", "is 0", "be positive: with KL the curve is smooth, not a polyline", hint)
-    if max_vertices is not None and not (is_whole(max_vertices) and max_vertices >= 2):
-        raise InputError("max_vertices", f"is {max_vertices!r}", "be a whole number of at least 2, or None")
+    if max_vertices is not None:
+        _check_max_vertices("max_vertices", max_vertices)
     return float(tolerance)
 
 
@@ -211,12 +217,12 @@ def _too_far(apart: list[float], near: float, count: int, max_vertices: int | No
     return sorted(sorted(places, key=lambda place: -apart[place])[: max(max_vertices - count, 0)])
 
 
-def _split(stops: list[_Vertex], place: int, point: Point, near: float, unit: float) -> bool:
+def _split(vertices: list[_Vertex], place: int, point: Point, near: float, unit: float) -> bool:
     """Put the optimum at a chord's λ between its ends, unless it shows that the curve is near the chord.
 
-    False if that told nothing new.
+    False if that showed nothing new.
     """
-    left, right = stops[place], stops[place + 1]
+    left, right = vertices[place], vertices[place + 1]
     before = (left.high, right.low)
     left.apart = UNKNOWN
     gained = max(point.value(point.trade_off) - left.point.value(point.trade_off), 0.0) + point.policy.gap
@@ -229,7 +235,7 @@ def _split(stops: list[_Vertex], place: int, point: Point, near: float, unit: fl
     elif _distance(point, right.point, unit) <= EXACT:
         right.low, right.slack = min(right.low, point.trade_off), max(right.slack, above)
     else:
-        stops.insert(place + 1, _stop(point, unit))
+        vertices.insert(place + 1, _vertex(point, unit))
         return True
     left.apart = min(_furthest(left, right, unit), above)
     return before != (left.high, right.low)
@@ -288,10 +294,10 @@ def _distance_above(trade_off: float, gained: float, unit: float) -> float:
     return gained / hypot((1.0 - trade_off) * unit, trade_off)
 
 
-def _frontier(curve: Curve, stops: list[_Vertex], error: float) -> Frontier:
-    points = _envelope([stop.point for stop in stops])
-    error += max(stops[0].slack, stops[-1].slack)  # the curve may go on beyond an end that was not quite reached
-    error += ROUNDING * max(0.0, *(stop.point.cost for stop in stops))
+def _frontier(curve: Curve, vertices: list[_Vertex], error: float) -> Frontier:
+    points = _envelope([vertex.point for vertex in vertices])
+    error += max(vertices[0].slack, vertices[-1].slack)  # the curve may go on beyond an end that was not quite reached
+    error += ROUNDING * max(0.0, *(vertex.point.cost for vertex in vertices))
     return Frontier(
         relevance=np.array([point.policy.relevance for point in points]),
         deviation=np.array([point.cost for point in points]),

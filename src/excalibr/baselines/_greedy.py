@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from excalibr._arrays import frozen
 from excalibr._native import kernel
 from excalibr._options import KL_SMOOTHING
 from excalibr._policy import Policy
-from excalibr._problem import Problem
+from excalibr._problem import Problem, require_plain
 from excalibr._types import Floats, Integers
 from excalibr.positions import slots_by_weight
 
@@ -175,9 +176,10 @@ def one_ranking(problem: Problem, order: Integers, method: str) -> Policy:
 
     With weights that fall with the position, or are equal, the order of selection is the ranking itself.
     """
+    require_plain(problem, method)
     ranking = np.empty(problem.k, dtype=np.int64)
     ranking[slots_by_weight(problem.position_weights)] = order
-    return Policy(problem=problem, rankings=ranking[None, :], weights=np.ones(1), method=method)
+    return Policy._solved(problem, frozen(ranking[None, :]), frozen(np.ones(1)), method=method)
 
 
 def falling_weights(problem: Problem) -> Floats:

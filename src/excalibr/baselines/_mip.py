@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._arrays import is_whole
+from excalibr._options import one_of, real_number, whole_number
 from excalibr._policy import Policy
 from excalibr._problem import Problem
 from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats, Integers
 from excalibr.baselines._greedy import centred_gains, falling_weights, one_ranking, select
-from excalibr.errors import GapWarning, InputError, SolverError, missing_extra, unknown_name
+from excalibr.errors import GapWarning, InputError, SolverError, missing_extra
 
 MAX_NODES = 10_000
+
+_check_nodes = whole_number(1, or_none=False)
+_check_gap = real_number("be at least 0 and below 1", lambda value: 0.0 <= value < 1.0)
 
 
 def mip_greedy(
@@ -60,15 +63,12 @@ def mip_greedy(
     >>> mip_greedy(problem).rankings.tolist()
     [[0, 2]]
     """
-    if not isinstance(solver, str) or solver not in _SOLVERS:
-        raise unknown_name("solver", solver, _SOLVERS)
+    one_of(_SOLVERS)("solver", solver)
+    _check_nodes("max_nodes", max_nodes)
+    _check_gap("relative_gap", relative_gap)
     if problem.n == problem.k:
         hint = "with n = k there is only one set to choose; pass more candidates, or order these with method='greedy'."
         raise InputError("k", f"is {problem.k}, the number of candidates", "be less than it for mip-greedy", hint)
-    if not is_whole(max_nodes) or max_nodes < 1:
-        raise InputError("max_nodes", f"is {max_nodes!r}", "be a whole number of at least 1")
-    if not 0.0 <= relative_gap < 1.0:
-        raise InputError("relative_gap", f"is {relative_gap!r}", "be at least 0 and below 1")
     selection = _SOLVERS[solver](problem, int(max_nodes), float(relative_gap))
     best_first = np.argsort(-selection, kind="stable")  # solvers return 0 and 1 up to a tolerance only
     chosen = np.sort(best_first[: problem.k]).astype(np.int64)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from excalibr._arrays import sums_by
+from excalibr._options import one_of
 from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats, Integers
-from excalibr.errors import unknown_name
 from excalibr.paper._augmentation import ONE, MatrixLike, checked, exact
 
 GRAIN = 2**12
@@ -89,8 +89,7 @@ def birkhoff(P: MatrixLike, matching: str = "any") -> Decomposition:
     >>> lottery.weights.tolist(), lottery.permutations.tolist(), lottery.residual
     ([0.75, 0.25], [[0, 1], [1, 0]], 0.0)
     """
-    if not isinstance(matching, str) or matching not in MATCHINGS:
-        raise unknown_name("matching", matching, MATCHINGS)
+    one_of(MATCHINGS)("matching", matching)
     matrix = checked("P", P, square=True)
     units, found = zip(*_peel(_Remainder(exact(matrix)), MATCHINGS[matching]), strict=True)
     weights, permutations = np.array(units, dtype=np.float64), np.array(found, dtype=np.int64)

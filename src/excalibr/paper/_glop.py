@@ -21,7 +21,7 @@ from typing import Any
 
 from excalibr._problem import Problem
 from excalibr.errors import SolverError, missing_extra
-from excalibr.paper._program import Solution, gave_up, slack_terms, slot_weights
+from excalibr.paper._program import Solution, no_optimum, slack_terms, slot_weights
 
 
 def solve(problem: Problem, full: bool) -> Solution:
@@ -129,7 +129,7 @@ def solve_here(problem: Problem, full: bool) -> Solution:
         tighter = parameters(primal_feasibility_tolerance=1e-9, dual_feasibility_tolerance=1e-9)
         raw = chain.solve_via_data(program, data, solver_opts={"parameters_proto": tighter})
     if raw["status"] != cp.OPTIMAL:
-        raise gave_up("glop", problem, raw["status"])
+        raise no_optimum("glop", problem, raw["status"])
     program.unpack_results(raw, chain, inverse)
     solved = perf_counter()
     return Solution(

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._options import one_of
 from excalibr._problem import Problem
 from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats
-from excalibr.errors import SolverError, unknown_name
+from excalibr.errors import InputError, SolverError
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,8 @@ def solve_reduced(problem: Problem, solver: str = "highs") -> Solution:
 
     Raises
     ------
+    InputError
+        Where the problem asks for KL, floors or caps, pins, earlier pages or ``max_per_category``.
     SolverError
         When the solver ends without an optimum.
 
@@ -142,13 +145,28 @@ def solve_full(problem: Problem, solver: str = "highs") -> Solution:
 
 
 def _solve(problem: Problem, solver: str, *, full: bool) -> Solution:
-    if solver not in SOLVERS:
-        raise unknown_name("solver", solver, SOLVERS)
+    one_of(SOLVERS)("solver", solver)
+    _require_linear(problem)
     if solver != "glop":
         return _with_highs(problem, solver, full)
     from excalibr.paper import _glop as glop
 
     return glop.solve(problem, full)
+
+
+def _require_linear(problem: Problem) -> None:
+    """An error for what the programs have no constraint for; bands, weights and attributes are in the penalty."""
+    terms = problem.batch.terms
+    beyond = {"divergence='kl'": problem.penalty.smoothing > 0.0}
+    if terms is not None:
+        beyond["floors or caps"] = terms.floors is not None
+        beyond["pinned"] = terms.pins is not None
+        beyond["shown"] = terms.bases is not None or terms.unavailable is not None
+        beyond["max_per_category"] = terms.groups is not None
+    found = [name for name, asked in beyond.items() if asked]
+    if found:
+        must, hint = "leave it to the exact method", "the paper's programs have no constraint for it."
+        raise InputError("problem", f"asks for {' and '.join(found)}", must, hint)
 
 
 def _with_highs(problem: Problem, solver: str, full: bool) -> Solution:
@@ -163,7 +181,7 @@ def _with_highs(problem: Problem, solver: str, full: bool) -> Solution:
     result = solve(**arguments, method=solver, options=options)
     solved = perf_counter()
     if result.status != 0:
-        raise gave_up(solver, problem, str(result.message))
+        raise no_optimum(solver, problem, str(result.message))
     excess, shortfall = result.x[-2 * problem.r :].reshape(2, -1)
     above, below = -result.ineqlin.marginals[-2 * problem.r :].reshape(2, -1) * scale
     return Solution(
@@ -224,7 +242,7 @@ def slack_terms(slopes: Floats) -> tuple[Floats, Floats]:
     return np.where(soft, slopes, 0.0), np.where(soft, np.inf, 0.0)
 
 
-def gave_up(solver: str, problem: Problem, said: str) -> SolverError:
+def no_optimum(solver: str, problem: Problem, said: str) -> SolverError:
     """The error for a program that a solver left without an optimum."""
     sizes = f"n={problem.n}, k={problem.k}, r={problem.r}, trade_off={problem.trade_off:g}"
     return SolverError(f"{solver} found no optimum of the linear program ({sizes}); it said: {said}")

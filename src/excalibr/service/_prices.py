@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from excalibr._arrays import frozen
 from excalibr._policy import Policy
 from excalibr._population import Mixture, solve_mixed
 from excalibr._problem import Batch, Problem
@@ -49,4 +50,5 @@ class ItemPrices:
         priced = batch.with_item_prices(of_rows[int(chances[:, 0].argmax())])
         problem = Problem(priced, 0, float(found.trade_offs[0]))
         rankings = found.places.reshape(len(found.weights), -1)
-        return Policy(problem, rankings, found.weights, float(found.gaps[0]), found.prices[0])
+        weights, prices = frozen(found.weights), frozen(found.prices[0])
+        return Policy._solved(problem, frozen(rankings), weights, float(found.gaps[0]), prices)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from excalibr import methods
+from excalibr._arrays import frozen
 from excalibr._native import kernel
 from excalibr._options import AIMS, Options
 from excalibr._policy import Policy
@@ -209,4 +210,4 @@ def _fallback(profile: Profile, batch: Batch, status: Status, reason: str | None
     if not len(weights):
         return None
     problem = Problem(batch, 0, float(batch.trade_offs[0]))
-    return Policy(problem, places.reshape(1, -1), weights, method="relevance order")
+    return Policy._solved(problem, frozen(places.reshape(1, -1)), frozen(weights), method="relevance order")

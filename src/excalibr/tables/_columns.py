@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._messages import Message, Option
-from excalibr._options import Declared, option
+from excalibr._options import CheckedOptions, option
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._frames import Frame, delimiter_in, missing_column, read_frame, together
@@ -43,7 +43,7 @@ NEEDED = {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ColumnNames(Declared):
+class ColumnNames(CheckedOptions):
     """How the columns are called, in all tables or in one of them."""
 
     user_id: str = option("user_id", "Column with the user.")

@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 from excalibr._messages import Message, Option, Wording
-from excalibr._options import Declared, option, real_number, truth_value, whole_number
+from excalibr._options import CheckedOptions, option, real_number, truth_value, whole_number
 from excalibr._visits import read_visit
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._columns import NEEDED, ColumnNames
@@ -118,7 +118,7 @@ def _check_by_group(name: str, given: Any) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Everyone(Declared):
+class Everyone(CheckedOptions):
     """The keywords of :meth:`excalibr.Reranker.balance` besides those of :meth:`excalibr.Reranker.rerank`."""
 
     everyone: Any = option(None, "Wanted shares of an attribute's groups: seller=targets.parquet (category, weight).")

@@ -103,12 +103,16 @@ class _TargetTable:
         """(categories,) one distribution; labels that no item has are left out."""
         weights = self.options.read_numbers(self.frame, "weight")
         [sums] = self._sums(np.zeros(len(weights), dtype=np.int64), weights, 1)
+        with np.errstate(over="ignore"):  # a sum that is not finite is refused
+            total = sums.sum()
         bad = weights[_is_bad(weights)]
-        if len(bad) or not sums.sum() > 0:
+        if not len(bad) and np.isinf(total):
+            raise InputError(self.frame.name, "have weights that add up to infinity", "have weights with a finite sum")
+        if len(bad) or not total > 0:
             found = f"have a weight of {bad[0]:g}" if len(bad) else "have no weight on a category that an item has"
             hint = f"categories are {self.categories.to_pylist()[:12]}."
             raise InputError(self.frame.name, found, "have finite weights of at least 0, not all 0", hint)
-        return np.asarray(sums / sums.sum())
+        return np.asarray(sums / total)
 
     def edges(self, users: Any, prior: Floats | None, statuses: Integers) -> tuple[Floats, Floats, Booleans]:
         """(users, categories) the least and the most wanted, one array without bands, and which users have no target.
