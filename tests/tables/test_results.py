@@ -21,6 +21,7 @@ from tests.tables.invented import (
     KINDS_OF_FRAMES,
     RERANKER,
     Invented,
+    as_arrow,
     invented_tables,
     quietly,
     rerank,
@@ -220,3 +221,19 @@ def test_stored_lotteries_are_drawn_from_later() -> None:
     for day in (None, "2030-01-31", 7):
         assert RERANKER.draw(shuffled, day=day).equals(rerank(tables, day=day))
     assert not RERANKER.draw(lotteries, day=1).equals(RERANKER.draw(lotteries, day=2))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("names", [{}, {"rank": "place", "probability": "chance", "propensity": "here"}])
+def test_what_is_drawn_from_stored_lotteries_is_the_slates_column_for_column(kind: str, names: dict[str, str]) -> None:
+    tables = invented_tables(users=6)
+    candidates = KINDS[kind](tables.candidates.append_column("propensity", pa.array([0.5] * 150)))
+    asked: dict[str, Any] = {"history": tables.history, **GENRE_COLUMNS}
+    users = pa.table({"user_id": [101, 103], "visit": [2, 70]})
+    lotteries = RERANKER.lotteries(candidates, tables.items, **asked, **names)
+    for propensities in (False, True):
+        for more in ({}, {"day": 7}, {"visit": 3}, {"day": "2030-01-31", "visit": 1, "users": users}):
+            how: dict[str, Any] = {"propensities": propensities, **more, **names}
+            drawn, slates = RERANKER.draw(lotteries, **how), RERANKER.rerank(candidates, tables.items, **asked, **how)
+            assert drawn.equals(slates)
+            assert as_arrow(drawn).schema == as_arrow(slates).schema

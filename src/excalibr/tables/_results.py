@@ -25,7 +25,7 @@ from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
 from excalibr.errors import ExcalibrError, InputError
 from excalibr.tables._candidates import CandidateArrays
-from excalibr.tables._frames import read_frame
+from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import encode, keys_of
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
@@ -321,7 +321,13 @@ def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
         added = dict(zip(options.propensity_columns, found.T.copy(), strict=True))
     written = {options.ranking, options.probability, *added}
     kept = [name for name in frame.columns if name not in written]
-    return frame.take(rows[entries], [*kept, *added], added)
+    front = _count_in_front(kept, frame, options) if added else len(kept)
+    return frame.take(rows[entries], [*kept[:front], *added, *kept[front:]], added)
+
+
+def _count_in_front(columns: Sequence[str], frame: Frame, options: Tables) -> int:
+    """How many columns of slates stand before their propensities: up to the score, which lotteries have by the item."""
+    return columns.index(options.column("item_id", frame.name, frame.columns)) + 2
 
 
 def _check_probabilities(probability: Floats, owners: Integers, users: int, column: str) -> None:
