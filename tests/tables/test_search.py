@@ -28,7 +28,7 @@ def table(**columns: Any) -> Any:
     [
         ({"everyone": {"seller": {"big": "many", "small": 0.5}}}, r"everyone\['seller'\]: has 'many' for 'big'"),
         ({"everyone": {"seller": None}}, r"everyone\['seller'\]: is None, must be a mapping or a table"),
-        ({"everyone": {"seller": {"big": np.nan, "small": 1.0}}}, "has nan to nan for 'big'"),
+        ({"everyone": {"seller": {"big": np.nan, "small": 1.0}}}, "has nan for 'big', must have a number"),
         (
             {"everyone": {"seller": table(category=["big", "big", "small"], weight=[0.5, 0.2, 0.5])}},
             r"everyone\['seller'\]: has 'big' twice, must have each group once",

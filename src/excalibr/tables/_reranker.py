@@ -14,7 +14,7 @@ import numpy as np
 
 from excalibr._many_users import solve_users
 from excalibr._messages import Message, Option
-from excalibr._options import Options, one_of, option, read_options
+from excalibr._options import AIMS, Options, one_of, option, read_options
 from excalibr._parallel import Advance, checked_threads, progress_bar
 from excalibr._problem import Batch, Status
 from excalibr._seeds import checked_seed
@@ -224,6 +224,9 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         seen = None if options.shown is None else read_shown(given.users, items, options, self)
         given = given if seen is None else given.without(seen.owners, seen.items)
         wanted = read_wanted(given.users, items, options)
+        if self.asked[1] and wanted.trade_offs is not None and np.isfinite(wanted.trade_offs).any():
+            both = Message("column 'trade_off' of users and ", Option(AIMS[self.asked[1]]))
+            raise InputError(both, "are both given", "not go together", "keep one of them.")
         pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
         batch = Batch.of(
             given.scores,

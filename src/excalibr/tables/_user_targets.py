@@ -101,23 +101,26 @@ class _TargetTable:
 
     def for_all(self) -> Floats:
         """(categories,) one distribution; labels that no item has are left out."""
+        if self._has_bands():
+            raise InputError(self.frame.name, "has a low and a high", "have one weight for each category")
         weights = self.options.read_numbers(self.frame, "weight")
         [sums] = self._sums(np.zeros(len(weights), dtype=np.int64), weights, 1)
+        with np.errstate(over="ignore"):
+            total = sums.sum()
         bad = weights[_is_bad(weights)]
-        if len(bad) or not sums.sum() > 0:
-            found = f"have a weight of {bad[0]:g}" if len(bad) else "have no weight on a category that an item has"
-            hint = f"categories are {self.categories.to_pylist()[:12]}."
-            raise InputError(self.frame.name, found, "have finite weights of at least 0, not all 0", hint)
-        return np.asarray(sums / sums.sum())
+        if len(bad) or not 0 < total < np.inf:
+            found = "have no weight on a category that an item has" if not total else f"sum to {total:g}"
+            found = f"have a weight of {bad[0]:g}" if len(bad) else found
+            must = "have finite weights of at least 0, not all 0"
+            raise InputError(self.frame.name, found, must, self._known_categories())
+        return np.asarray(sums / total)
 
     def edges(self, users: Any, prior: Floats | None, statuses: Integers) -> tuple[Floats, Floats, Booleans]:
         """(users, categories) the least and the most wanted, one array without bands, and which users have no target.
 
         Users whose weights cannot be are marked in ``statuses``.
         """
-        columns = self.frame.columns
-        weighed = self.options.find("weight", self.frame.name, columns) is not None
-        if not weighed and {self.options.low, self.options.high} & set(columns):
+        if self._has_bands():
             return self._bands(users, prior)
         owners = self._owners(users)
         if owners is None:
@@ -133,9 +136,9 @@ class _TargetTable:
         """Bands for each user, or one for all; what is not said is any share, from 0 to 1."""
         if self.options.strength:
             raise InputError("strength", f"is {self.options.strength}", "be 0 where targets are bands")
-        labels, owners = self._labels(), self._owners(users)
-        rows, times = (1, len(users)) if owners is None else (len(users), 1)
-        owners = np.zeros(len(labels), dtype=np.int64) if owners is None else owners
+        labels, of_users = self._labels(), self._owners(users)
+        rows = 1 if of_users is None else len(users)
+        owners = np.zeros(len(labels), dtype=np.int64) if of_users is None else of_users
         kept = (owners >= 0) & (labels >= 0)
         low, high = np.full((rows, len(self.categories)), -np.inf), np.full((rows, len(self.categories)), np.inf)
         for edges, name, tighter in ((low, self.options.low, np.fmax), (high, self.options.high, np.fmin)):
@@ -143,11 +146,24 @@ class _TargetTable:
                 tighter.at(edges, (owners[kept], labels[kept]), self.frame.numbers(name, name)[kept])
         known = np.bincount(owners[kept], minlength=rows) > 0
         low, high = np.where(low == -np.inf, 0.0, low), np.where(high == np.inf, 1.0, high)
-        low, high, known = (np.repeat(each, times, axis=0) for each in (low, high, known))
+        if of_users is None:
+            if prior is None and not known[0]:
+                found, must = "have no band of a category that an item has", "have at least one"
+                raise InputError(self.frame.name, found, must, self._known_categories())
+            low, high, known = (np.repeat(each, len(users), axis=0) for each in (low, high, known))
         if prior is None:
             return low, high, ~known
         own = known[:, None]
         return np.where(own, low, prior), np.where(own, high, prior), np.zeros(len(users), dtype=bool)
+
+    def _has_bands(self) -> bool:
+        """Whether the table has edges, and no weights."""
+        columns = self.frame.columns
+        weighed = self.options.find("weight", self.frame.name, columns) is not None
+        return not weighed and bool({self.options.low, self.options.high} & set(columns))
+
+    def _known_categories(self) -> str:
+        return f"categories are {self.categories.to_pylist()[:12]}."
 
     def _owners(self, users: Any) -> Integers | None:
         """Each row's user, where the table tells users apart."""
@@ -279,7 +295,7 @@ def _moments(column: Any, what: str) -> Floats:
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         stamps = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())
         return numbers_of(stamps, what) / 1e6
-    return numbers_of(column, what)
+    return numbers_of(column, what, "have numbers, dates or times")
 
 
 def _in_order(owners: Integers, codes: Integers, weights: Floats) -> Integers:
