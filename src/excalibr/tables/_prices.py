@@ -97,6 +97,12 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
         raise InputError(f"column 'price' of {name}", "has values that are not finite", "have numbers")
     attributes, categories = (_texts(frame, column) for column in ("attribute", "category"))
     own = [(attributes[row], categories[row]) for row in priced.tolist()]
+    nameless = [number for number, group in enumerate(own) if not all(group)]
+    if nameless:
+        column = "category" if own[nameless[0]][0] else "attribute"
+        hint = "pandas reads a name such as NA as a null: keep_default_na=False keeps it."
+        found = f"row {priced[nameless[0]]} has a price and no {column}"
+        raise InputError(f"column {column!r} of {name}", found, "name a group for each price", hint)
     groups = {group: column for column, group in enumerate(dict.fromkeys(own))}
     columns = np.array([groups[group] for group in own])
     numbers, of_row = np.unique(passes[priced], return_inverse=True)
@@ -126,6 +132,9 @@ def _from_mapping(table: Mapping[Any, Any], what: str) -> GroupPrices:
             values.append(float(price))
     if not groups:
         raise InputError(what, "are empty", "have a price for at least one group")
+    if len(set(groups)) < len(groups):
+        twice = next(group for number, group in enumerate(groups) if group in groups[:number])
+        raise InputError(what, f"have {twice[1]!r} of {twice[0]!r} twice", "have one price for each group")
     return GroupPrices(groups, Mixture.single(np.array(values)))
 
 
