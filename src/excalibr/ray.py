@@ -11,6 +11,7 @@ from typing import Any
 from excalibr._options import read_options, split_keywords
 from excalibr.tables import Tables, review_items, warn_all
 from excalibr.tables._reranker import Reranker, read_items_and_prices
+from excalibr.tables._results import check_day
 
 __all__ = ["RerankBatch"]
 
@@ -37,6 +38,7 @@ class RerankBatch:
     """
 
     def __init__(self, items: Any, *, day: Hashable = None, **options: Any) -> None:
+        check_day(day)
         ranking, self._tables = split_keywords(options, Reranker)
         self._reranker = read_options(Reranker, {"threads": 1, **ranking})
         tables = read_options(Tables, self._tables)

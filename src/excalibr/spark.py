@@ -22,7 +22,7 @@ from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import read_frame
 from excalibr.tables._options import Everyone
 from excalibr.tables._reranker import Reranker, read_items_and_prices
-from excalibr.tables._results import REPORT_COLUMNS
+from excalibr.tables._results import REPORT_COLUMNS, check_day
 from excalibr.tables._users import UserStream
 
 __all__ = ["SparkBalance", "balance", "lotteries", "report", "rerank"]
@@ -137,6 +137,7 @@ class _SparkRun:
     @classmethod
     def of(cls, candidates: Any, items: Any, day: Hashable, options: dict[str, Any], what: str) -> _SparkRun:
         """The plan for these arguments of :func:`rerank`."""
+        check_day(day)
         ranking, tables = split_keywords(options, Reranker)
         if "threads" in ranking:
             raise InputError("threads", f"is {ranking['threads']!r}", "be left out: a task of Spark has one")

@@ -8,7 +8,8 @@ import pytest
 
 from excalibr import Policy, Reranker, calibrate
 from excalibr._many_users import measure
-from excalibr.errors import BatchWarning, InputError, TableWarning, TruncationWarning
+from excalibr.errors import BatchWarning, InputError, InputTypeError, TableWarning, TruncationWarning
+from excalibr.ray import RerankBatch
 from excalibr.tables import _results as results
 from tests.tables.attributes import ATTRIBUTES, Rows
 from tests.tables.invented import (
@@ -35,6 +36,25 @@ def test_probabilities_of_a_users_rankings_sum_to_one() -> None:
     assert list(frame.columns)[:6] == ["user_id", "ranking", "probability", "rank", "item_id", "score"]
     sums = frame[frame["rank"] == 1].groupby("user_id")["probability"].sum()
     assert np.allclose(sums, 1.0)
+
+
+def test_results_show_what_they_are_of_and_not_the_tables() -> None:
+    assert repr(Reranker(k=2).solve(CANDIDATES, ITEMS, targets=EQUAL)) == (
+        "Results(2 categories in `category`; 1 users; 2 slots of 4 candidates)"
+    )
+
+
+@pytest.mark.parametrize("day", [[1], {"monday"}, object()])
+def test_a_day_that_cannot_name_a_draw_is_told_before_anything_is_solved(day: Any) -> None:
+    lotteries = Reranker(k=2).lotteries(CANDIDATES, ITEMS, targets=EQUAL)
+    asks: list[Any] = [
+        lambda: Reranker(k=2).rerank(CANDIDATES[:0], ITEMS, targets=EQUAL, day=day),
+        lambda: Reranker(k=2).draw(lotteries[:0], day=day),
+        lambda: RerankBatch(ITEMS, targets=EQUAL, day=day),
+    ]
+    for ask in asks:
+        with pytest.raises(InputTypeError, match="day: is .*, must be a string, number, date, bytes, None or a tuple"):
+            ask()
 
 
 def test_the_report_has_a_row_a_user() -> None:

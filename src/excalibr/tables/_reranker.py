@@ -26,7 +26,7 @@ from excalibr.tables._candidates import CandidateArrays, read_candidates
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables, check_apart
 from excalibr.tables._pages import Pinned, read_pinned, read_shown
-from excalibr.tables._results import REPORT_COLUMNS, Finish, Results, draw_stored, understood_text
+from excalibr.tables._results import REPORT_COLUMNS, Finish, Results, check_day, draw_stored, understood_text
 from excalibr.tables._summary import warn_all
 from excalibr.tables._user_targets import Wanted, read_wanted, visits_of
 
@@ -153,6 +153,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         ``items`` may also be what :func:`excalibr.tables.read_items` has read from the same table. ``advance`` is
         called with the number of users that are done, in place of a progress bar.
         """
+        check_day(day)
         options = read_options(Tables, tables)
         known, prices = read_items_and_prices(items, options.prices, options)
         given, wanted, batch = self.read(candidates, known, options)

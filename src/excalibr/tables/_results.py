@@ -20,10 +20,11 @@ from excalibr._native import kernel
 from excalibr._policy import Lotteries
 from excalibr._problem import NEVER_RANKED, Batch, Status
 from excalibr._propensities import propensities_of_draws
+from excalibr._seeds import encode as encode_key
 from excalibr._solver import ENGINES, STATUSES
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
-from excalibr.errors import ExcalibrError, InputError
+from excalibr.errors import ExcalibrError, InputError, InputTypeError
 from excalibr.tables._candidates import CandidateArrays
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import encode, keys_of
@@ -107,7 +108,7 @@ def _measured(questions: kernel.Questions, batch: Batch, lotteries: Lotteries) -
         return np.concatenate([_measured(questions, batch, own) for own in alone])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """The answers for one table of candidates; what was asked for when it was solved can be had as tables.
 
@@ -120,6 +121,9 @@ class Results:
     candidates: CandidateArrays
     batch: Batch
     parts: list[SolvedPart]
+
+    def __repr__(self) -> str:
+        return f"Results({self.understood})"
 
     @property
     def understood(self) -> str:
@@ -295,6 +299,7 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
     """One ranking a user from a stored table of lotteries, in any order of rows, with nothing solved again."""
+    check_day(day)
     frame = read_frame(table, "lotteries")
     users, owners = encode(options.read_ids(frame, "user_id"))
     columns = {name: getattr(options, name) for name in ("ranking", "probability", "rank")}
@@ -353,6 +358,15 @@ def _even_lengths(lengths: Integers, counts: Integers, firsts: Integers, users: 
         found = f"have rankings of different lengths for user {keys_of(users)[at]!r}"
         raise InputError("lotteries", found, "have as many items in every ranking of a user")
     return slots
+
+
+def check_day(day: Hashable) -> None:
+    """Refuse what cannot name a draw, before anything is solved."""
+    try:
+        encode_key(day)
+    except InputTypeError:
+        must, hint = "be a string, number, date, bytes, None or a tuple of these", "pass str(day), if that names it."
+        raise InputTypeError("day", f"is {day!r}", must, hint) from None
 
 
 def _keys_with(users: Sequence[Hashable], day: Hashable) -> list[Hashable]:
