@@ -234,6 +234,15 @@ def test_lotteries_without_probabilities_cannot_be_drawn_from(probability: float
         Reranker().draw(lotteries.append_column("probability", column))
 
 
+@pytest.mark.parametrize("how", [{"visit": 1}, {"propensities": True}])
+def test_visits_and_propensities_are_told_by_the_items_of_lotteries(how: dict[str, Any]) -> None:
+    lotteries = Reranker(k=2).lotteries(CANDIDATES, ITEMS, targets=EQUAL)
+    nameless = lotteries.set_column(4, "item_id", pa.array([1, None] * (len(lotteries) // 2), pa.int64()))
+    with pytest.raises(InputError, match="lotteries: row 1 has no item, must have an item in each row"):
+        Reranker().draw(nameless, **how)
+    assert len(Reranker().draw(nameless)) == 2
+
+
 def test_stored_lotteries_are_drawn_from_later() -> None:
     tables = invented_tables()
     lotteries = RERANKER.lotteries(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)

@@ -56,7 +56,9 @@ class Tables(ColumnNames):
         "Which visit of a user this is, from 0: visits balance one another; users may have a visit of their own.",
         lambda _, visit: read_visit(visit),
     )
-    propensities: bool = option(False, "Add to slates how probable each ranking and each item in its place was.")
+    propensities: bool = option(
+        False, "Add to slates how probable each ranking and each item in its place was.", truth_value
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

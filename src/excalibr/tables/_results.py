@@ -313,8 +313,8 @@ def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
     weights, firsts = probability[rows[begins]], starts_of(counts)[:-1]
     keys, visits = _keys_with(keys_of(users), day), read_visits(users, options)
     if visits is not None or options.propensities:
-        _, items = encode(options.read_ids(frame, "item_id"))
-        lottery = (items[rows], weights, counts, _even_lengths(lengths, counts, firsts, users))
+        items = _items_of(rows, frame, options)
+        lottery = (items, weights, counts, _even_lengths(lengths, counts, firsts, users))
     if visits is None:
         drawn = choose_rankings(weights, counts, keys, seed)
     else:
@@ -322,7 +322,7 @@ def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
     entries = spans(begins[firsts + drawn], lengths[firsts + drawn])
     added = {}
     if options.propensities:
-        found = propensities_of_draws(*lottery, drawn, items[rows[entries]])
+        found = propensities_of_draws(*lottery, drawn, items[entries])
         added = dict(zip(options.propensity_columns, found.T.copy(), strict=True))
     written = {options.ranking, options.probability, *added}
     kept = [name for name in frame.columns if name not in written]
@@ -333,6 +333,16 @@ def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
 def _count_in_front(columns: Sequence[str], frame: Frame, options: Tables) -> int:
     """How many columns of slates stand before their propensities: up to the score, which lotteries have by the item."""
     return columns.index(options.column("item_id", frame.name, frame.columns)) + 2
+
+
+def _items_of(rows: Integers, frame: Frame, options: Tables) -> Integers:
+    """(rows,) the item of each of these rows, by number."""
+    _, items = encode(options.read_ids(frame, "item_id"))
+    missing = rows[items[rows] < 0]
+    if len(missing):
+        found = f"row {missing.min()} has no item"
+        raise InputError("lotteries", found, "have an item in each row to tell visits or propensities")
+    return items[rows]
 
 
 def _check_probabilities(probability: Floats, owners: Integers, users: int, column: str) -> None:
