@@ -22,10 +22,8 @@ from tests.tables.invented import (
     KINDS_OF_FRAMES,
     RERANKER,
     Invented,
-    as_arrow,
     invented_tables,
     quietly,
-    rerank,
 )
 
 
@@ -217,52 +215,3 @@ def test_the_report_sums_the_deviations_of_attributes(tables: Invented) -> None:
     assert report["deviation"].tolist() == pytest.approx(deviations, abs=1e-12)
     assert (report["deviation"] <= report["deviation_before"] + 1e-9).all()
     assert (report["status"] == "ok").all()
-
-
-@pytest.mark.parametrize(
-    ("probability", "says"),
-    [
-        (None, "column 'probability' of lotteries: row 0 is nan, must be finite and at least 0"),
-        (-1.0, "row 0 is -1.0, must be finite"),
-        (0.0, "is 0 in all rows of 1 users, must be above 0 for a ranking of every user"),
-    ],
-)
-def test_lotteries_without_probabilities_cannot_be_drawn_from(probability: float | None, says: str) -> None:
-    lotteries = Reranker(k=2).lotteries(CANDIDATES, ITEMS, targets=EQUAL).drop_columns("probability")
-    column = pa.array([probability] * len(lotteries), pa.float64())
-    with pytest.raises(InputError, match=says):
-        Reranker().draw(lotteries.append_column("probability", column))
-
-
-@pytest.mark.parametrize("how", [{"visit": 1}, {"propensities": True}])
-def test_visits_and_propensities_are_told_by_the_items_of_lotteries(how: dict[str, Any]) -> None:
-    lotteries = Reranker(k=2).lotteries(CANDIDATES, ITEMS, targets=EQUAL)
-    nameless = lotteries.set_column(4, "item_id", pa.array([1, None] * (len(lotteries) // 2), pa.int64()))
-    with pytest.raises(InputError, match="lotteries: row 1 has no item, must have an item in each row"):
-        Reranker().draw(nameless, **how)
-    assert len(Reranker().draw(nameless)) == 2
-
-
-def test_stored_lotteries_are_drawn_from_later() -> None:
-    tables = invented_tables()
-    lotteries = RERANKER.lotteries(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
-    shuffled = lotteries.take(np.random.default_rng(0).permutation(len(lotteries)))
-    for day in (None, "2030-01-31", 7):
-        assert RERANKER.draw(shuffled, day=day).equals(rerank(tables, day=day))
-    assert not RERANKER.draw(lotteries, day=1).equals(RERANKER.draw(lotteries, day=2))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("names", [{}, {"rank": "place", "probability": "chance", "propensity": "here"}])
-def test_what_is_drawn_from_stored_lotteries_is_the_slates_column_for_column(kind: str, names: dict[str, str]) -> None:
-    tables = invented_tables(users=6)
-    candidates = KINDS[kind](tables.candidates.append_column("propensity", pa.array([0.5] * 150)))
-    asked: dict[str, Any] = {"history": tables.history, **GENRE_COLUMNS}
-    users = pa.table({"user_id": [101, 103], "visit": [2, 70]})
-    lotteries = RERANKER.lotteries(candidates, tables.items, **asked, **names)
-    for propensities in (False, True):
-        for more in ({}, {"day": 7}, {"visit": 3}, {"day": "2030-01-31", "visit": 1, "users": users}):
-            how: dict[str, Any] = {"propensities": propensities, **more, **names}
-            drawn, slates = RERANKER.draw(lotteries, **how), RERANKER.rerank(candidates, tables.items, **asked, **how)
-            assert drawn.equals(slates)
-            assert as_arrow(drawn).schema == as_arrow(slates).schema

@@ -26,7 +26,8 @@ from excalibr.tables._candidates import CandidateArrays, read_candidates
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables, check_apart
 from excalibr.tables._pages import Pinned, read_pinned, read_shown
-from excalibr.tables._results import REPORT_COLUMNS, Finish, Results, check_day, draw_stored, understood_text
+from excalibr.tables._results import REPORT_COLUMNS, Finish, Results, check_day, understood_text
+from excalibr.tables._stored import draw_stored
 from excalibr.tables._summary import warn_all
 from excalibr.tables._user_targets import Wanted, read_wanted, visits_of
 
