@@ -50,7 +50,7 @@ class PartOfCrowd:
         found = add_up(self.crowd(candidates, own).sums(prices) for candidates, own in self.chunks(batches))
         return no_sums(self.shared.value[1].shape[1]) if found is None else found
 
-    def looked_at(self, batches: Iterator[Any], share: float) -> tuple[Scale, list[dict[str, Any]]]:
+    def scale_and_sample(self, batches: Iterator[Any], share: float) -> tuple[Scale, list[dict[str, Any]]]:
         """The scale of the partition's scores, and the rows of a share of its users."""
         scales, sampled = [], []
         for candidates, own in self.chunks(batches):
@@ -75,7 +75,7 @@ class SparkCrowd(Scaled):
     @classmethod
     def of(cls, frame: Any, part: PartOfCrowd, users: int, n_groups: int, share: float) -> SparkCrowd:
         """Look at the users once, and bring a share of them here as a sample."""
-        found = _answers(frame, lambda batches: part.looked_at(batches, share))
+        found = _on_partitions(frame, lambda batches: part.scale_and_sample(batches, share))
         scale = Scale.join([scale for scale, _ in found])
         if part.n_blocks != EVERY_BLOCK:
             part = replace(part, step=scale.step(users))
@@ -90,7 +90,7 @@ class SparkCrowd(Scaled):
     def run(self, prices: Floats, *, foresee: bool = False) -> Pass:
         """One job over all users; what others would be shown is foreseen on the sample."""
         part, sent = self.part, self.frame.sparkSession.sparkContext.broadcast(prices)
-        found = add_up(_answers(self.frame, lambda batches: part.sums(batches, sent.value)))
+        found = add_up(_on_partitions(self.frame, lambda batches: part.sums(batches, sent.value)))
         sent.unpersist()
         return (no_sums(self.n_groups) if found is None else found).as_pass(prices)
 
@@ -104,8 +104,8 @@ class SparkCrowd(Scaled):
         return replace(self, part=replace(self.part, scored=False), scale=Scale(), sampled=sampled)
 
 
-def _answers(frame: Any, work: Callable[[Iterator[Any]], Any]) -> list[Any]:
-    """What ``work`` says of every partition, in any order."""
+def _on_partitions(frame: Any, work: Callable[[Iterator[Any]], Any]) -> list[Any]:
+    """The results of ``work`` on every partition, in any order."""
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa

@@ -89,7 +89,7 @@ def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
     everyone = read_options(Everyone, {name: _local(value, name) for name, value in asked.items()})
     plan = _SparkRun.of(candidates, items, None, others, "slates")
     check_asked(plan.task.reranker, plan.names)
-    search = PriceSearch.of(everyone, _here(items), plan.names)
+    search = PriceSearch.of(everyone, _collected(items), plan.names)
     warn_all(search.notes, stacklevel=2)
     frame = plan.prepared().persist()
     users = plan.frames["candidates"].select(_quoted(plan.user_ids["candidates"])).distinct().count()
@@ -151,7 +151,7 @@ class _SparkRun:
         checked = read_options(Tables, tables)
         travelling = {name: tables[name] for name in BY_USER if _is_by_user(name, tables.get(name), checked)}
         local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}
-        known, _ = read_items_and_prices(_here(items), local.get("prices"), checked)
+        known, _ = read_items_and_prices(_collected(items), local.get("prices"), checked)
         if not _is_spark(candidates):
             found = f"is a {type(candidates).__module__}.{type(candidates).__qualname__}"
             hint = "excalibr.Reranker takes tables of this machine."
@@ -199,12 +199,12 @@ class _SparkRun:
         }[self.task.what]
         kept = {field.name: field for field in candidates.schema.fields if field.name not in written}
         new = {"int64": types.LongType(), "double": types.DoubleType(), "string": types.StringType()}
-        found = {field.name: str(field.type) for field in self._answer_to_nothing().schema}
+        found = {field.name: str(field.type) for field in self._empty_answer().schema}
         return types.StructType(
             [kept[name] if name in kept else types.StructField(name, new[kind]) for name, kind in found.items()]
         )
 
-    def _answer_to_nothing(self) -> Any:
+    def _empty_answer(self) -> Any:
         """The answer for no candidates, with any target: only its columns matter."""
         items, shared = self.task.shared.value
         any_of = {each.name: {items.categories[each.start].as_py(): 1.0} for each in items.parts}
@@ -296,7 +296,7 @@ def _is_by_user(name: str, table: Any, names: Tables) -> bool:
     return name != "targets" or names.find("user_id", name, table.columns) is not None
 
 
-def _here(table: Any) -> Any:
+def _collected(table: Any) -> Any:
     """A table of this machine."""
     return table.toArrow() if _is_spark(table) else table
 
@@ -306,8 +306,8 @@ def _local(value: Any, name: str) -> Any:
     if name not in (*BY_USER, *FOR_ALL) or value is None:
         return value
     if isinstance(value, Mapping):
-        return {key: _here(own) for key, own in value.items()}
-    frame = read_frame(_here(value), name)
+        return {key: _collected(own) for key, own in value.items()}
+    frame = read_frame(_collected(value), name)
     try:
         return frame.data.to_arrow()
     except (pa.ArrowException, TypeError):  # of columns that nobody asks for

@@ -123,10 +123,10 @@ class Balance:
     @property
     def history(self) -> Any:
         """A row a pass over all users: pass, objective, bound and relative gap proven by then."""
-        told = self.outcome.found.history
+        passes = self.outcome.found.history
         proven = ("objective", "bound", "relative_gap")
-        columns = {name: np.array([getattr(each, name) for each in told]) for name in proven}
-        return self.frame.like({"pass": np.array([each.number for each in told]), **columns})
+        columns = {name: np.array([getattr(each, name) for each in passes]) for name in proven}
+        return self.frame.like({"pass": np.array([each.number for each in passes]), **columns})
 
     def slates(self, *, day: Hashable = None) -> Any:
         """One ranking a user, as :meth:`excalibr.Reranker.rerank` with these prices."""

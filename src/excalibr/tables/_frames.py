@@ -166,7 +166,7 @@ def missing_column(
     return Message(not_found, listed, Option(everywhere, ...), " to name yours in all tables, or ", *alone)
 
 
-def together(errors: Sequence[InputError], what: str) -> InputError:
+def joined_error(errors: Sequence[InputError], what: str) -> InputError:
     """One error as it is; several as one, each in a line with its own hint."""
     if len(errors) == 1:
         return errors[0]

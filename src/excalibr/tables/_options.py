@@ -94,7 +94,7 @@ class Tables(ColumnNames):
         return None if self.separator in (None, "", "none") else self.separator
 
 
-def check_apart(options: Tables, columns: Sequence[str], *, lotteries: bool, report: Sequence[str]) -> None:
+def check_distinct_names(options: Tables, columns: Sequence[str], *, lotteries: bool, report: Sequence[str]) -> None:
     """Raise an error where two columns of slates, of lotteries, or of a report would have the same name."""
     written = ["rank"]
     written += ["probability", "propensity", "propensity_anywhere"] if options.propensities else []

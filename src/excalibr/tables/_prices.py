@@ -113,8 +113,8 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     if abs(chances.sum() - 1.0) > SUM_TOLERANCE:
         found = f"sum to {chances.sum():g} over the {len(numbers)} passes"
         raise InputError(f"column 'probability' of {name}", found, "sum to 1")
-    told = [_block(blocks[row], name) for row in listed.tolist()]
-    by_block = _by_block(name, told, numbers, passes[listed], probabilities[listed])
+    row_blocks = [_block(blocks[row], name) for row in listed.tolist()]
+    by_block = _by_block(name, row_blocks, numbers, passes[listed], probabilities[listed])
     return GroupPrices(list(groups), Mixture(by_pass, chances / chances.sum(), *by_block))
 
 
@@ -155,16 +155,16 @@ def price_columns(groups: list[tuple[str, str]], mixture: Mixture) -> dict[str, 
 
 
 def _by_block(
-    name: str, told: list[tuple[int, int]], numbers: Integers, passes: Integers, probabilities: Floats
+    name: str, row_blocks: list[tuple[int, int]], numbers: Integers, passes: Integers, probabilities: Floats
 ) -> tuple[int, Integers, Floats]:
     """How many blocks there are, those of the rows, and (passes, blocks) their probabilities; 1 and none without rows.
 
-    ``told`` has each row's block and how many there are; its pass must be one of the ``numbers`` of passes with prices.
+    ``row_blocks`` has each row's block and how many there are; ``passes`` must be among the priced ones, ``numbers``.
     """
-    sizes = {size for _, size in told} or {1}
+    sizes = {size for _, size in row_blocks} or {1}
     if len(sizes) > 1 or not np.isin(passes, numbers).all():
         raise InputError(name, "mix blocks of several balances", "be the table of one balance")
-    different, place = np.unique(np.array([block for block, _ in told], dtype=np.int64), return_inverse=True)
+    different, place = np.unique(np.array([block for block, _ in row_blocks], dtype=np.int64), return_inverse=True)
     weights = np.zeros((len(numbers), len(different)))
     weights[np.searchsorted(numbers, passes), place] = probabilities
     sums = weights.sum(axis=0)

@@ -208,7 +208,7 @@ def _history_sums(users: Any, items: ItemArrays, options: Tables, statuses: Inte
     _mark_bad(statuses, owners, weights)
     if options.half_life is not None:
         column = options.column("timestamp", "history", frame.columns)
-        times = _moments(frame.column(column, "timestamp"), f"column {column!r} of history")
+        times = _timestamps(frame.column(column, "timestamp"), f"column {column!r} of history")
         weights = aged_weights(owners, places, weights, times, options.half_life)
     return sum_histories(owners, places, weights, len(users), items)
 
@@ -290,7 +290,7 @@ def owners_of(users: Any, frame: Frame, options: Tables) -> Integers:
     return options.read_places(frame, "user_id", users, "candidates")
 
 
-def _moments(column: Any, what: str) -> Floats:
+def _timestamps(column: Any, what: str) -> Floats:
     """Numbers as they are, dates and times in seconds."""
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         stamps = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())
