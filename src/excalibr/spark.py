@@ -20,7 +20,7 @@ from excalibr.errors import InputError, InputTypeError
 from excalibr.tables import Tables, review_items, warn_all
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import read_frame
-from excalibr.tables._options import Everyone
+from excalibr.tables._options import Everyone, read_tables
 from excalibr.tables._reranker import Reranker, read_items_and_prices
 from excalibr.tables._results import REPORT_COLUMNS, check_day
 from excalibr.tables._users import UserStream
@@ -148,7 +148,7 @@ class _SparkRun:
         ranking, tables = split_keywords(options, Reranker)
         if "threads" in ranking:
             raise InputError("threads", f"is {ranking['threads']!r}", "be left out: a task of Spark has one")
-        checked = read_options(Tables, tables)
+        checked = read_tables(tables, Reranker, Everyone)
         travelling = {name: tables[name] for name in BY_USER if _is_by_user(name, tables.get(name), checked)}
         local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}
         known, _ = read_items_and_prices(_collected(items), local.get("prices"), checked)

@@ -18,7 +18,7 @@ from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._types import Floats
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import read_items
-from excalibr.tables._options import Everyone, Tables
+from excalibr.tables._options import Everyone, read_tables
 from excalibr.tables._prices import price_columns
 from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import Results
@@ -195,7 +195,7 @@ def _wanted(low: float, high: float) -> str:
 def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, Any]) -> Balance:
     """See :meth:`excalibr.Reranker.balance`."""
     own, tables = split_keywords(asked, Everyone)
-    wanted, options = read_options(Everyone, own), read_options(Tables, tables)
+    options, wanted = read_tables(tables, Everyone), read_options(Everyone, own)
     check_asked(reranker, options)
     search = PriceSearch.of(wanted, items, options)
     crowd = crowd_of(reranker, candidates, read_items(items, options), options, search.rows, n_blocks=EVERY_BLOCK)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from excalibr._messages import Message, Option, Wording
-from excalibr._options import Declared, option, real_number, truth_value, whole_number
+from excalibr._options import Declared, option, read_options, real_number, truth_value, whole_number
 from excalibr._visits import read_visit
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._columns import NEEDED, ColumnNames
@@ -92,6 +93,11 @@ class Tables(ColumnNames):
     def splits_at(self) -> str | None:
         """The separator; ``GUESS`` where the labels decide, None where nothing is to be split."""
         return None if self.separator in (None, "", "none") else self.separator
+
+
+def read_tables(given: dict[str, Any], *beside: type[Any]) -> Tables:
+    """The keywords of tables; a name that is none is answered with the nearest, of the kinds ``beside`` them too."""
+    return read_options(Tables, given, tuple(each.name for kind in beside for each in dataclasses.fields(kind)))
 
 
 def check_distinct_names(options: Tables, columns: Sequence[str], *, lotteries: bool, report: Sequence[str]) -> None:
