@@ -14,16 +14,13 @@ from excalibr._arrays import numbers
 from excalibr._types import Booleans, Integers
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._arrow import pa
+from excalibr.tables._ids import EXACT_IN_FLOATS
 
 PADDING = -1
 """The id that stands for no item."""
 
 NO_SCORE = float(np.finfo(np.float32).min)
 """The score that implicit and others write where they have nothing to recommend."""
-
-
-WHOLE_IN_FLOATS = 2.0**53
-"""Below it floats tell whole numbers apart."""
 
 
 def from_arrays(ids: Any, scores: Any, *, users: Any = None, items: Any = None) -> Any:
@@ -70,8 +67,8 @@ def from_arrays(ids: Any, scores: Any, *, users: Any = None, items: Any = None) 
 
 def _column(name: str, ids: NDArray[Any]) -> Any:
     """Ids as a column of a table; whole numbers that may have lost their last digits on the way are refused."""
-    if ids.dtype.kind == "f" and (np.abs(ids) >= WHOLE_IN_FLOATS).any():
-        found = f"have {ids[np.abs(ids) >= WHOLE_IN_FLOATS][0]:g} as a fraction, which is not exact"
+    if ids.dtype.kind == "f" and (np.abs(ids) >= EXACT_IN_FLOATS).any():
+        found = f"have {ids[np.abs(ids) >= EXACT_IN_FLOATS][0]:g} as a fraction, which is not exact"
         raise InputError(name, found, "be whole numbers, or text", "pass an array of type int64 or uint64.")
     try:
         return pa.array(ids.tolist() if ids.dtype == object else ids)

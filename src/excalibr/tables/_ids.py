@@ -18,7 +18,7 @@ from excalibr._types import Booleans, Integers
 from excalibr.errors import InputTypeError
 from excalibr.tables._arrow import pa, pc
 
-EXACT = 2.0**53
+EXACT_IN_FLOATS = 2.0**53
 """Below it floats tell whole numbers apart."""
 
 
@@ -59,7 +59,7 @@ def _uuid_texts(column: Any) -> Any:
 
 def _check_exact(ids: Any, what: str) -> None:
     """Refuse floats so large that different ids may have become one."""
-    large = ids.filter(pc.greater_equal(pc.abs(ids), EXACT))
+    large = ids.filter(pc.greater_equal(pc.abs(ids), EXACT_IN_FLOATS))
     if len(large):
         found = f"has {large[0].as_py():g} as a float, which may have lost its last digits"
         hint = "a null makes floats of whole numbers in pandas; read them as Int64."
@@ -171,7 +171,7 @@ def _kind(ids: Any) -> str:
 
 
 def _all_whole(column: Any) -> bool:
-    small = pc.less(pc.abs(column), EXACT)
+    small = pc.less(pc.abs(column), EXACT_IN_FLOATS)
     return pc.all(pc.and_(pc.equal(column, pc.floor(column)), small)).as_py() is not False
 
 
