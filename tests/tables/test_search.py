@@ -42,6 +42,13 @@ def table(**columns: Any) -> Any:
             {"everyone_floors": {"seller": {"big": 0.5}}, "everyone_caps": {"seller": {"big": 0.4}}},
             "everyone_floors: of 'big' is 0.5, above its cap 0.4",
         ),
+        ({"everyone_caps": {"seller": {"big": 0.5, " big": 0.4}}}, "everyone_caps: has 'big' twice"),
+        (
+            {"everyone": {"seller": table(category=["big", None], weight=[0.5, 0.5])}},
+            "has a row without a category, must name a group in each row. Hint: pandas reads a name such as NA as",
+        ),
+        ({"everyone": {"seller": table(category=["big"], weight=[2.0])}}, "has 2 for 'big', must have shares from 0"),
+        ({"everyone": {"seller": table(category=["big"], low=[0.5], high=[2.0])}}, "has 0.5 to 2 for 'big', must have"),
     ],
 )
 def test_shares_that_cannot_be_are_refused(asked: Any, says: str) -> None:

@@ -28,6 +28,8 @@ from excalibr.tables._results import Finish, SolvedPart
 
 SUM_TOLERANCE = 1e-6
 
+NA_HINT = "pandas reads a name such as NA as a null: keep_default_na=False keeps it."
+
 
 @dataclass(frozen=True, eq=False)
 class GroupPrices:
@@ -100,9 +102,8 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     nameless = [number for number, group in enumerate(own) if not all(group)]
     if nameless:
         column = "category" if own[nameless[0]][0] else "attribute"
-        hint = "pandas reads a name such as NA as a null: keep_default_na=False keeps it."
         found = f"row {priced[nameless[0]]} has a price and no {column}"
-        raise InputError(f"column {column!r} of {name}", found, "name a group for each price", hint)
+        raise InputError(f"column {column!r} of {name}", found, "name a group for each price", NA_HINT)
     groups = {group: column for column, group in enumerate(dict.fromkeys(own))}
     columns = np.array([groups[group] for group in own])
     numbers, of_row = np.unique(passes[priced], return_inverse=True)
