@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from excalibr import Reranker
+from excalibr.errors import InputError, InputTypeError
 from excalibr.ray import RerankBatch
-from tests.tables.invented import GENRE_COLUMNS, invented_tables
+from tests.tables.invented import CANDIDATES, GENRE_COLUMNS, ITEMS, invented_tables
 
 
 def test_a_batch_is_reranked_as_a_reranker_does() -> None:
@@ -46,6 +47,19 @@ def test_ray_data_gives_what_a_local_reranker_gives() -> None:
         tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS
     )
     assert found.sort_by([("user_id", "ascending"), ("rank", "ascending")]).to_pydict() == local.to_pydict()
+
+
+def test_a_mistyped_option_of_a_reranker_is_answered_with_the_nearest() -> None:
+    with pytest.raises(InputError, match="option: is 'trade_of', .*did you mean 'trade_off'"):
+        RerankBatch(ITEMS, targets={"a": 1.0}, trade_of=0.5)
+    with pytest.raises(InputError, match="option: is 'everyone_floor', .*did you mean 'everyone_floors'"):
+        Reranker(k=1).balance(CANDIDATES, ITEMS, targets={"a": 1.0}, everyone_floor={"seller": {"small": 0.1}})
+
+
+def test_a_batch_of_arrays_is_told_what_to_ask_ray_for() -> None:
+    batch = {name: CANDIDATES[name].to_numpy() for name in CANDIDATES.column_names}
+    with pytest.raises(InputTypeError, match="batch: is a mapping of arrays.*batch_format='pyarrow'"):
+        RerankBatch(ITEMS, targets={"a": 1.0}, k=2)(batch)
 
 
 def test_a_batch_draws_the_visit_that_a_reranker_draws() -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from excalibr import Reranker
-from excalibr.errors import GapWarning
+from excalibr.errors import GapWarning, InputError, InputTypeError
 from tests.cli.reranking import run, write
 from tests.cluster import SECOND_PASS, cluster, with_a_kill
 from tests.population.tables import SELLERS, shop
@@ -188,3 +188,58 @@ def test_few_passes_end_with_a_warning_of_the_gap(session: Any) -> None:
     with pytest.warns(GapWarning, match="stopped after 1 pass at a gap of"):
         found = on_spark.balance(session.createDataFrame(candidates), items, history=history, **few)
     assert found.passes == 1
+
+
+def test_columns_may_have_any_name_that_spark_can_write(session: Any, tables: Invented) -> None:
+    candidates, history = frames(session, tables)
+    named = candidates.withColumnsRenamed({"user_id": "the.user", "source": "a `source`"})
+    slates = on_spark.rerank(named, tables.items, history=history, user_id="the.user", **OPTIONS)
+    local = LOCAL.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
+    found = slates.toArrow().sort_by([("the.user", "ascending"), ("rank", "ascending")])
+    assert found.column_names == ["the.user", "rank", "item_id", "score", "a `source`"]
+    assert found.rename_columns(local.column_names).to_pydict() == local.to_pydict()
+
+
+def test_targets_for_all_may_be_on_spark_alone_or_by_attribute(session: Any, tables: Invented) -> None:
+    candidates, _ = frames(session, tables)
+    wanted = pa.table({"category": ["drama", "epic"], "weight": [1.0, 3.0]})
+    local = LOCAL.rerank(tables.candidates, tables.items, targets=wanted, **GENRE_COLUMNS)
+    frame = session.createDataFrame(wanted)
+    for targets, columns in ((frame, {}), ({"genres": frame}, {"category": ["genres"]})):
+        slates = on_spark.rerank(candidates, tables.items, targets=targets, **OPTIONS | columns)
+        assert in_order(slates, "rank").to_pydict() == local.to_pydict()
+
+
+def test_what_cannot_travel_together_is_told_before_anything_runs(session: Any, tables: Invented) -> None:
+    candidates, history = frames(session, tables)
+    numbered = history.withColumn("user_id", history["item_id"])
+    with pytest.raises(InputTypeError, match="user_id: is text in candidates and bigint in history, must be of one"):
+        on_spark.rerank(candidates, tables.items, history=numbered, **OPTIONS)
+    with pytest.raises(InputError, match="candidates: have the column 'score' twice"):
+        on_spark.rerank(candidates.withColumnRenamed("source", "score"), tables.items, history=history, **OPTIONS)
+    with pytest.raises(
+        InputTypeError, match="candidates: is a pyarrow.*, must be a Spark DataFrame. Hint: excalibr.Re"
+    ):
+        on_spark.rerank(tables.candidates, tables.items, history=history, **OPTIONS)
+    with pytest.raises(InputTypeError, match="day: is 1j, must be a string"):
+        on_spark.rerank(candidates, tables.items, history=history, day=1j, **OPTIONS)
+
+
+def test_what_everybody_is_to_get_may_be_on_spark(session: Any) -> None:
+    candidates, items, history = shop(users=20)
+    wanted = {"category": list(SELLERS), "weight": [0.4, 0.3, 0.1, 0.2]}
+    frame, shares = session.createDataFrame(candidates), session.createDataFrame(pa.table(wanted))
+    asked: dict[str, Any] = {"history": history, **PLAIN, "max_passes": 2, "everyone_tolerance": 0.5}
+    found = on_spark.balance(frame, items, everyone={"seller": shares}, **asked)
+    mapping = on_spark.balance(frame, items, everyone=BALANCED["everyone"], **asked)
+    assert found.table.equals(mapping.table)
+    assert repr(found).startswith("SparkBalance(4 groups: objective 0.")
+
+
+def test_a_column_that_nobody_asks_for_may_have_values_that_spark_cannot_hold(session: Any, tables: Invented) -> None:
+    candidates, _ = frames(session, tables)
+    history = tables.history.to_pandas()
+    odd = history.assign(note=[1, "a"] * (len(history) // 2))
+    slates = on_spark.rerank(candidates, tables.items.to_pandas().assign(note=[1, "a"] * 40), history=odd, **OPTIONS)
+    local = LOCAL.rerank(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
+    assert in_order(slates, "rank").to_pydict() == local.to_pydict()

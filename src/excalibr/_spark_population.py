@@ -75,7 +75,7 @@ class SparkPopulation(WithScoreScale):
     @classmethod
     def of(cls, frame: Any, part: PartitionTask, users: int, n_groups: int, share: float) -> SparkPopulation:
         """Look at the users once, and bring a share of them here as a sample."""
-        found = _answers(frame, lambda batches: part.scale_and_sample(batches, share))
+        found = _on_partitions(frame, lambda batches: part.scale_and_sample(batches, share))
         scale = ScoreScale.join([scale for scale, _ in found])
         if part.n_blocks != BLOCK_PER_USER:
             part = replace(part, rounding=scale.rounding())
@@ -90,7 +90,7 @@ class SparkPopulation(WithScoreScale):
     def run(self, prices: Floats, *, surrogate: bool = False) -> Pass:
         """One job over all users; surrogate models are made of the sample alone."""
         part, sent = self.part, self.frame.sparkSession.sparkContext.broadcast(prices)
-        found = merge_sums(_answers(self.frame, lambda batches: part.sums(batches, sent.value)))
+        found = merge_sums(_on_partitions(self.frame, lambda batches: part.sums(batches, sent.value)))
         sent.unpersist()
         return (empty_sums(self.n_groups) if found is None else found).as_pass(prices)
 
@@ -104,8 +104,8 @@ class SparkPopulation(WithScoreScale):
         return replace(self, part=replace(self.part, scored=False), scale=ScoreScale(), sampled=sampled)
 
 
-def _answers(frame: Any, work: Callable[[Iterator[Any]], Any]) -> list[Any]:
-    """What ``work`` says of every partition, in any order."""
+def _on_partitions(frame: Any, work: Callable[[Iterator[Any]], Any]) -> list[Any]:
+    """The results of ``work`` on every partition, in any order."""
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa

@@ -5,12 +5,15 @@ Ray is not imported here. The guide in docs/tables.md shows how to have whole us
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from excalibr._options import read_options, split_keywords
-from excalibr.tables import Tables, review_items, warn_all
+from excalibr.errors import InputTypeError
+from excalibr.tables import review_items, warn_all
+from excalibr.tables._options import read_tables
 from excalibr.tables._reranker import Reranker, read_items_and_prices
+from excalibr.tables._results import check_day
 
 __all__ = ["RerankBatch"]
 
@@ -37,13 +40,17 @@ class RerankBatch:
     """
 
     def __init__(self, items: Any, *, day: Hashable = None, **options: Any) -> None:
+        check_day(day)
         ranking, self._tables = split_keywords(options, Reranker)
         self._reranker = read_options(Reranker, {"threads": 1, **ranking})
-        tables = read_options(Tables, self._tables)
+        tables = read_tables(self._tables, Reranker)
         self._items, _ = read_items_and_prices(items, tables.prices, tables)
         warn_all(review_items(self._items), stacklevel=2)
         self._day = day
 
     def __call__(self, batch: Any) -> Any:
         """The slates of one batch of candidates."""
+        if isinstance(batch, Mapping):
+            hint = "pass batch_format='pyarrow' to map_batches."
+            raise InputTypeError("batch", "is a mapping of arrays", "be a table", hint)
         return self._reranker.solve(batch, self._items, day=self._day, **self._tables).slates()

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from excalibr._options import read_options, split_keywords
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 from excalibr.tables import Tables, review_items, warn_all
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import read_frame
-from excalibr.tables._options import Everyone
+from excalibr.tables._options import Everyone, read_tables
 from excalibr.tables._reranker import Reranker, read_items_and_prices
-from excalibr.tables._results import REPORT_COLUMNS
+from excalibr.tables._results import REPORT_COLUMNS, check_day
 from excalibr.tables._users import UserStream
 
 __all__ = ["SparkBalance", "balance", "lotteries", "report", "rerank"]
@@ -30,8 +30,9 @@ __all__ = ["SparkBalance", "balance", "lotteries", "report", "rerank"]
 CHUNK_ROWS = 50_000
 """Rows that a task gathers before it solves them."""
 
-TABLE = "excalibr_table"
+USER, TABLE = "excalibr_user", "excalibr_table"
 BY_USER = ("history", "targets", "users", "pinned", "shown")
+FOR_ALL = ("prior", "prices", "everyone", "start")
 
 
 def rerank(candidates: Any, items: Any, *, day: Hashable = None, **options: Any) -> Any:
@@ -49,7 +50,7 @@ def rerank(candidates: Any, items: Any, *, day: Hashable = None, **options: Any)
         Those of :class:`excalibr.Reranker` (``k``, ``trade_off``, ``seed``, …, but for ``threads``) and those of its
         methods (``history``, ``targets``, ``separator``, column names, …). ``history``, ``targets``, ``users``,
         ``pinned`` and ``shown`` may be Spark DataFrames, which travel with the candidates of the same user, or local
-        tables, which are sent to every worker.
+        tables, which are sent to every worker, as one target for all and ``prior`` are.
 
     Returns
     -------
@@ -85,18 +86,17 @@ def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
     from excalibr.tables._search import PriceSearch, check_asked
 
     asked, others = split_keywords(options, Everyone)
-    everyone = read_options(Everyone, asked)
+    everyone = read_options(Everyone, {name: _local(value, name) for name, value in asked.items()})
     plan = _SparkRun.of(candidates, items, None, others, "slates")
     check_asked(plan.task.reranker, plan.names)
-    search = PriceSearch.of(everyone, _local(items, "items"), plan.names)
+    search = PriceSearch.of(everyone, _collected(items), plan.names)
     warn_all(search.notes, stacklevel=2)
     frame = plan.prepared().persist()
-    users = plan.frames["candidates"].select(plan.task.user_id).distinct().count()
+    users = plan.frames["candidates"].select(_quoted(plan.user_ids["candidates"])).distinct().count()
     n_blocks = search.n_blocks(users)
     known, local = plan.task.shared.value
     shared = frame.sparkSession.sparkContext.broadcast((known, search.rows, local))
-    names = {name: plan.names.column("user_id", name, each.columns) for name, each in plan.frames.items()}
-    part = PartitionTask(plan.task.reranker, plan.task.chunks, shared, n_blocks, names)
+    part = PartitionTask(plan.task.reranker, plan.task.chunks, shared, n_blocks, plan.user_ids)
     try:
         crowd = SparkPopulation.of(frame, part, users, search.terms.n_groups, sample_share(users))
         outcome = search.run(crowd, n_blocks)
@@ -109,7 +109,7 @@ def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
     return SparkBalance(pa.table(outcome.table), pa.table(outcome.summary(before)), *proven)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SparkBalance:
     """What :func:`balance` found: Arrow tables ``table`` and ``prices``, and what was proven, as of ``Balance``."""
 
@@ -125,34 +125,44 @@ class SparkBalance:
         """bound − objective, at least 0."""
         return max(self.bound - self.objective, 0.0)
 
+    def __repr__(self) -> str:
+        return (
+            f"SparkBalance({len(self.prices)} groups: objective {self.objective:.6g}, bound {self.bound:.6g}, "
+            f"gap {100 * self.relative_gap:.3g} % after {self.passes} passes)"
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class _SparkRun:
     """What is sent where: the frames that travel by user, and the task that every partition runs."""
 
     frames: dict[str, Any]
+    user_ids: dict[str, str]
     task: _Task
     names: Tables
 
     @classmethod
     def of(cls, candidates: Any, items: Any, day: Hashable, options: dict[str, Any], what: str) -> _SparkRun:
         """The plan for these arguments of :func:`rerank`."""
+        check_day(day)
         ranking, tables = split_keywords(options, Reranker)
         if "threads" in ranking:
             raise InputError("threads", f"is {ranking['threads']!r}", "be left out: a task of Spark has one")
-        checked = read_options(Tables, tables)
-        travelling = {name: tables[name] for name in BY_USER if _is_spark(tables.get(name))}
+        checked = read_tables(tables, Reranker, Everyone)
+        travelling = {name: tables[name] for name in BY_USER if _is_by_user(name, tables.get(name), checked)}
         local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}
-        known, _ = read_items_and_prices(_local(items, "items"), local.get("prices"), checked)
-        context = candidates.sparkSession.sparkContext
+        known, _ = read_items_and_prices(_collected(items), local.get("prices"), checked)
+        if not _is_spark(candidates):
+            found = f"is a {type(candidates).__module__}.{type(candidates).__qualname__}"
+            hint = "excalibr.Reranker takes tables of this machine."
+            raise InputTypeError("candidates", found, "be a Spark DataFrame", hint)
         warn_all(review_items(known), stacklevel=3)
-        for name, frame in {"candidates": candidates, **travelling}.items():
-            checked.check(name, frame.columns)
-        user_id = checked.column("user_id", "candidates", candidates.columns)
-        frames = {"candidates": candidates.filter(candidates[user_id].isNotNull()), **travelling}
+        user_ids = _user_columns({"candidates": candidates, **travelling}, checked)
+        users = candidates[_quoted(user_ids["candidates"])]
+        frames = {"candidates": candidates.filter(users.isNotNull()), **travelling}
         reranker = read_options(Reranker, ranking | {"threads": 1})
-        shared = context.broadcast((known, local))
-        return cls(frames, _Task(reranker, shared, day, user_id, tuple(frames), what), checked)
+        shared = candidates.sparkSession.sparkContext.broadcast((known, local))
+        return cls(frames, user_ids, _Task(reranker, shared, day, tuple(frames), what), checked)
 
     def run(self) -> Any:
         """The frame of the answers."""
@@ -168,15 +178,14 @@ class _SparkRun:
 
         parts = []
         for number, (name, frame) in enumerate(self.frames.items()):
-            row = functions.struct(*(frame[column] for column in frame.columns))
+            row = functions.struct(*(frame[_quoted(column)] for column in frame.columns))
             nothing = functions.lit(None)  # a schema is the type of a struct
             cells = {other: nothing.cast(rows.schema) for other, rows in self.frames.items()} | {name: row}
             columns = [cell.alias(_column(other)) for other, cell in cells.items()]
-            user = self.names.column("user_id", name, frame.columns)
-            keys = (frame[user].alias(self.task.user_id), functions.lit(number).alias(TABLE))
+            keys = (frame[_quoted(self.user_ids[name])].alias(USER), functions.lit(number).alias(TABLE))
             parts.append(frame.select(*keys, *columns))
         united = reduce(lambda above, below: above.union(below), parts)
-        return united.repartition(self.task.user_id).sortWithinPartitions(self.task.user_id, TABLE)
+        return united.repartition(USER).sortWithinPartitions(USER, TABLE)
 
     def _schema(self) -> Any:
         """The columns of the answers, found by answering for no candidates; the candidates' own keep their types."""
@@ -190,12 +199,12 @@ class _SparkRun:
         }[self.task.what]
         kept = {field.name: field for field in candidates.schema.fields if field.name not in written}
         new = {"int64": types.LongType(), "double": types.DoubleType(), "string": types.StringType()}
-        found = {field.name: str(field.type) for field in self._answer_to_nothing().schema}
+        found = {field.name: str(field.type) for field in self._empty_answer().schema}
         return types.StructType(
             [kept[name] if name in kept else types.StructField(name, new[kind]) for name, kind in found.items()]
         )
 
-    def _answer_to_nothing(self) -> Any:
+    def _empty_answer(self) -> Any:
         """The answer for no candidates, with any target: only its columns matter."""
         items, shared = self.task.shared.value
         any_of = {each.name: {items.categories[each.start].as_py(): 1.0} for each in items.parts}
@@ -214,7 +223,6 @@ class _Task:
     reranker: Reranker
     shared: Any
     day: Hashable
-    user_id: str
     tables: tuple[str, ...]
     what: str
 
@@ -229,7 +237,7 @@ class _Task:
         if first is None:
             return
         pieces = (pa.Table.from_batches([batch]) for batch in chain([first], batches))
-        for chunk in UserStream(pieces, first.schema, self.user_id).chunks(CHUNK_ROWS):
+        for chunk in UserStream(pieces, first.schema, USER).chunks(CHUNK_ROWS):
             own = {name: _rows_of(chunk, number, name) for number, name in enumerate(self.tables)}
             candidates = own.pop("candidates")
             if len(candidates):
@@ -253,14 +261,54 @@ def _column(table: str) -> str:
     return f"excalibr_{table}_row"
 
 
+def _quoted(column: str) -> str:
+    """A column's name as Spark must be given it, for which a dot is a path into a struct."""
+    return f"`{column.replace('`', '``')}`"
+
+
+def _user_columns(frames: Mapping[str, Any], names: Tables) -> dict[str, str]:
+    """The column of users in each frame; where frames cannot travel together, an error says why."""
+    from pyspark.sql.types import StringType
+
+    users, kinds = {}, {}
+    for name, frame in frames.items():
+        names.check(name, frame.columns)
+        twice = [column for number, column in enumerate(frame.columns) if column in frame.columns[:number]]
+        if twice:
+            raise InputError(name, f"have the column {twice[0]!r} twice", "have each column once")
+        users[name] = names.column("user_id", name, frame.columns)
+        kind = frame.schema[users[name]].dataType
+        kinds[name] = "text" if isinstance(kind, StringType) else kind.simpleString()
+        if (kinds[name] == "text") != (kinds["candidates"] == "text"):  # Spark would cast one of them
+            found = f"is {kinds['candidates']} in candidates and {kinds[name]} in {name}"
+            raise InputTypeError("user_id", found, "be of one type", "cast one of them.")
+    return users
+
+
 def _is_spark(table: Any) -> bool:
     return hasattr(table, "sparkSession")
 
 
+def _is_by_user(name: str, table: Any, names: Tables) -> bool:
+    """Whether it is a Spark DataFrame with rows of users, and not one target for all."""
+    if not _is_spark(table):
+        return False
+    return name != "targets" or names.find("user_id", name, table.columns) is not None
+
+
+def _collected(table: Any) -> Any:
+    """A table of this machine."""
+    return table.toArrow() if _is_spark(table) else table
+
+
 def _local(value: Any, name: str) -> Any:
-    """A table as Arrow, from Spark or from here; other options as they are."""
-    if _is_spark(value):
-        return value.toArrow()
-    if value is None or isinstance(value, (str, int, float, Mapping, list, tuple)):
+    """A table of this machine that can be sent, or a mapping of such tables; other options as they are."""
+    if name not in (*BY_USER, *FOR_ALL) or value is None:
         return value
-    return read_frame(value, name).data.to_arrow()
+    if isinstance(value, Mapping):
+        return {key: _collected(own) for key, own in value.items()}
+    frame = read_frame(_collected(value), name)
+    try:
+        return frame.data.to_arrow()
+    except (pa.ArrowException, TypeError):  # of columns that nobody asks for
+        return frame.data.to_native()

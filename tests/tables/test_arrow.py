@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from excalibr.errors import MissingExtraError
-from excalibr.tables._arrow import _WhenUsed, pa, require_arrow
+from excalibr.tables._arrow import _LazyModule, pa, require_arrow
 
 pytest.importorskip("pyarrow")
 
@@ -22,7 +22,7 @@ def test_an_attribute_that_pyarrow_has_not_is_an_attribute_error() -> None:
 
 def test_without_pyarrow_the_first_use_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    module = _WhenUsed("pyarrow")
+    module = _LazyModule("pyarrow")
     assert not hasattr(module, "__wrapped__")  # as who inspects it asks
     with pytest.raises(MissingExtraError, match=r"pyarrow is not installed. Hint: pip install 'excalibr\[data\]'."):
         _ = module.Table

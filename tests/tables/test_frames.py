@@ -98,3 +98,42 @@ def test_a_column_that_comes_twice_is_refused() -> None:
     candidates.columns = ["user_id", "score", "score"]
     with pytest.raises(InputError, match="candidates: have .*twice.*, must have each column once"):
         Reranker(k=2).rerank(candidates, ITEMS, targets=EQUAL)
+
+
+@pytest.mark.parametrize("series", [pd.Series({"a": 1.0}), pl.Series([1.0]), pa.chunked_array([[1.0]])])
+def test_a_column_alone_is_no_table(series: Any) -> None:
+    with pytest.raises(InputTypeError, match="targets: is a .*, must be a table of pandas, Polars or PyArrow"):
+        Reranker(k=2).rerank(CANDIDATES, ITEMS, targets=series)
+
+
+def test_whole_numbers_too_large_for_a_float_are_numbers() -> None:
+    candidates = pa.table({**FOUR, "score": [2**62 + 1, 2**53 + 1, 5, 4]})
+    assert Reranker(k=2).rerank(candidates, ITEMS, targets={"a": 1.0})["score"].to_pylist() == [2**62 + 1, 2**53 + 1]
+
+
+@pytest.mark.parametrize("wrong", ["", " 1 ", "0,9", "1_000"])
+@pytest.mark.parametrize("row", [0, 2, 3])
+def test_the_first_text_that_is_no_number_is_told(wrong: str, row: int) -> None:
+    scores: list[str | None] = ["0.9", None, "1e-3", "nan"]
+    scores[row] = wrong
+    with pytest.raises(
+        InputTypeError, match=f"column 'score' of candidates: row {row} is '{wrong}', must have numbers"
+    ):
+        Reranker(k=2).rerank(pa.table({**FOUR, "score": scores}), ITEMS, targets=EQUAL)
+
+
+def test_sparse_columns_of_pandas_are_read() -> None:
+    candidates = CANDIDATES.to_pandas()
+    sparse = candidates.assign(
+        score=pd.arrays.SparseArray(candidates["score"]), item_id=pd.arrays.SparseArray(candidates["item_id"])
+    )
+    slates = Reranker(k=2).rerank(sparse, ITEMS, targets=EQUAL)
+    assert slates.to_dict("list") == Reranker(k=2).rerank(candidates, ITEMS, targets=EQUAL).to_dict("list")
+    assert slates["score"].dtype == sparse["score"].dtype
+
+
+@pytest.mark.parametrize("role", ["score", "item_id"])
+def test_periods_are_not_taken_for_the_numbers_that_they_are_stored_as(role: str) -> None:
+    candidates = pd.DataFrame({**FOUR, role: pd.period_range("2030", periods=4, freq="D")})
+    with pytest.raises(InputTypeError, match=f"column '{role}' of candidates: has the type .*period.*cast it to text"):
+        Reranker(k=2).rerank(candidates, ITEMS, targets=EQUAL)

@@ -3,6 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from excalibr import Reranker
@@ -148,3 +151,17 @@ def test_items_that_are_no_ids_of_one_type_are_told(items: Any) -> None:
 def test_items_are_a_list_of_ids() -> None:
     with pytest.raises(InputError, match=r"items: have shape \(2, 1\), must have one dimension"):
         from_arrays([0, 1], [0.9, 0.8], items=[["a"], ["b"]])
+
+
+@pytest.mark.parametrize("column", [pd.Series, pl.Series, pa.array, lambda rows: pa.chunked_array([rows])])
+def test_a_column_of_lists_has_a_row_a_user(column: Any) -> None:
+    table = from_arrays(column([[7, 8], [], [9]]), column([[0.9, 0.8], [], [0.7]]), users=["ada", "bob", "eve"])
+    assert table["user_id"].to_pylist() == ["ada", "ada", "eve"]
+    assert table["item_id"].to_pylist() == [7, 8, 9]
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+def test_whatever_stands_for_a_missing_value_is_padding(missing: Any) -> None:
+    ids, scores = pd.Series(["x", missing, "y"], dtype=object), pd.Series([0.9, 0.8, missing], dtype=object)
+    assert from_arrays(ids, scores)["item_id"].to_pylist() == ["x"]
+    assert from_arrays(pd.Series(["x", None], dtype="string"), [0.9, 0.8])["item_id"].to_pylist() == ["x"]

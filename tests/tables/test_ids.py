@@ -1,5 +1,6 @@
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from excalibr import Reranker
 from excalibr.errors import BatchWarning, InputTypeError
 from excalibr.tables._ids import codes_in, encode, keys_of, labels_of, matched, read_ids
-from tests.tables.invented import CANDIDATES, FOUR, ITEMS, Invented, invented_tables, quietly, rerank
+from tests.tables.invented import CANDIDATES, FOUR, ITEMS, Invented, as_arrow, invented_tables, quietly, rerank
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,7 @@ def test_a_column_of_nothing_but_nulls_meets_any_other() -> None:
         pd.Series([1j, 2j, 3j, 4j]),
         pl.Series([object()] * 4, dtype=pl.Object),
         pa.array([pa.MonthDayNano([1, 1, 1])] * 4),
+        pd.Series(pd.to_timedelta(range(4), unit="D")),
     ],
 )
 @pytest.mark.parametrize("role", ["user_id", "item_id"])
@@ -125,3 +127,22 @@ def test_ids_of_different_types_are_an_error_that_says_so() -> None:
     items = pa.table({"item_id": ["1"], "category": ["a"]})
     with pytest.raises(InputTypeError, match="item_id: is whole numbers in candidates and text in items"):
         Reranker(k=1).rerank(CANDIDATES, items, targets={"a": 1})
+
+
+def test_floats_that_may_stand_for_several_ids_are_refused() -> None:
+    large = pd.DataFrame({**FOUR, "user_id": [2**53 + 1, 2**53 + 2, None, 7]})  # the null has made floats of all
+    with pytest.raises(InputTypeError, match="'user_id' of candidates: has 9.0072e.15 as a float.* read them as Int64"):
+        Reranker(k=2).rerank(large, ITEMS, targets={"a": 1.0})
+    large["user_id"] = pd.array([2**53 + 1, 2**53 + 2, None, 7], "Int64")
+    assert quietly(Reranker(k=1), large, ITEMS, targets={"a": 1.0})["user_id"].tolist() == [7, 2**53 + 1, 2**53 + 2]
+
+
+@pytest.mark.skipif(not hasattr(pa, "uuid"), reason="this pyarrow does not know UUIDs")
+def test_uuids_are_ids_and_meet_their_text() -> None:
+    users = [UUID(int=1)] * 4
+    history = pa.table({"user_id": [str(UUID(int=1)), None], "item_id": [3, 1]})
+    arrow = CANDIDATES.set_column(0, "user_id", pa.array([each.bytes for each in users], pa.uuid()))
+    for candidates in (pd.DataFrame({**FOUR, "user_id": users}), arrow):
+        slates = Reranker(k=2, trade_off=0.9).rerank(candidates, ITEMS, history=history)
+        assert as_arrow(slates)["item_id"].to_pylist() == [3, 4]
+    assert slates.schema.field("user_id").type == pa.uuid()

@@ -31,6 +31,7 @@ from tests.tables.invented import CANDIDATES, ITEMS
             "strength: is 'x', must be a finite number of at least 0",
         ),
         ({"history": CANDIDATES, "half_life": "x"}, "half_life: is 'x', must be above 0"),
+        ({"targets": {"a": 1}, "propensities": "no"}, "propensities: is 'no', must be True or False"),
         ({"targets": {"a": 1}, "usr_id": "user"}, "option: is 'usr_id'.*did you mean 'user_id'"),
     ],
 )

@@ -8,7 +8,8 @@ import pytest
 
 from excalibr import Policy, Reranker, calibrate
 from excalibr._many_users import measure
-from excalibr.errors import BatchWarning, InputError, TableWarning, TruncationWarning
+from excalibr.errors import BatchWarning, InputError, InputTypeError, TableWarning, TruncationWarning
+from excalibr.ray import RerankBatch
 from excalibr.tables import _results as results
 from tests.tables.attributes import ATTRIBUTES, Rows
 from tests.tables.invented import (
@@ -23,7 +24,6 @@ from tests.tables.invented import (
     Invented,
     invented_tables,
     quietly,
-    rerank,
 )
 
 
@@ -34,6 +34,25 @@ def test_probabilities_of_a_users_rankings_sum_to_one() -> None:
     assert list(frame.columns)[:6] == ["user_id", "ranking", "probability", "rank", "item_id", "score"]
     sums = frame[frame["rank"] == 1].groupby("user_id")["probability"].sum()
     assert np.allclose(sums, 1.0)
+
+
+def test_results_show_what_they_are_of_and_not_the_tables() -> None:
+    assert repr(Reranker(k=2).solve(CANDIDATES, ITEMS, targets=EQUAL)) == (
+        "Results(2 categories in `category`; 1 users; 2 slots of 4 candidates)"
+    )
+
+
+@pytest.mark.parametrize("day", [[1], {"monday"}, object()])
+def test_a_day_that_cannot_name_a_draw_is_told_before_anything_is_solved(day: Any) -> None:
+    lotteries = Reranker(k=2).lotteries(CANDIDATES, ITEMS, targets=EQUAL)
+    asks: list[Any] = [
+        lambda: Reranker(k=2).rerank(CANDIDATES[:0], ITEMS, targets=EQUAL, day=day),
+        lambda: Reranker(k=2).draw(lotteries[:0], day=day),
+        lambda: RerankBatch(ITEMS, targets=EQUAL, day=day),
+    ]
+    for ask in asks:
+        with pytest.raises(InputTypeError, match="day: is .*, must be a string, number, date, bytes, None or a tuple"):
+            ask()
 
 
 def test_the_report_has_a_row_a_user() -> None:
@@ -196,30 +215,6 @@ def test_the_report_sums_the_deviations_of_attributes(tables: Invented) -> None:
     assert report["deviation"].tolist() == pytest.approx(deviations, abs=1e-12)
     assert (report["deviation"] <= report["deviation_before"] + 1e-9).all()
     assert (report["status"] == "ok").all()
-
-
-@pytest.mark.parametrize(
-    ("probability", "says"),
-    [
-        (None, "column 'probability' of lotteries: row 0 is nan, must be finite and at least 0"),
-        (-1.0, "row 0 is -1.0, must be finite"),
-        (0.0, "is 0 in all rows of 1 users, must be above 0 for a ranking of every user"),
-    ],
-)
-def test_lotteries_without_probabilities_cannot_be_drawn_from(probability: float | None, says: str) -> None:
-    lotteries = Reranker(k=2).lotteries(CANDIDATES, ITEMS, targets=EQUAL).drop_columns("probability")
-    column = pa.array([probability] * len(lotteries), pa.float64())
-    with pytest.raises(InputError, match=says):
-        Reranker().draw(lotteries.append_column("probability", column))
-
-
-def test_stored_lotteries_are_drawn_from_later() -> None:
-    tables = invented_tables()
-    lotteries = RERANKER.lotteries(tables.candidates, tables.items, history=tables.history, **GENRE_COLUMNS)
-    shuffled = lotteries.take(np.random.default_rng(0).permutation(len(lotteries)))
-    for day in (None, "2030-01-31", 7):
-        assert RERANKER.draw(shuffled, day=day).equals(rerank(tables, day=day))
-    assert not RERANKER.draw(lotteries, day=1).equals(RERANKER.draw(lotteries, day=2))
 
 
 def test_a_user_of_one_candidate_has_not_too_few_of_them() -> None:

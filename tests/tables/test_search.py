@@ -28,7 +28,7 @@ def table(**columns: Any) -> Any:
     [
         ({"everyone": {"seller": {"big": "many", "small": 0.5}}}, r"everyone\['seller'\]: has 'many' for 'big'"),
         ({"everyone": {"seller": None}}, r"everyone\['seller'\]: is None, must be a mapping or a table"),
-        ({"everyone": {"seller": {"big": np.nan, "small": 1.0}}}, "has nan to nan for 'big'"),
+        ({"everyone": {"seller": {"big": np.nan, "small": 1.0}}}, "has nan for 'big', must have a number"),
         (
             {"everyone": {"seller": table(category=["big", "big", "small"], weight=[0.5, 0.2, 0.5])}},
             r"everyone\['seller'\]: has 'big' twice, must have each group once",
@@ -42,6 +42,13 @@ def table(**columns: Any) -> Any:
             {"everyone_floors": {"seller": {"big": 0.5}}, "everyone_caps": {"seller": {"big": 0.4}}},
             "everyone_floors: of 'big' is 0.5, above its cap 0.4",
         ),
+        ({"everyone_caps": {"seller": {"big": 0.5, " big": 0.4}}}, "everyone_caps: has 'big' twice"),
+        (
+            {"everyone": {"seller": table(category=["big", None], weight=[0.5, 0.5])}},
+            "has a row without a category, must name a group in each row. Hint: pandas reads a name such as NA as",
+        ),
+        ({"everyone": {"seller": table(category=["big"], weight=[2.0])}}, "has 2 for 'big', must have shares from 0"),
+        ({"everyone": {"seller": table(category=["big"], low=[0.5], high=[2.0])}}, "has 0.5 to 2 for 'big', must have"),
     ],
 )
 def test_shares_that_cannot_be_are_refused(asked: Any, says: str) -> None:
@@ -186,6 +193,12 @@ def test_small_groups_count_as_much_where_deviation_is_relative() -> None:
         ({"seller": 1.0}, "prices: have 1.0 for 'seller', must have a price for each category"),
         ({}, "prices: are empty"),
         (table(attribute=["seller"] * 2, category=["big"] * 2, price=[0.1, 0.2]), "have a group twice in a pass"),
+        ({"seller": {"big": 0.1, " big": 0.2}}, "prices: have 'big' of 'seller' twice, must have one price"),
+        (
+            table(attribute=["seller"] * 2, category=["big", None], price=[0.1, 0.2]),
+            "column 'category' of prices: row 1 has a price and no category.*keep_default_na=False",
+        ),
+        (table(attribute=[None], category=["big"], price=[0.1]), "row 0 has a price and no attribute"),
         (
             table(
                 **{"pass": [1, 2]},

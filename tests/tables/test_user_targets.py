@@ -1,3 +1,4 @@
+import datetime as dt
 import re
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from excalibr import Band, Policy, Reranker, calibrate
 from excalibr.errors import BatchWarning, InputError, InputTypeError
 from tests.tables.attributes import ATTRIBUTES, GENRES, Rows, items_of
-from tests.tables.invented import CANDIDATES, ITEMS, RERANKER, Invented, invented_tables, rerank
+from tests.tables.invented import CANDIDATES, EQUAL, ITEMS, RERANKER, Invented, invented_tables, rerank
 
 
 def test_trade_off_and_k_may_be_each_users_own() -> None:
@@ -237,3 +238,66 @@ def test_an_item_that_does_not_count_makes_the_others_no_older() -> None:
 def test_bands_take_no_prior_with_a_strength() -> None:
     with pytest.raises(InputError, match="strength: is 2.0, must be 0 where targets are bands"):
         RERANKER.rerank(CANDIDATES, ITEMS, targets={"a": (0.1, 0.2)}, prior={"a": 1.0}, strength=2.0)
+
+
+DAYS = [dt.datetime(2030, 1, 1), dt.datetime(2030, 1, 2)]
+DAY = 86_400.0
+
+
+@pytest.mark.parametrize(
+    ("moments", "half_life"),
+    [
+        (pa.array(DAYS, pa.timestamp("s")), DAY),
+        (pa.array(DAYS, pa.timestamp("ns", "Europe/Berlin")), DAY),
+        (pa.array(DAYS, pa.timestamp("ms")).dictionary_encode(), DAY),
+        (pa.array([day.date() for day in DAYS]), DAY),
+        (pa.array([day.replace(year=1600) for day in DAYS]), DAY),
+        (pa.array([day.replace(year=9999) for day in DAYS]), DAY),
+        (pa.array([1_700_000_000 * 10**9, 1_700_086_400 * 10**9]), DAY * 1e9),
+        (pa.array([0, 10], pa.decimal128(5, 0)), 10.0),
+        (pa.array(["0", "10"]), 10.0),
+    ],
+)
+def test_an_item_of_a_half_life_ago_counts_half_in_any_type_of_timestamp(moments: Any, half_life: float) -> None:
+    history = pa.table({"user_id": ["u", "u"], "item_id": [1, 3], "timestamp": moments})
+    report = Reranker(k=1, trade_off=0.99).report(CANDIDATES, ITEMS, history=history, half_life=half_life)
+    assert report["deviation_before"][0].as_py() == pytest.approx(4 / 3)
+
+
+@pytest.mark.parametrize("moments", [["2030-01-01", "2030-01-02"], [dt.timedelta(1), dt.timedelta(2)]])
+def test_timestamps_of_another_type_are_told(moments: Any) -> None:
+    history = pa.table({"user_id": ["u", "u"], "item_id": [1, 3], "timestamp": moments})
+    with pytest.raises(InputTypeError, match="column 'timestamp' of history: .*, must have numbers, dates or times"):
+        Reranker(k=1).rerank(CANDIDATES, ITEMS, history=history, half_life=DAY)
+
+
+@pytest.mark.parametrize("budget", [{"relevance_loss": 0.1}, {"max_deviation": 0.1}])
+def test_trade_offs_of_users_do_not_go_with_a_budget(budget: dict[str, Any]) -> None:
+    name, reranker = next(iter(budget)), Reranker(k=2, **budget)
+    users = pa.table({"user_id": ["u"], "trade_off": [1.0], "k": [1]})
+    with pytest.raises(InputError, match=f"column 'trade_off' of users and {name}: are both given, must not go"):
+        reranker.rerank(CANDIDATES, ITEMS, users=users, targets=EQUAL)
+    nobodys = users.set_column(1, "trade_off", pa.nulls(1))
+    assert len(reranker.rerank(CANDIDATES, ITEMS, users=nobodys, targets=EQUAL)) == 1
+
+
+@pytest.mark.parametrize(
+    ("targets", "says"),
+    [
+        ({"a": float("nan"), "b": 1.0}, "targets: has nan for 'a', must have a number for each category"),
+        ({"A": (0.2, 0.4)}, "targets: have no band of a category that an item has.*categories are .'a', 'b'"),
+        (
+            {"a": 1e308, "b": 1e308},
+            "targets: have weights that add up to infinity, must have weights with a finite sum",
+        ),
+    ],
+)
+def test_one_target_for_all_that_says_nothing_is_an_error(targets: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        Reranker(k=2).rerank(CANDIDATES, ITEMS, targets=targets)
+
+
+def test_a_prior_has_no_bands() -> None:
+    history = pa.table({"user_id": ["u"], "item_id": [1]})
+    with pytest.raises(InputError, match="prior: has a low and a high, must have one weight for each category"):
+        Reranker(k=2).rerank(CANDIDATES, ITEMS, history=history, prior={"a": (0.1, 0.9)})

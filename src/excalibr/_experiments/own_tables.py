@@ -21,7 +21,7 @@ from excalibr.models import TopItems
 from excalibr.tables._arrow import pa
 from excalibr.tables._columns import usual_columns
 from excalibr.tables._files import ENDINGS, dialect_of, kind_of, read_table
-from excalibr.tables._frames import missing_column, together
+from excalibr.tables._frames import joined_error, missing_column
 from excalibr.tables._ids import codes_in, encode, matched, read_ids
 from excalibr.tables._options import GUESS
 
@@ -133,7 +133,7 @@ def open_tables(
                 complaints.append(InputError(missing_column(asked, str(path), table.column_names, kind, likely)))
         opened.append(OwnTable(path, table, roles, found))
     if complaints:
-        raise together(complaints, "the tables")
+        raise joined_error(complaints, "the tables")
     return opened
 
 

@@ -46,6 +46,6 @@ _RENAMED = {"Candidates": "CandidateArrays", "Items": "ItemArrays"}
 def __getattr__(name: str) -> typing.Any:
     if name not in _RENAMED:
         raise AttributeError(f"module 'excalibr.tables' has no attribute {name!r}")
-    said = f"excalibr.tables.{name} goes with the next version. Hint: it is {_RENAMED[name]}."
-    warnings.warn(said, DeprecationWarning, stacklevel=2)
+    message = f"excalibr.tables.{name} goes with the next version. Hint: it is {_RENAMED[name]}."
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
     return globals()[_RENAMED[name]]

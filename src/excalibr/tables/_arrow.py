@@ -11,7 +11,7 @@ from typing import Any
 from excalibr.errors import needs_extra
 
 
-class _WhenUsed:
+class _LazyModule:
     """A module that is imported when something of it is first asked for."""
 
     def __init__(self, name: str) -> None:
@@ -24,10 +24,10 @@ class _WhenUsed:
             return getattr(import_module(self._name), attribute)
 
 
-pa: Any = _WhenUsed("pyarrow")
-pc: Any = _WhenUsed("pyarrow.compute")
-arrow_csv: Any = _WhenUsed("pyarrow.csv")
-parquet: Any = _WhenUsed("pyarrow.parquet")
+pa: Any = _LazyModule("pyarrow")
+pc: Any = _LazyModule("pyarrow.compute")
+arrow_csv: Any = _LazyModule("pyarrow.csv")
+parquet: Any = _LazyModule("pyarrow.parquet")
 
 
 def require_arrow() -> None:

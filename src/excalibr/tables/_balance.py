@@ -18,7 +18,7 @@ from excalibr._population.mixture import BLOCK_PER_USER
 from excalibr._types import Floats
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._items import read_items
-from excalibr.tables._options import Everyone, Tables
+from excalibr.tables._options import Everyone, read_tables
 from excalibr.tables._prices import price_columns
 from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import Results
@@ -123,10 +123,10 @@ class Balance:
     @property
     def history(self) -> Any:
         """A row a pass over all users: pass, objective, bound and relative gap proven by then."""
-        told = self.outcome.found.history
+        passes = self.outcome.found.history
         proven = ("objective", "bound", "relative_gap")
-        columns = {name: np.array([getattr(each, name) for each in told]) for name in proven}
-        return self.frame.like({"pass": np.array([each.number for each in told]), **columns})
+        columns = {name: np.array([getattr(each, name) for each in passes]) for name in proven}
+        return self.frame.like({"pass": np.array([each.number for each in passes]), **columns})
 
     def slates(self, *, day: Hashable = None) -> Any:
         """One ranking a user, as :meth:`excalibr.Reranker.rerank` with these prices."""
@@ -195,7 +195,7 @@ def _wanted(low: float, high: float) -> str:
 def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, Any]) -> Balance:
     """See :meth:`excalibr.Reranker.balance`."""
     own, tables = split_keywords(asked, Everyone)
-    wanted, options = read_options(Everyone, own), read_options(Tables, tables)
+    options, wanted = read_tables(tables, Everyone), read_options(Everyone, own)
     check_asked(reranker, options)
     search = PriceSearch.of(wanted, items, options)
     crowd = crowd_of(reranker, candidates, read_items(items, options), options, search.rows, n_blocks=BLOCK_PER_USER)

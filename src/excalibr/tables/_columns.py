@@ -15,7 +15,7 @@ from excalibr._messages import Message, Option
 from excalibr._options import CheckedOptions, option
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, InputTypeError
-from excalibr.tables._frames import Frame, delimiter_in, missing_column, read_frame, together
+from excalibr.tables._frames import Frame, delimiter_in, joined_error, missing_column, read_frame
 from excalibr.tables._ids import codes_in, matched, read_ids
 
 USUAL = {
@@ -148,7 +148,7 @@ class ColumnNames(CheckedOptions):
             except InputError as error:
                 wrong.append(error)
         if wrong:
-            raise together(wrong[:1] if delimiter_in(columns) else wrong, table)
+            raise joined_error(wrong[:1] if delimiter_in(columns) else wrong, table)
 
     def read(self, frame: Frame, role: str) -> Any:
         """The column of a frame that has a role, as an Arrow array."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from excalibr.errors import ExcalibrError, InputError
 from excalibr.tables._arrow import arrow_csv, pa, parquet, pc, plain_type
+from excalibr.tables._ids import EXACT_IN_FLOATS
 
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".arrow": "arrow", ".feather": "arrow"}
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
@@ -25,7 +26,6 @@ ENDINGS = f"{', '.join(KINDS)}, or of CSV also with {', '.join(COMPRESSIONS)}"
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SNIFFED = 65_536
-EXACT = 2.0**53  # from which on not every whole number is a float
 _IN_COLUMN = re.compile(r"In CSV column #(\d+): ")  # Arrow's word for where a value is of another type
 _WITH_COMMA, _WITH_POINT = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d+\.\d+")
 
@@ -221,7 +221,7 @@ def _misfit(path: Path, schema: Any, tried: set[int], check: Callable[[], None])
             for batch in reader:
                 check()
                 for at in floats:
-                    if (pc.max(pc.abs(batch.column(at))).as_py() or 0.0) >= EXACT:
+                    if (pc.max(pc.abs(batch.column(at))).as_py() or 0.0) >= EXACT_IN_FLOATS:
                         return at
     except pa.ArrowInvalid as error:
         found = _IN_COLUMN.match(str(error))

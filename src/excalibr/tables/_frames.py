@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from excalibr._messages import Message, Option, Wording
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._arrow import pa, require_arrow, without_views
-from excalibr.tables._ids import is_text
+from excalibr.tables._ids import is_text, plain
 
 DELIMITERS = (";", "\t", "|", ",")
 """What stands in a header that was read as one column."""
@@ -91,7 +92,8 @@ def read_frame(table: Any, name: str) -> Frame:
         raise InputError(name, f"have columns twice ({found})", "have each column once") from error
     except TypeError as error:
         if hasattr(table, "__arrow_c_stream__"):
-            return _plain(Frame(name, nw.from_arrow(table, backend="pyarrow")))
+            with suppress(pa.ArrowInvalid):  # a stream of one column alone, as a Series is
+                return _plain(Frame(name, nw.from_arrow(table, backend="pyarrow")))
         hint = "call .collect() first." if hasattr(table, "collect") else ""
         found = f"is a {type(table).__module__}.{type(table).__qualname__}"
         must = "be a table of pandas, Polars or PyArrow, or have an Arrow stream"
@@ -113,23 +115,31 @@ def _plain(frame: Frame) -> Frame:
     return Frame(frame.name, nw.from_native(table.cast(schema), eager_only=True), views) if views else frame
 
 
-def numbers_of(column: Any, what: str) -> Floats:
-    """An Arrow array as numbers, nan where it is null."""
+def numbers_of(column: Any, what: str, must: str = "have numbers") -> Floats:
+    """An Arrow array as numbers, nan where it is null; whole numbers too large for a float are rounded."""
     try:
-        return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+        return np.array(_floats(column).to_numpy(zero_copy_only=False), dtype=np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise InputTypeError(what, _no_number(column), "have numbers") from error
+        raise InputTypeError(what, _no_number(column), must) from error
+
+
+def _floats(column: Any) -> Any:
+    return column.cast(pa.float64(), safe=False)
 
 
 def _no_number(column: Any) -> str:
     """What is in the way: the first text that is no number, or the type."""
-    if is_text(column.type):
-        for row, text in enumerate(column.to_pylist()):
-            try:
-                float(text or 0)
-            except ValueError:
-                return f"row {row} is {text!r}"
-    return f"has the type {column.type}"
+    if not is_text(column.type):
+        return f"has the type {column.type}"
+    first, past = 0, len(column)  # the first wrong row is one of these
+    while past - first > 1:
+        middle = (first + past) // 2
+        try:
+            _floats(column[first:middle])
+            first = middle
+        except pa.ArrowInvalid:
+            past = middle
+    return f"row {first} is {column[first].as_py()!r}"
 
 
 def missing_column(
@@ -156,7 +166,7 @@ def missing_column(
     return Message(not_found, listed, Option(everywhere, ...), " to name yours in all tables, or ", *alone)
 
 
-def together(errors: Sequence[InputError], what: str) -> InputError:
+def joined_error(errors: Sequence[InputError], what: str) -> InputError:
     """One error as it is; several as one, each in a line with its own hint."""
     if len(errors) == 1:
         return errors[0]
@@ -177,17 +187,17 @@ def _arrow(series: Any, what: str) -> Any:
     try:
         array = series.to_arrow()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
-        array = _large_integers(series.to_list(), what, error)
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        array = _one_by_one(series.to_list(), what, error)
+    return plain(array, what)
 
 
-def _large_integers(values: list[Any], what: str, error: Exception) -> Any:
-    """Whole numbers beyond 64 bits, which Arrow does not take by itself; anything else is the caller's error."""
-    try:
-        return pa.array(values, pa.decimal256(76, 0))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
-        found = f"cannot be read ({error})"
-        raise InputTypeError(what, found, "have values of one type, such as text or whole numbers") from error
+def _one_by_one(values: list[Any], what: str, error: Exception) -> Any:
+    """Values of a column that Arrow does not take as a whole: sparse ones, and whole numbers beyond 64 bits."""
+    for kind in (None, pa.decimal256(76, 0)):
+        with suppress(pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, OverflowError):
+            return pa.array(values, kind)
+    found = f"cannot be read ({error})"
+    raise InputTypeError(what, found, "have values of one type, such as text or whole numbers") from error
 
 
 def _series(name: str, values: Any, backend: Any) -> Any:

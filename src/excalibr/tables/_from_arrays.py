@@ -14,6 +14,7 @@ from excalibr._arrays import numbers
 from excalibr._types import Booleans, Integers
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._arrow import pa
+from excalibr.tables._ids import EXACT_IN_FLOATS
 
 PADDING = -1
 """The id that stands for no item."""
@@ -22,18 +23,14 @@ NO_SCORE = float(np.finfo(np.float32).min)
 """The score that implicit and others write where they have nothing to recommend."""
 
 
-WHOLE_IN_FLOATS = 2.0**53
-"""Below it floats tell whole numbers apart."""
-
-
 def from_arrays(ids: Any, scores: Any, *, users: Any = None, items: Any = None) -> Any:
     """A table of candidates from arrays of item ids and scores.
 
     Parameters
     ----------
     ids
-        Item ids: (n,) of one user, (users, n) with a row a user, or a list of arrays of different lengths. Beside
-        scores with a row a user also (n,), the same candidates for everybody.
+        Item ids: (n,) of one user, (users, n) with a row a user, or a list, or a column of a table, of arrays of
+        different lengths. Beside scores with a row a user also (n,), the same candidates for everybody.
     scores
         Of the same shape. A pair whose id is missing (−1, None, nan, masked) or whose score is (nan, infinite, masked,
         or float32's smallest number) is padding, and left out.
@@ -70,8 +67,8 @@ def from_arrays(ids: Any, scores: Any, *, users: Any = None, items: Any = None) 
 
 def _column(name: str, ids: NDArray[Any]) -> Any:
     """Ids as a column of a table; whole numbers that may have lost their last digits on the way are refused."""
-    if ids.dtype.kind == "f" and (np.abs(ids) >= WHOLE_IN_FLOATS).any():
-        found = f"have {ids[np.abs(ids) >= WHOLE_IN_FLOATS][0]:g} as a fraction, which is not exact"
+    if ids.dtype.kind == "f" and (np.abs(ids) >= EXACT_IN_FLOATS).any():
+        found = f"have {ids[np.abs(ids) >= EXACT_IN_FLOATS][0]:g} as a fraction, which is not exact"
         raise InputError(name, found, "be whole numbers, or text", "pass an array of type int64 or uint64.")
     try:
         return pa.array(ids.tolist() if ids.dtype == object else ids)
@@ -96,6 +93,8 @@ def _read(name: str, values: Any) -> _RaggedRows:
         filled = [row for row in rows if len(row)] or rows  # an empty list is one of floats to numpy
         return _RaggedRows(np.concatenate(filled), np.array([len(row) for row in rows]), one=False)
     found = _array(values)
+    if found.dtype == object and found.ndim == 1 and any(map(np.ndim, found)):  # a column of lists
+        return _read(name, found.tolist())
     if found.ndim not in (1, 2):
         raise InputError(name, f"have shape {found.shape}", "have one dimension, or two with a row a user")
     if found.ndim == 1:
@@ -136,18 +135,22 @@ def _shape(rows: _RaggedRows) -> str:
 
 
 def _nan_for_none(values: NDArray[Any]) -> NDArray[Any]:
-    return np.array([np.nan if each is None else each for each in values]) if values.dtype == object else values
+    return np.array([each if _is_there(each) else np.nan for each in values]) if values.dtype == object else values
 
 
 def _is_item(ids: NDArray[Any]) -> Booleans:
     """Which ids name an item."""
     if ids.dtype == object:
-        return np.array(
-            [each is not None and each == each and each != PADDING for each in ids.tolist()], dtype=np.bool_
-        )
+        return np.array([_is_there(each) and each != PADDING for each in ids.tolist()], dtype=np.bool_)
     if ids.dtype.kind == "f":
         return np.asarray(np.isfinite(ids) & (ids != PADDING))
     return np.asarray(ids != PADDING) if ids.dtype.kind == "i" else np.ones(len(ids), dtype=np.bool_)
+
+
+def _is_there(value: Any) -> bool:
+    """Whether it is anything but None, or nan, NaT and the NA of pandas, which do not equal themselves."""
+    same = value == value
+    return value is not None and isinstance(same, (bool, np.bool_)) and bool(same)
 
 
 def _user_ids(users: Any, rows: _RaggedRows) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """Ids and labels of any type as Arrow arrays that can be compared, sorted and looked up.
 
 Kinds: whole numbers of any size, text, and whatever else Arrow can sort. A column that pandas turned into floats
-because of a null is read as the whole numbers that it was.
+because of a null is read as the whole numbers that it was, and UUIDs are read as text.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from excalibr._types import Booleans, Integers
 from excalibr.errors import InputTypeError
 from excalibr.tables._arrow import pa, pc
 
+EXACT_IN_FLOATS = 2.0**53
+"""Below it floats tell whole numbers apart."""
+
 
 def read_ids(column: Any, what: str = "ids") -> Any:
     """The column in the one type of its kind: int64 (or uint64, decimal256 where it must), large_string, or its own.
@@ -24,6 +28,8 @@ def read_ids(column: Any, what: str = "ids") -> Any:
     ``what`` is what to call it in a message.
     """
     ids = _in_one_type(column, what)
+    if pa.types.is_floating(ids.type):
+        _check_exact(ids, what)
     try:
         sorted_unique(ids[:0])
     except pa.ArrowNotImplementedError:
@@ -31,13 +37,38 @@ def read_ids(column: Any, what: str = "ids") -> Any:
     return ids
 
 
-def _in_one_type(column: Any, what: str) -> Any:
+def plain(column: Any, what: str) -> Any:
+    """The column as one array of its values, however they are stored."""
     kind = pa.types
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):  # more than 2 GB of text have room in large text alone
+        column = (column.cast(pa.large_string()) if is_text(column.type) else column).combine_chunks()
     if kind.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if kind.is_nested(column.type):
+    if isinstance(column.type, pa.BaseExtensionType):
+        if column.type.extension_name != "arrow.uuid":
+            raise InputTypeError(what, f"has the type {column.type}", "have text or numbers", "cast it to text.")
+        column = _uuid_texts(column)
+    return column
+
+
+def _uuid_texts(column: Any) -> Any:
+    coded = column.storage.dictionary_encode()
+    texts = [str(UUID(bytes=each)) for each in coded.dictionary.to_pylist()]
+    return pa.array(texts, pa.large_string()).take(coded.indices)
+
+
+def _check_exact(ids: Any, what: str) -> None:
+    """Refuse floats so large that different ids may have become one."""
+    large = ids.filter(pc.greater_equal(pc.abs(ids), EXACT_IN_FLOATS))
+    if len(large):
+        found = f"has {large[0].as_py():g} as a float, which may have lost its last digits"
+        hint = "a null makes floats of whole numbers in pandas; read them as Int64."
+        raise InputTypeError(what, found, "have text or whole numbers", hint)
+
+
+def _in_one_type(column: Any, what: str) -> Any:
+    column, kind = plain(column, what), pa.types
+    if kind.is_nested(column.type) or kind.is_duration(column.type):
         raise InputTypeError(what, f"has the type {column.type}", "have text or whole numbers")
     if is_text(column.type):
         return column.cast(pa.large_string())
@@ -140,7 +171,7 @@ def _kind(ids: Any) -> str:
 
 
 def _all_whole(column: Any) -> bool:
-    small = pc.less(pc.abs(column), 2.0**53)
+    small = pc.less(pc.abs(column), EXACT_IN_FLOATS)
     return pc.all(pc.and_(pc.equal(column, pc.floor(column)), small)).as_py() is not False
 
 

@@ -146,8 +146,6 @@ def _read_attribute(frame: Frame, column: str, ids: Any, places: Integers, optio
     """The categories of one column, in order, each item's shares of them, and what was understood."""
     weights = weights_in(frame, options)
     values = frame.column(column, "category")
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
     asked = options.splits_at if is_text(values.type) else None
     different = labels_of(values.unique().drop_null()).unique().drop_null() if asked == GUESS else None
     separator = asked if different is None else guess_separator(different)

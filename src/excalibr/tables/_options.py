@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from excalibr._messages import Message, Option, Wording
-from excalibr._options import CheckedOptions, option, real_number, truth_value, whole_number
+from excalibr._options import CheckedOptions, option, read_options, real_number, truth_value, whole_number
 from excalibr._visits import read_visit
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._columns import NEEDED, ColumnNames
@@ -56,7 +57,9 @@ class Tables(ColumnNames):
         "Which visit of a user this is, from 0: visits balance one another; users may have a visit of their own.",
         lambda _, visit: read_visit(visit),
     )
-    propensities: bool = option(False, "Add to slates how probable each ranking and each item in its place was.")
+    propensities: bool = option(
+        False, "Add to slates how probable each ranking and each item in its place was.", truth_value
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,7 +95,12 @@ class Tables(ColumnNames):
         return None if self.separator in (None, "", "none") else self.separator
 
 
-def check_apart(options: Tables, columns: Sequence[str], *, lotteries: bool, report: Sequence[str]) -> None:
+def read_tables(given: dict[str, Any], *beside: type[Any]) -> Tables:
+    """The keywords of tables; a name that is none is answered with the nearest, of the kinds ``beside`` them too."""
+    return read_options(Tables, given, tuple(each.name for kind in beside for each in dataclasses.fields(kind)))
+
+
+def check_distinct_names(options: Tables, columns: Sequence[str], *, lotteries: bool, report: Sequence[str]) -> None:
     """Raise an error where two columns of slates, of lotteries, or of a report would have the same name."""
     written = ["rank"]
     written += ["probability", "propensity", "propensity_anywhere"] if options.propensities else []

@@ -28,6 +28,8 @@ from excalibr.tables._results import Finish, SolvedPart
 
 SUM_TOLERANCE = 1e-6
 
+NA_HINT = "pandas reads a name such as NA as a null: keep_default_na=False keeps it."
+
 
 @dataclass(frozen=True, eq=False)
 class GroupPrices:
@@ -97,6 +99,11 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
         raise InputError(f"column 'price' of {name}", "has values that are not finite", "have numbers")
     attributes, categories = (_texts(frame, column) for column in ("attribute", "category"))
     own = [(attributes[row], categories[row]) for row in priced.tolist()]
+    nameless = [number for number, group in enumerate(own) if not all(group)]
+    if nameless:
+        column = "category" if own[nameless[0]][0] else "attribute"
+        found = f"row {priced[nameless[0]]} has a price and no {column}"
+        raise InputError(f"column {column!r} of {name}", found, "name a group for each price", NA_HINT)
     groups = {group: column for column, group in enumerate(dict.fromkeys(own))}
     columns = np.array([groups[group] for group in own])
     numbers, of_row = np.unique(passes[priced], return_inverse=True)
@@ -107,8 +114,8 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     if abs(chances.sum() - 1.0) > SUM_TOLERANCE:
         found = f"sum to {chances.sum():g} over the {len(numbers)} passes"
         raise InputError(f"column 'probability' of {name}", found, "sum to 1")
-    told = [_block(blocks[row], name) for row in listed.tolist()]
-    by_block = _by_block(name, told, numbers, passes[listed], probabilities[listed])
+    row_blocks = [_block(blocks[row], name) for row in listed.tolist()]
+    by_block = _by_block(name, row_blocks, numbers, passes[listed], probabilities[listed])
     return GroupPrices(list(groups), Mixture(by_pass, chances / chances.sum(), *by_block))
 
 
@@ -126,6 +133,9 @@ def _from_mapping(table: Mapping[Any, Any], what: str) -> GroupPrices:
             values.append(float(price))
     if not groups:
         raise InputError(what, "are empty", "have a price for at least one group")
+    if len(set(groups)) < len(groups):
+        twice = next(group for number, group in enumerate(groups) if group in groups[:number])
+        raise InputError(what, f"have {twice[1]!r} of {twice[0]!r} twice", "have one price for each group")
     return GroupPrices(groups, Mixture.single(np.array(values)))
 
 
@@ -146,16 +156,16 @@ def price_columns(groups: list[tuple[str, str]], mixture: Mixture) -> dict[str, 
 
 
 def _by_block(
-    name: str, told: list[tuple[int, int]], numbers: Integers, passes: Integers, probabilities: Floats
+    name: str, row_blocks: list[tuple[int, int]], numbers: Integers, passes: Integers, probabilities: Floats
 ) -> tuple[int, Integers, Floats]:
     """How many blocks there are, those of the rows, and (passes, blocks) their probabilities; 1 and none without rows.
 
-    ``told`` has each row's block and how many there are; its pass must be one of the ``numbers`` of passes with prices.
+    ``row_blocks`` has each row's block and how many there are; ``passes`` must be among the priced ones, ``numbers``.
     """
-    sizes = {size for _, size in told} or {1}
+    sizes = {size for _, size in row_blocks} or {1}
     if len(sizes) > 1 or not np.isin(passes, numbers).all():
         raise InputError(name, "mix blocks of several balances", "be the table of one balance")
-    different, place = np.unique(np.array([block for block, _ in told], dtype=np.int64), return_inverse=True)
+    different, place = np.unique(np.array([block for block, _ in row_blocks], dtype=np.int64), return_inverse=True)
     weights = np.zeros((len(numbers), len(different)))
     weights[np.searchsorted(numbers, passes), place] = probabilities
     sums = weights.sum(axis=0)

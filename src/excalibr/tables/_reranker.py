@@ -14,7 +14,7 @@ import numpy as np
 
 from excalibr._many_users import solve_users
 from excalibr._messages import Message, Option
-from excalibr._options import Options, one_of, option, read_options
+from excalibr._options import AIMS, Options, one_of, option, read_options
 from excalibr._parallel import Advance, checked_threads, progress_bar
 from excalibr._problem import Batch, Status
 from excalibr._seeds import checked_seed
@@ -24,9 +24,10 @@ from excalibr.errors import BatchWarning, InputError
 from excalibr.tables._by_name import with_numbers
 from excalibr.tables._candidates import CandidateArrays, read_candidates
 from excalibr.tables._items import ItemArrays, read_items
-from excalibr.tables._options import Tables, check_apart
+from excalibr.tables._options import Tables, check_distinct_names
 from excalibr.tables._pages import Pinned, read_pinned, read_shown
-from excalibr.tables._results import REPORT_COLUMNS, Finish, Results, draw_stored, understood_text
+from excalibr.tables._results import REPORT_COLUMNS, Finish, Results, check_day, understood_text
+from excalibr.tables._stored import draw_stored
 from excalibr.tables._summary import warn_all
 from excalibr.tables._user_targets import Wanted, read_wanted, visits_of
 
@@ -109,14 +110,14 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         table
             Of the candidates' kind: user, rank (from 1), item, score and the kept columns; by user and rank.
         """
-        return self._told(self.solve(candidates, items, day=day, **tables)).slates()
+        return self._with_warnings(self.solve(candidates, items, day=day, **tables)).slates()
 
     def lotteries(self, candidates: Any, items: Any, **tables: Any) -> Any:
         """Every ranking of every user with its probability: user, ranking (from 1), probability, rank, item, ….
 
         The parameters are those of :meth:`rerank`. Stored, the table can be drawn from later with :meth:`draw`.
         """
-        return self._told(self.solve(candidates, items, keep=True, **tables)).lotteries()
+        return self._with_warnings(self.solve(candidates, items, keep=True, **tables)).lotteries()
 
     def report(self, candidates: Any, items: Any, **tables: Any) -> Any:
         """A row a user: candidates, slots, relevance and deviation before and after, gap, rankings, status.
@@ -125,13 +126,31 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         ``draw_deviation`` of a single draw, on average, and ``worst_draw_deviation`` of the worst one. ``engine``,
         ``sorts``, ``steps`` and ``solver_status`` are what the solve took, as ``policy.info`` has it.
         """
-        return self._told(self.solve(candidates, items, measured=True, **tables)).report()
+        return self._with_warnings(self.solve(candidates, items, measured=True, **tables)).report()
 
     def draw(self, lotteries: Any, *, day: Hashable = None, **options: Any) -> Any:
         """One ranking a user from stored lotteries, by (seed, user, day), with nothing solved again.
 
-        ``draw(lotteries(...), day=day)`` is ``rerank(..., day=day)``; ``visit``, ``users``, ``propensities`` and column
-        names are as there.
+        ``draw(lotteries(...), day=day)`` is ``rerank(..., day=day)``, column for column.
+
+        Parameters
+        ----------
+        lotteries
+            What :meth:`lotteries` returned, in any order of rows, in memory or read back from a file.
+        day
+            As for :meth:`rerank`.
+        **options
+            ``visit``, ``users`` with visits of their own, ``propensities`` and column names, as for :meth:`rerank`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> lotteries = pa.table({
+        ...     "user_id": ["ada", "ada"], "ranking": [1, 2], "probability": [0.5, 0.5], "rank": [1, 1],
+        ...     "item_id": [7, 8], "score": [0.9, 0.8],
+        ... })
+        >>> [Reranker(seed=1).draw(lotteries, visit=visit)["item_id"].to_pylist() for visit in range(4)]
+        [[8], [7], [8], [7]]
         """
         return draw_stored(lotteries, read_options(Tables, {"targets": {}, **options}), self.seed, day)
 
@@ -153,6 +172,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         ``items`` may also be what :func:`excalibr.tables.read_items` has read from the same table. ``advance`` is
         called with the number of users that are done, in place of a progress bar.
         """
+        check_day(day)
         options = read_options(Tables, tables)
         known, prices = read_items_and_prices(items, options.prices, options)
         given, wanted, batch = self.read(candidates, known, options)
@@ -160,7 +180,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         if bad_visits is not None:
             batch = batch.with_statuses(np.where(bad_visits, Status.BAD_VISIT, batch.statuses))
         stop_at_bad(self, given, batch.statuses, batch.reasons)
-        check_apart(options, given.frame.columns, lotteries=keep, report=REPORT_COLUMNS if measured else ())
+        check_distinct_names(options, given.frame.columns, lotteries=keep, report=REPORT_COLUMNS if measured else ())
         LOGGER.info("%s", understood_text(options, known, batch))
         visited = None if visits is None else np.broadcast_to(visits, batch.users)
         questions = questions_of(batch) if measured else None
@@ -224,6 +244,9 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         seen = None if options.shown is None else read_shown(given.users, items, options, self)
         given = given if seen is None else given.without(seen.owners, seen.items)
         wanted = read_wanted(given.users, items, options)
+        if self.asked[1] and wanted.trade_offs is not None and np.isfinite(wanted.trade_offs).any():
+            both = Message("column 'trade_off' of users and ", Option(AIMS[self.asked[1]]))
+            raise InputError(both, "are both given", "not go together", "keep one of them.")
         pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
         batch = Batch.of(
             given.scores,
@@ -242,12 +265,12 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         statuses = np.where(pinned.bad & (wanted.statuses == Status.OK), Status.BAD_PIN, wanted.statuses)
         return given, wanted, batch.with_statuses(statuses)
 
-    def _told(self, results: Results) -> Results:
+    def _with_warnings(self, results: Results) -> Results:
         """The results, after warnings of what looks wrong, and one about all that could not be used."""
         warn_all(results.notes, stacklevel=3)
-        told = results.tally.text(self.fallback)
-        if told:
-            warnings.warn(told, BatchWarning, stacklevel=3)
+        unused = results.tally.text(self.fallback)
+        if unused:
+            warnings.warn(unused, BatchWarning, stacklevel=3)
         return results
 
 

@@ -1,7 +1,4 @@
-"""What re-ranked tables give back: slates, lotteries and a report, gathered from the caller's own rows; and a tally.
-
-Lotteries that were stored are drawn from here as well, with nothing solved again.
-"""
+"""What re-ranked tables give back: slates, lotteries and a report, gathered from the caller's own rows; and a tally."""
 
 from __future__ import annotations
 
@@ -13,24 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._arrays import run_starts, spans, starts_of
+from excalibr._arrays import spans, starts_of
 from excalibr._many_users import measure
 from excalibr._messages import CommandWords, message_of
 from excalibr._native import kernel
 from excalibr._policy import Lotteries
 from excalibr._problem import NEVER_RANKED, Batch, Status
 from excalibr._propensities import propensities_of_draws
+from excalibr._seeds import encode as encode_key
 from excalibr._solver import ENGINES, STATUSES
 from excalibr._types import Floats, Integers
-from excalibr._visits import choose_rankings, choose_visits
-from excalibr.errors import ExcalibrError, InputError
+from excalibr.errors import ExcalibrError, InputTypeError
 from excalibr.tables._candidates import CandidateArrays
-from excalibr.tables._frames import read_frame
-from excalibr.tables._ids import encode, keys_of
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
 from excalibr.tables._summary import NO_ROOM, Note, items_text, review_items
-from excalibr.tables._user_targets import read_visits
 
 MEASURES = ("relevance_before", "deviation_before", "relevance", "deviation", "draw_deviation", "worst_draw_deviation")
 
@@ -76,7 +70,7 @@ class Finish:
         first, last, counts = lotteries.first, lotteries.first + len(lotteries.counts), lotteries.counts
         starts, slots = self.batch.starts[first:last], np.where(counts > 0, self.batch.slots[first:last], 0)
         visits = None if self.visits is None else self.visits[first:last]
-        drawn = lotteries.chosen(_keys_with(self.keys[first:last], self.day), self.seed, slots, visits)
+        drawn = lotteries.chosen(keys_with(self.keys[first:last], self.day), self.seed, slots, visits)
         begins = starts_of(counts * slots)[:-1] + drawn * slots
         places = lotteries.places[spans(begins, slots)]
         rankings = (lotteries.places, lotteries.weights, counts, slots)
@@ -107,7 +101,7 @@ def _measured(questions: kernel.Questions, batch: Batch, lotteries: Lotteries) -
         return np.concatenate([_measured(questions, batch, own) for own in alone])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """The answers for one table of candidates; what was asked for when it was solved can be had as tables.
 
@@ -120,6 +114,9 @@ class Results:
     candidates: CandidateArrays
     batch: Batch
     parts: list[SolvedPart]
+
+    def __repr__(self) -> str:
+        return f"Results({self.understood})"
 
     @property
     def understood(self) -> str:
@@ -293,62 +290,15 @@ def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
 
 
-def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
-    """One ranking a user from a stored table of lotteries, in any order of rows, with nothing solved again."""
-    frame = read_frame(table, "lotteries")
-    users, owners = encode(options.read_ids(frame, "user_id"))
-    columns = {name: getattr(options, name) for name in ("ranking", "probability", "rank")}
-    ranking, probability, rank = (frame.numbers(column, name) for name, column in columns.items())
-    _check_probabilities(probability, owners, len(users), columns["probability"])
-    rows = np.lexsort((rank, ranking, owners))
-    rows = rows[owners[rows] >= 0]
-    begins = np.flatnonzero(run_starts(owners[rows], ranking[rows]))  # of each ranking
-    lengths = np.diff(np.append(begins, len(rows)))
-    counts = np.bincount(owners[rows[begins]], minlength=len(users))  # the rankings of each user
-    weights, firsts = probability[rows[begins]], starts_of(counts)[:-1]
-    keys, visits = _keys_with(keys_of(users), day), read_visits(users, options)
-    if visits is not None or options.propensities:
-        _, items = encode(options.read_ids(frame, "item_id"))
-        lottery = (items[rows], weights, counts, _even_lengths(lengths, counts, firsts, users))
-    if visits is None:
-        drawn = choose_rankings(weights, counts, keys, seed)
-    else:
-        drawn = choose_visits(*lottery, keys, seed, visits)
-    entries = spans(begins[firsts + drawn], lengths[firsts + drawn])
-    added = {}
-    if options.propensities:
-        found = propensities_of_draws(*lottery, drawn, items[rows[entries]])
-        added = dict(zip(options.propensity_columns, found.T.copy(), strict=True))
-    written = {options.ranking, options.probability, *added}
-    kept = [name for name in frame.columns if name not in written]
-    return frame.take(rows[entries], [*kept, *added], added)
+def check_day(day: Hashable) -> None:
+    """Refuse what cannot name a draw, before anything is solved."""
+    try:
+        encode_key(day)
+    except InputTypeError:
+        must, hint = "be a string, number, date, bytes, None or a tuple of these", "pass str(day), if that names it."
+        raise InputTypeError("day", f"is {day!r}", must, hint) from None
 
 
-def _check_probabilities(probability: Floats, owners: Integers, users: int, column: str) -> None:
-    """Refuse what nobody can draw by."""
-    wrong = ~((probability >= 0) & np.isfinite(probability)) & (owners >= 0)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        found, must = f"row {at} is {probability[at]}", "be finite and at least 0"
-        raise InputError(f"column {column!r} of lotteries", found, must)
-    some = np.zeros(users, dtype=bool)
-    some[owners[(owners >= 0) & (probability > 0)]] = True
-    if not some.all():
-        found = f"is 0 in all rows of {np.count_nonzero(~some):,} users"
-        raise InputError(f"column {column!r} of lotteries", found, "be above 0 for a ranking of every user")
-
-
-def _even_lengths(lengths: Integers, counts: Integers, firsts: Integers, users: Any) -> Integers:
-    """(users,) how many items each ranking of a user has."""
-    slots = lengths[firsts]
-    uneven = lengths != np.repeat(slots, counts)
-    if uneven.any():
-        at = int(np.repeat(np.arange(len(slots)), counts)[np.argmax(uneven)])
-        found = f"have rankings of different lengths for user {keys_of(users)[at]!r}"
-        raise InputError("lotteries", found, "have as many items in every ranking of a user")
-    return slots
-
-
-def _keys_with(users: Sequence[Hashable], day: Hashable) -> list[Hashable]:
+def keys_with(users: Sequence[Hashable], day: Hashable) -> list[Hashable]:
     """The keys that rankings are drawn by: the users, each with the day where there is one."""
     return list(users) if day is None else [(user, day) for user in users]

@@ -37,7 +37,7 @@ from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import labels_of_keys, read_ids
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Everyone, Tables
-from excalibr.tables._prices import SUM_TOLERANCE, price_columns, read_groups, read_prices
+from excalibr.tables._prices import NA_HINT, SUM_TOLERANCE, price_columns, read_groups, read_prices
 from excalibr.tables._reranker import Reranker, stop_at_bad
 from excalibr.tables._shares import labels_in, shares_by_attribute
 from excalibr.tables._summary import Note
@@ -282,12 +282,15 @@ def _edges(frame: Frame, attribute: str, labels: list[str], options: Tables) -> 
     numbers = {label: number for number, label in enumerate(labels)}
     low, high = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
     for label, least, most in zip(labels_in(frame, attribute, options).to_pylist(), lows, highs, strict=True):
+        if label is None:
+            raise InputError(what, "has a row without a category", "name a group in each row", NA_HINT)
         if label not in numbers:
             raise unknown_name(what, label, labels)
         if not np.isnan(low[numbers[label]]):
             raise InputError(what, f"has {label!r} twice", "have each group once")
         if not (0.0 <= least <= 1.0 and 0.0 <= most <= 1.0):
-            raise InputError(what, f"has {least:g} to {most:g} for {label!r}", "have shares from 0 to 1")
+            shares = f"{least:g} to {most:g}" if None not in band else f"{least:g}"
+            raise InputError(what, f"has {shares} for {label!r}", "have shares from 0 to 1")
         if least > most:
             raise InputError(what, f"has low {least:g} and high {most:g} of {label!r}", "have low ≤ high")
         low[numbers[label]], high[numbers[label]] = least, most
@@ -309,5 +312,7 @@ def _limits(option_name: str, given: Any, groups: ItemArrays) -> Floats:
                 raise unknown_name(option_name, group[1], [known for name, known in numbers if name == group[0]])
             if not (is_real(value) and 0.0 <= value <= 1.0):
                 raise InputError(option_name, f"has {value!r} for {label!r}", "have shares from 0 to 1")
+            if not np.isnan(found[numbers[group]]):
+                raise InputError(option_name, f"has {label!r} twice", "have each group once")
             found[numbers[group]] = float(value)
     return found

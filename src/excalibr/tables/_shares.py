@@ -38,7 +38,7 @@ def read_shares(given: Any, name: str, options: Tables) -> Frame:
         return read_frame(given, name)
     bands = bool(given) and all(np.shape(value) == (2,) for value in given.values())
     for category, value in given.items():
-        if not all(map(is_real, value if bands else [value])):
+        if not all(map(is_real, value if bands else [value])) or (not bands and np.isnan(value)):
             must = "have a number for each category, or a low and a high for each"
             raise InputError(name, f"has {value!r} for {category!r}", must)
     values = np.array(list(given.values()), dtype=np.float64)

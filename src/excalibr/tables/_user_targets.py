@@ -101,6 +101,8 @@ class _TargetTable:
 
     def for_all(self) -> Floats:
         """(categories,) one distribution; labels that no item has are left out."""
+        if self._has_bands():
+            raise InputError(self.frame.name, "has a low and a high", "have one weight for each category")
         weights = self.options.read_numbers(self.frame, "weight")
         [sums] = self._sums(np.zeros(len(weights), dtype=np.int64), weights, 1)
         with np.errstate(over="ignore"):  # a sum that is not finite is refused
@@ -110,8 +112,8 @@ class _TargetTable:
             raise InputError(self.frame.name, "have weights that add up to infinity", "have weights with a finite sum")
         if len(bad) or not total > 0:
             found = f"have a weight of {bad[0]:g}" if len(bad) else "have no weight on a category that an item has"
-            hint = f"categories are {self.categories.to_pylist()[:12]}."
-            raise InputError(self.frame.name, found, "have finite weights of at least 0, not all 0", hint)
+            must = "have finite weights of at least 0, not all 0"
+            raise InputError(self.frame.name, found, must, self._known_categories())
         return np.asarray(sums / total)
 
     def edges(self, users: Any, prior: Floats | None, statuses: Integers) -> tuple[Floats, Floats, Booleans]:
@@ -119,9 +121,7 @@ class _TargetTable:
 
         Users whose weights cannot be are marked in ``statuses``.
         """
-        columns = self.frame.columns
-        weighed = self.options.find("weight", self.frame.name, columns) is not None
-        if not weighed and {self.options.low, self.options.high} & set(columns):
+        if self._has_bands():
             return self._bands(users, prior)
         owners = self._owners(users)
         if owners is None:
@@ -137,9 +137,9 @@ class _TargetTable:
         """Bands for each user, or one for all; what is not said is any share, from 0 to 1."""
         if self.options.strength:
             raise InputError("strength", f"is {self.options.strength}", "be 0 where targets are bands")
-        labels, owners = self._labels(), self._owners(users)
-        rows, times = (1, len(users)) if owners is None else (len(users), 1)
-        owners = np.zeros(len(labels), dtype=np.int64) if owners is None else owners
+        labels, of_users = self._labels(), self._owners(users)
+        rows = 1 if of_users is None else len(users)
+        owners = np.zeros(len(labels), dtype=np.int64) if of_users is None else of_users
         kept = (owners >= 0) & (labels >= 0)
         low, high = np.full((rows, len(self.categories)), -np.inf), np.full((rows, len(self.categories)), np.inf)
         for edges, name, tighter in ((low, self.options.low, np.fmax), (high, self.options.high, np.fmin)):
@@ -147,11 +147,24 @@ class _TargetTable:
                 tighter.at(edges, (owners[kept], labels[kept]), self.frame.numbers(name, name)[kept])
         known = np.bincount(owners[kept], minlength=rows) > 0
         low, high = np.where(low == -np.inf, 0.0, low), np.where(high == np.inf, 1.0, high)
-        low, high, known = (np.repeat(each, times, axis=0) for each in (low, high, known))
+        if of_users is None:
+            if prior is None and not known[0]:
+                found, must = "have no band of a category that an item has", "have at least one"
+                raise InputError(self.frame.name, found, must, self._known_categories())
+            low, high, known = (np.repeat(each, len(users), axis=0) for each in (low, high, known))
         if prior is None:
             return low, high, ~known
         own = known[:, None]
         return np.where(own, low, prior), np.where(own, high, prior), np.zeros(len(users), dtype=bool)
+
+    def _has_bands(self) -> bool:
+        """Whether the table has edges, and no weights."""
+        columns = self.frame.columns
+        weighed = self.options.find("weight", self.frame.name, columns) is not None
+        return not weighed and bool({self.options.low, self.options.high} & set(columns))
+
+    def _known_categories(self) -> str:
+        return f"categories are {self.categories.to_pylist()[:12]}."
 
     def _owners(self, users: Any) -> Integers | None:
         """Each row's user, where the table tells users apart."""
@@ -196,7 +209,7 @@ def _history_sums(users: Any, items: ItemArrays, options: Tables, statuses: Inte
     _mark_bad(statuses, owners, weights)
     if options.half_life is not None:
         column = options.column("timestamp", "history", frame.columns)
-        times = _moments(frame.column(column, "timestamp"), f"column {column!r} of history")
+        times = _timestamps(frame.column(column, "timestamp"), f"column {column!r} of history")
         weights = aged_weights(owners, places, weights, times, options.half_life)
     return sum_histories(owners, places, weights, len(users), items)
 
@@ -278,12 +291,12 @@ def owners_of(users: Any, frame: Frame, options: Tables) -> Integers:
     return options.read_places(frame, "user_id", users, "candidates")
 
 
-def _moments(column: Any, what: str) -> Floats:
+def _timestamps(column: Any, what: str) -> Floats:
     """Numbers as they are, dates and times in seconds."""
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         stamps = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())
         return numbers_of(stamps, what) / 1e6
-    return numbers_of(column, what)
+    return numbers_of(column, what, "have numbers, dates or times")
 
 
 def _in_order(owners: Integers, codes: Integers, weights: Floats) -> Integers:
