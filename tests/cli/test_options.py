@@ -32,6 +32,12 @@ def test_columns_of_categories_are_one_a_list_or_by_attribute(typed: str, column
     assert read(category=typed)[1] == {"category": columns}
 
 
+def test_an_attribute_has_one_column_and_each_column_an_attribute() -> None:
+    with pytest.raises(InputError, match="category: has 'topic' twice, must have one column for each"):
+        read(category="topic=genre, topic =decade")
+    assert read(category="a=b,genre")[1] == {"category": ["a=b", "genre"]}  # then they are names, which may have a =
+
+
 @pytest.mark.parametrize(
     ("name", "typed", "value"),
     [
