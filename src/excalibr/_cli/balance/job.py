@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,29 +112,32 @@ def run_balance(
         check_columns("slates", outputs["slates"], job.candidates.schema)
     wanted = read_options(Everyone, everyone)
     check_asked(job.reranker, job.names)
-    told = _prices(job, wanted, sources, asked, resume=resume)
-    if named:
-        priced = options | {"prices": outputs["out"]}
-        told += " " + run_job(read_job(candidates, items, named, day, priced, stop), resume=resume)
-    return told
-
-
-def _prices(job: Job, wanted: Everyone, sources: list[TableSource], asked: dict[str, Any], *, resume: bool) -> str:
     with locked(job.outputs.values()):
         inputs = Inputs([*job.sources, *sources])
         stamp = fingerprint({"job": job.stamp(inputs), "everyone": {name: str(value) for name, value in asked.items()}})
         run = Run(job.outputs, stamp, inputs)
-        if resume and run.is_finished():
+        summary = _prices(job, run, wanted, resume=resume)
+        if named:
+            priced = options | {"prices": outputs["out"]}
+            summary += " " + run_job(read_job(candidates, items, named, day, priced, stop), resume=resume)
+        with suppress(OSError):
             run.clear()
-            return "The prices are complete: nothing is left to do."
-        run.begin(resume=resume)
+    return summary
+
+
+def _prices(job: Job, run: Run, wanted: Everyone, *, resume: bool) -> str:
+    """Find the prices, and say in a line how good they are; the run's folder stays, and says that they are found."""
+    if resume and run.is_finished():
+        return "The prices are complete: nothing is left to do."
+    run.begin(resume=resume)
+    with run.cleared_if_wrong():
         crowd, search, n_blocks = _crowd(job, run, wanted)
         outcome = search.run(crowd, n_blocks, _tell)
-        tables = {"out": pa.table(outcome.table)}
-        if "shares" in job.outputs:
-            tables["shares"] = pa.table(outcome.summary(crowd.run(np.zeros(crowd.n_groups)).group_shares))
-        run.keep(0, StoredPart(0, Tally()), tables)
-        run.finish(1, job.stop.check)
+    tables = {"out": pa.table(outcome.table)}
+    if "shares" in job.outputs:
+        tables["shares"] = pa.table(outcome.summary(crowd.run(np.zeros(crowd.n_groups)).group_shares))
+    run.keep(0, StoredPart(0, Tally()), tables)
+    run.finish(1, job.stop.check, keep_folder=True)
     for note in outcome.notes:
         say_warning(note.message, WORDS)
     found = outcome.found
@@ -168,14 +172,20 @@ def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[T
     """The keywords of :class:`Everyone`, with tables read, and the files that they came from."""
     sources, targets = [], {}
     for pair in asked["everyone"] or []:
-        attribute, given, path = pair.partition("=")
-        if not given:
+        attribute, _, path = pair.partition("=")
+        if not attribute or not path:
             raise InputError("--everyone", f"is {pair!r}", "be an attribute and a file: seller=targets.csv")
-        sources.append(TableSource(f"everyone {attribute}", Path(path), stop.check))
+        if attribute in targets:
+            raise InputError("--everyone", f"has {attribute!r} twice", "have one file for each attribute")
+        sources.append(TableSource(f"--everyone {attribute}", Path(path), stop.check))
         targets[attribute] = sources[-1].read()
     read: dict[str, Any] = {"everyone": targets or None}
     for name in ("everyone_weights", "everyone_floors", "everyone_caps"):
         read[name] = read_by_group(name, asked[name])
+    if not any(read[name] for name in ("everyone", "everyone_floors", "everyone_caps")):
+        must = "be given, or --everyone-floors or --everyone-caps"
+        hint = "--everyone seller=targets.csv, a table of category and weight, wants these shares of the sellers."
+        raise InputError("--everyone", "is missing", must, hint)
     if asked["start"] is not None:
         sources.append(TableSource("start", asked["start"], stop.check))
         read["start"] = sources[-1].read()

@@ -37,6 +37,8 @@ STEP_SECONDS = 2.0
 """A part ends with its rows or after so much time, at most a step later: that is the work that a kill can lose."""
 
 ALWAYS_BY_USER = ("history", "users", "pinned", "shown")
+NUMBERS = {"candidates": "score", "history": "weight", "targets": "weight", "shown": "weight"}
+"""What must be numbers in tables that are read in pieces, where a later error knows only a row's place in its piece."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,10 @@ class Job:
     def scan(self, source: TableSource) -> Scan:
         """How many rows and users a table has, and whether they are in order; where not, that is said."""
         scanned = scan(source, self.user_id(source))
+        role = NUMBERS.get(source.name)
+        numbers = role and self.names.find(role, source.name, source.schema.names)
+        if numbers is not None:
+            source.check_numbers(numbers)
         if not scanned.is_sorted:
             order = f"{'is' if source.name == 'history' else 'are'} not in the order of {scanned.user_id!r}"
             say(f"excalibr: {source.name} {order}: sorting {scanned.rows:,} rows on disk.")
@@ -116,7 +122,9 @@ def run_job(job: Job, *, resume: bool) -> str:
         if resume and run.is_finished():
             run.clear()
             return "The outputs are complete: nothing is left to do."
-        tally = _run_parts(job, run, run.begin(resume=resume))
+        done = run.begin(resume=resume)
+        with run.cleared_if_wrong():
+            tally = _run_parts(job, run, done)
     ranked, all_users = tally.ranked(job.reranker.fallback), f"{tally.users:,} users"
     those = all_users if ranked == tally.users else f"{ranked:,} of {all_users}"
     told = f"{those} re-ranked into {job.outputs['slates']}. {tally.text(job.reranker.fallback)}".rstrip()

@@ -12,7 +12,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from excalibr._cli.rerank.inputs import Inputs, format_of, parts_folder
+from excalibr._cli.rerank.inputs import Inputs, facts_of, format_of, parts_folder
 from excalibr._cli.rerank.lock import MADE_BY
 from excalibr._writing import beside, put_in_place, remove_leftovers, sync_file, temporary
-from excalibr.errors import InputError
+from excalibr.errors import ExcalibrError, InputError
 from excalibr.tables._results import Tally
 
 STAMP = b"excalibr.run"
@@ -75,13 +75,30 @@ class Run:
         self.clear()
         facts = {"made_by": MADE_BY, "output": self.folder.name.removesuffix(".parts"), "stamp": self.stamp}
         self.folder.mkdir(parents=True, exist_ok=True)
-        with beside(self.folder / MARKER) as path:
-            path.write_text(json.dumps(facts | {"inputs": self.inputs.stamp()}), encoding="utf-8")
+        self._write_marker(facts | {"inputs": self.inputs.stamp()})
         return []
 
     def is_finished(self) -> bool:
-        """Whether every output is there and says that it is of this very run; CSV files cannot say so."""
-        return all(path.exists() and _stamp_of(path) == self.stamp for path in self.outputs.values())
+        """Whether every output is there and of this very run.
+
+        The files say so, or the folder if :meth:`finish` left it there: CSV files have no place for it.
+        """
+        if not all(path.exists() for path in self.outputs.values()):
+            return False
+        if all(_stamp_of(path) == self.stamp for path in self.outputs.values()):
+            return True
+        kept = self._marker() or {}
+        return kept.get("stamp") == self.stamp and kept.get("made") == self._made()
+
+    @contextmanager
+    def cleared_if_wrong(self) -> Iterator[None]:
+        """Remove the folder where a wrong input or option ends the run before anything that it could go on with."""
+        try:
+            yield
+        except ExcalibrError:
+            if not any(self.folder.glob("part-*.json")) and not any(self.folder.glob("pass-*.npz")):
+                self.clear()
+            raise
 
     def keep(self, number: int, part: StoredPart, tables: Mapping[str, Any]) -> None:
         """Store a part, if it was made of the inputs as they were when the run began."""
@@ -92,10 +109,11 @@ class Run:
         with beside(self._tally(number)) as path:
             path.write_text(json.dumps({"rows": part.rows, "tally": vars(part.tally)}), encoding="utf-8")
 
-    def finish(self, count: int, check: Callable[[], None]) -> None:
+    def finish(self, count: int, check: Callable[[], None], *, keep_folder: bool = False) -> None:
         """Put the outputs together from the parts and in place, all of them or none, and remove the folder.
 
-        ``check`` is called while that can still be stopped.
+        ``check`` is called while that can still be stopped. A folder that is kept says what was made: that it is
+        finished is then known until :meth:`clear`.
         """
         with ExitStack() as unfinished:
             made = {}
@@ -108,7 +126,10 @@ class Run:
             for output, path in made.items():
                 put_in_place(path, output)
         with suppress(OSError):  # the outputs are there; what is left of the folder goes with the next run
-            self.clear()
+            if keep_folder:
+                self._write_marker((self._marker() or {}) | {"made": self._made()})
+            else:
+                self.clear()
 
     def clear(self) -> None:
         """Remove what the run has in the folder, and the folder if that was all; the marker last, and only then."""
@@ -120,6 +141,14 @@ class Run:
         if all(path.name == MARKER for path in self.folder.iterdir()):
             (self.folder / MARKER).unlink(missing_ok=True)
             self.folder.rmdir()
+
+    def _made(self) -> dict[str, list[Any]]:
+        """What the outputs are now."""
+        return {name: list(facts_of(path)) for name, path in self.outputs.items()}
+
+    def _write_marker(self, facts: Mapping[str, Any]) -> None:
+        with beside(self.folder / MARKER) as path:
+            path.write_text(json.dumps(facts), encoding="utf-8")
 
     def _marker(self) -> dict[str, Any] | None:
         """What the folder says of its run, None without a folder or in an empty one; another's folder is an error."""
