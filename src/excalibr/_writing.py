@@ -32,6 +32,8 @@ def beside(path: Path) -> Iterator[Path]:
 @contextmanager
 def temporary(path: Path) -> Iterator[Path]:
     """A new empty file in the folder of ``path``, which is made if need be; removed at the end, where still there."""
+    if path.is_dir():  # which is told now, and not once all is written
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     name = path.with_name(f".{path.stem}.{secrets.token_hex(6)}.tmp{path.suffix}")
     try:

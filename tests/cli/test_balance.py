@@ -169,7 +169,7 @@ def test_floors_that_conflict_are_named(files: dict[str, Path]) -> None:
         (("--everyone", "=t.csv"), "--everyone: is '=t.csv', must be an attribute and a file"),
         (("--everyone", "seller=t.csv"), "--everyone: has 'seller' twice, must have one file for each attribute"),
         (("--everyone", "maker=t.csv"), "--everyone maker: t.csv does not exist, must be a file or a folder"),
-        (("--everyone-floors", "seller"), "--everyone-floors: is 'seller', must be names and numbers"),
+        (("--everyone-floors", "seller"), "--everyone-floors: is 'seller', must be attributes, groups and numbers"),
         (("--report", "report.parquet"), "--report: is given without --slates"),
         (("--method", "greedy"), "--method: is 'greedy', must be 'excalibr'"),
         (("--prices", "out.parquet"), "--prices"),

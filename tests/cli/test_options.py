@@ -85,5 +85,9 @@ def test_what_goes_by_group_names_attribute_and_group() -> None:
     assert read_by_group("everyone_weights", "seller=0.5") == {"seller": 0.5}
     assert read_by_group("everyone_floors", "seller:small=0.02") == {"seller": {"small": 0.02}}
     assert read_by_group("everyone_floors", None) is None
-    with pytest.raises(InputError, match="everyone_caps: is 'seller:big', must be names and numbers"):
-        read_by_group("everyone_caps", "seller:big")
+    for wrong in ("seller:big", "big=0.3", "seller:big=0.3,small=0.1", ""):
+        with pytest.raises(InputError, match=f"caps: is '{wrong}', must be attributes, groups and numbers, such as s"):
+            read_by_group("everyone_caps", wrong)
+    for wrong in ("seller", "seller:big=0.3", "=0.3"):
+        with pytest.raises(InputError, match=f"is '{wrong}', must be attributes and numbers, such as seller=0.5"):
+            read_by_group("everyone_weights", wrong)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 from excalibr._cli.speech import say_error
 from excalibr.errors import ExcalibrError, needs_extra
 
@@ -10,6 +13,8 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; an error of ours is one line on standard error and exit code 2, an interrupt 130."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # in a pipe on Windows it may be of few characters, and no error
     try:
         _run()
     except KeyboardInterrupt:  # before a command has begun

@@ -130,6 +130,8 @@ def _told_of_interrupts() -> Iterator[None]:
 def _say_usage(error: Any) -> None:
     said = str(error.format_message()).rstrip(".")
     asked = "excalibr" if error.ctx is None else error.ctx.command_path
+    if "unexpected extra argument" in said:  # as a shell makes them of parts/*.csv
+        said = f"{said}. A table in several files is given as their folder"
     say_error(said if said.endswith("?") else f"{said}. Hint: {asked} --help says more.")
 
 

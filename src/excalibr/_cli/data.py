@@ -36,8 +36,9 @@ def get(
 ) -> None:
     """Download an official archive: resumed, checked, and put in place when it is whole."""
     console = Console(highlight=False)
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as bar:
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    elsewhere = not console.is_terminal  # where even an empty bar would be a line
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=elsewhere) as bar:
         task = bar.add_task(name, total=None)
         path = download_movielens(
             name,

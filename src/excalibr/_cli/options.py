@@ -132,12 +132,16 @@ def read_numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
 
 
 def read_by_group(name: str, value: Any) -> Any:
-    """``seller=0.5`` as ``{"seller": 0.5}``, ``seller:small=0.02`` as ``{"seller": {"small": 0.02}}``."""
+    """Weights, ``seller=0.5`` as ``{"seller": 0.5}``; and limits, ``seller:small=0.02`` by attribute and group."""
     if not isinstance(value, str):
         return value
+    by_group = name != "everyone_weights"
     pairs = _pairs(name, value)
-    if pairs is None or not all(label for label, _ in pairs):
-        raise InputError(name, f"is {value!r}", "be names and numbers, such as seller:small=0.02")
+    if pairs is None or not all(label and (":" in label) == by_group for label, _ in pairs):
+        must = "be attributes and numbers, such as seller=0.5"
+        if by_group:
+            must = "be attributes, groups and numbers, such as seller:small=0.02"
+        raise InputError(name, f"is {value!r}", must)
     return _nested(name, pairs)
 
 
