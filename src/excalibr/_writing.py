@@ -1,4 +1,4 @@
-"""Files put in place in one step: written under a name of their own beside the place, synced, and renamed.
+"""Files put in place in one step: written under a temporary name in the same folder, synced, and renamed.
 
 The name is random and the file made exclusively, so that nothing is written through a link that somebody planted, and
 two processes never write to the same one.
@@ -19,7 +19,7 @@ NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A name to write to, renamed to ``path`` once all is written and on disk; removed if an error comes between.
 
     The name keeps the path's suffix, because some writers go by it.

@@ -20,7 +20,7 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "counting users": (jobs.Job, "scan", 1),
     "solving": (jobs, "_solve", 3),
     "keeping a part": (Run, "keep", 2),
-    "putting a part in place": (parts, "beside", 4),
+    "putting a part in place": (parts, "atomic_write", 4),
     "writing the outputs": (Run, "_assemble", 1),
     "writing the second output": (Run, "_assemble", 2),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from excalibr._cli.speech import say_error
+from excalibr._cli.printing import print_error
 from excalibr.errors import ExcalibrError, needs_extra
 
 __all__ = ["main"]
@@ -18,10 +18,10 @@ def main() -> None:
     try:
         _run()
     except KeyboardInterrupt:  # before a command has begun
-        say_error("interrupted.")
+        print_error("interrupted.")
         raise SystemExit(130) from None
     except ExcalibrError as error:
-        say_error(str(error))
+        print_error(str(error))
         raise SystemExit(2) from None
 
 

@@ -21,7 +21,7 @@ import excalibr
 from excalibr import _picture as picture
 from excalibr._policy import Policy
 from excalibr._types import Integers
-from excalibr._writing import beside
+from excalibr._writing import atomic_write
 from excalibr.datasets import Candidates, Catalogue, Film, make_catalogue
 from excalibr.errors import InputError
 
@@ -244,7 +244,7 @@ def _lottery(comparison: Comparison) -> Table:
 def write(comparison: Comparison, path: Path) -> None:
     """Write the picture as PNG: beside its place first and then renamed, so that no half of one is left behind."""
     figure = draw(comparison)
-    with beside(path) as name:
+    with atomic_write(path) as name:
         figure.savefig(name, format="png", dpi=150, facecolor="white")
 
 

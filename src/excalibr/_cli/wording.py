@@ -12,7 +12,7 @@ from typing import Any
 
 from typer.models import OptionInfo
 
-from excalibr._cli.speech import say_warning
+from excalibr._cli.printing import print_warning
 from excalibr._messages import CommandWords, message_of
 from excalibr.errors import ExcalibrError, ExcalibrWarning
 
@@ -26,7 +26,7 @@ _SAME = {
 """Names in the library whose option is called otherwise."""
 
 
-def in_own_words(command: Callable[..., None]) -> Callable[..., None]:
+def in_command_words(command: Callable[..., None]) -> Callable[..., None]:
     """The command, whose errors and warnings say its options as they are typed."""
     words = words_of(command)
 
@@ -50,7 +50,7 @@ def _warnings_as_lines(words: CommandWords) -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if isinstance(message, ExcalibrWarning):
-                say_warning(message.args[0], words)
+                print_warning(message.args[0], words)
             else:
                 others(message, category, *place, **more)
 

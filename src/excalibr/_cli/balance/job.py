@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from excalibr._cli.options import WORDS, read_by_group
-from excalibr._cli.rerank.feed import Scan, UserBlock
+from excalibr._cli.printing import print_line, print_warning
 from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
-from excalibr._cli.rerank.job import CHUNK_ROWS, Job, feed_of, read_job, run_job
+from excalibr._cli.rerank.job import CHUNK_ROWS, Job, blocks_of, read_job, run_job
 from excalibr._cli.rerank.lock import locked
 from excalibr._cli.rerank.parts import Run, StoredPart, check_columns, fingerprint
+from excalibr._cli.rerank.user_blocks import Scan, UserBlock
 from excalibr._cli.signals import Stop
-from excalibr._cli.speech import say, say_warning
 from excalibr._options import read_options, split_keywords
 from excalibr._parallel import Advance, progress_bar
 from excalibr._population import BatchCrowd, JoinedCrowd, Progress, Sums, sample_share
@@ -27,7 +27,7 @@ from excalibr._population.mixture import EVERY_BLOCK
 from excalibr._population.scale import NO_STEP, Scale, Step
 from excalibr._sparse import build_rows
 from excalibr._types import Floats
-from excalibr._writing import beside
+from excalibr._writing import atomic_write
 from excalibr.errors import InputError
 from excalibr.tables import ItemArrays, Tables, read_items
 from excalibr.tables._options import Everyone
@@ -73,8 +73,8 @@ class _Work:
         return JoinedCrowd(self.parts, users, sampled.n_groups, Scale.join(scales), sampled.threads, sampled)
 
     def _blocks(self) -> Iterator[UserBlock]:
-        feed = feed_of(self.job, self.run, self.scanned)
-        while (block := feed.take(ALL)) is not None:
+        blocks = blocks_of(self.job, self.run, self.scanned)
+        while (block := blocks.take(ALL)) is not None:
             self.job.stop.check()
             yield block
 
@@ -132,14 +132,14 @@ def _prices(job: Job, run: Run, wanted: Everyone, *, resume: bool) -> str:
     run.begin(resume=resume)
     with run.cleared_if_wrong():
         crowd, search, n_blocks = _crowd(job, run, wanted)
-        outcome = search.run(crowd, n_blocks, _tell)
+        outcome = search.run(crowd, n_blocks, _print_progress)
     tables = {"out": pa.table(outcome.table)}
     if "shares" in job.outputs:
         tables["shares"] = pa.table(outcome.summary(crowd.run(np.zeros(crowd.n_groups)).group_shares))
     run.keep(0, StoredPart(0, Tally()), tables)
     run.finish(1, job.stop.check, keep_folder=True)
     for note in outcome.notes:
-        say_warning(note.message, WORDS)
+        print_warning(note.message, WORDS)
     found = outcome.found
     proven = f"proven gap {100 * found.relative_gap:.3g} % after {len(found.history)} passes"
     return f"Prices of {len(search.groups.labels):,} groups in {job.outputs['out']}: {proven}."
@@ -150,7 +150,7 @@ def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[JoinedCrowd, PriceSear
     table = job.items.read()
     search = PriceSearch.of(wanted, table, job.names)
     for note in search.notes:
-        say_warning(note.message, WORDS)
+        print_warning(note.message, WORDS)
     scanned = job.scan(job.candidates)
     n_blocks = search.n_blocks(scanned.users)
     for_all = {name: source.read() for name, source in job.for_all.items()}
@@ -163,9 +163,9 @@ def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[JoinedCrowd, PriceSear
     return dataclasses.replace(crowd, recall=kept.recall, keep=kept.keep), search, n_blocks
 
 
-def _tell(progress: Progress) -> None:
+def _print_progress(progress: Progress) -> None:
     proven = f"bound {progress.bound:.6g}, gap {100 * progress.relative_gap:.3g} %"
-    say(f"excalibr: pass {progress.number}: objective {progress.objective:.6g}, {proven}")
+    print_line(f"excalibr: pass {progress.number}: objective {progress.objective:.6g}, {proven}")
 
 
 def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[TableSource]]:
@@ -219,7 +219,7 @@ class KeptPasses:
     def keep(self, prices: Floats, found: Sums) -> None:
         """Store the pass that was asked for last."""
         self.check()
-        with beside(self._path()) as path, path.open("wb") as file:
+        with atomic_write(self._path()) as path, path.open("wb") as file:
             np.savez(
                 file,
                 prices=prices,

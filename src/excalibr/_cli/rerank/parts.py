@@ -23,7 +23,7 @@ import pyarrow.parquet
 
 from excalibr._cli.rerank.inputs import Inputs, facts_of, format_of, parts_folder
 from excalibr._cli.rerank.lock import MADE_BY
-from excalibr._writing import beside, put_in_place, remove_leftovers, sync_file, temporary
+from excalibr._writing import atomic_write, put_in_place, remove_leftovers, sync_file, temporary
 from excalibr.errors import ExcalibrError, InputError
 from excalibr.tables._results import Tally
 
@@ -104,9 +104,9 @@ class Run:
         """Store a part, if it was made of the inputs as they were when the run began."""
         self.inputs.check()
         for name, table in tables.items():
-            with beside(self._part(number, name)) as path, pa.ipc.new_file(path, table.schema) as writer:
+            with atomic_write(self._part(number, name)) as path, pa.ipc.new_file(path, table.schema) as writer:
                 writer.write_table(table)
-        with beside(self._tally(number)) as path:
+        with atomic_write(self._tally(number)) as path:
             path.write_text(json.dumps({"rows": part.rows, "tally": vars(part.tally)}), encoding="utf-8")
 
     def finish(self, count: int, check: Callable[[], None], *, keep_folder: bool = False) -> None:
@@ -147,7 +147,7 @@ class Run:
         return {name: list(facts_of(path)) for name, path in self.outputs.items()}
 
     def _write_marker(self, facts: Mapping[str, Any]) -> None:
-        with beside(self.folder / MARKER) as path:
+        with atomic_write(self.folder / MARKER) as path:
             path.write_text(json.dumps(facts), encoding="utf-8")
 
     def _marker(self) -> dict[str, Any] | None:
@@ -157,16 +157,16 @@ class Run:
         if self.folder.is_symlink() or not self.folder.is_dir():
             raise self._not_ours("is a link" if self.folder.is_symlink() else "is a file")
         try:
-            said = json.loads((self.folder / MARKER).read_text(encoding="utf-8"))
+            marker = json.loads((self.folder / MARKER).read_text(encoding="utf-8"))
         except FileNotFoundError:
             if any(not _OURS.fullmatch(path.name) for path in self.folder.iterdir()):
                 raise self._not_ours(f"has no {MARKER}") from None
             return None  # of a run that was killed as it began or ended
         except ValueError:
-            said = None
-        if not isinstance(said, dict) or said.get("made_by") != MADE_BY:
+            marker = None
+        if not isinstance(marker, dict) or marker.get("made_by") != MADE_BY:
             raise self._not_ours(f"has another's {MARKER}")
-        return said
+        return marker
 
     def _not_ours(self, found: str) -> InputError:
         return InputError(
@@ -174,10 +174,10 @@ class Run:
             "Hint: move it away, or name another output."
         )
 
-    def _check_same(self, said: Mapping[str, Any]) -> None:
-        if said.get("stamp") == self.stamp:
+    def _check_same(self, marker: Mapping[str, Any]) -> None:
+        if marker.get("stamp") == self.stamp:
             return
-        before, now = said.get("inputs", {}), json.loads(json.dumps(self.inputs.stamp()))
+        before, now = marker.get("inputs", {}), json.loads(json.dumps(self.inputs.stamp()))
         others = [name for name in now if name in before and before[name] != now[name]]
         what = f"{' and '.join(others)} changed since" if others else "other inputs or options"
         raise InputError(
@@ -203,9 +203,9 @@ class Run:
                 _schema(self._part(number, name))
         except (OSError, ValueError):
             return None
-        told: dict[str, Any] = stored["tally"]
-        counted = {name: Counter(value) for name, value in told.items() if isinstance(value, dict)}
-        return StoredPart(stored["rows"], Tally(**told | counted))
+        tally: dict[str, Any] = stored["tally"]
+        counted = {name: Counter(value) for name, value in tally.items() if isinstance(value, dict)}
+        return StoredPart(stored["rows"], Tally(**tally | counted))
 
     def _assemble(self, name: str, count: int, path: Path, kind: str, check: Callable[[], None]) -> None:
         parts = (read_arrow(self._part(number, name)) for number in range(count))
