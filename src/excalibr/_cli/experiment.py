@@ -21,6 +21,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from excalibr._cli.lock import locked
 from excalibr._cli.options import with_options
 from excalibr._cli.printing import print_line, print_warning
 from excalibr._cli.signals import stoppable
@@ -172,13 +173,14 @@ def experiment(**options: Any) -> None:
         for note in source.notes:
             print_warning(note.message, words_of(experiment))
         how: dict[str, Any] = {"threads": asked.threads, "seconds": seconds, "since": since}
-        results = run_experiment(source, plan, asked.out, progress=progress, said=_print_status, **how)
-        command = _repeating_options(asked, results.plan)
-        _print_status(f"to repeat it: {command}")
-        progress("writing figures, tables and report", 0.0, 2.0)
-        report = write_files(results, asked.out, figures=asked.figures)
-        if asked.page is not None:
-            write_page(results, asked.page, command)
+        with locked([asked.out / "experiment"]):
+            results = run_experiment(source, plan, asked.out, progress=progress, said=_print_status, **how)
+            command = _repeating_options(asked, results.plan)
+            _print_status(f"to repeat it: {command}")
+            progress("writing figures, tables and report", 0.0, 2.0)
+            report = write_files(results, asked.out, figures=asked.figures)
+            if asked.page is not None:
+                write_page(results, asked.page, command)
     _print_claims(results, console)
     console.print(f"Everything in one file: [bold]{escape(str(report))}[/]", soft_wrap=True)
 

@@ -14,8 +14,9 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from excalibr._cli import lock
 from excalibr._cli.rerank import job as jobs
-from excalibr._cli.rerank import lock, parts
+from excalibr._cli.rerank import parts
 from tests.cli.reranking import (
     OLD,
     before_call,

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from excalibr._cli.lock import locked
 from excalibr._cli.options import WORDS, read_by_group
 from excalibr._cli.printing import print_line, print_warning
 from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
 from excalibr._cli.rerank.job import CHUNK_ROWS, Job, blocks_of, read_job, run_job
-from excalibr._cli.rerank.lock import locked
 from excalibr._cli.rerank.parts import Run, StoredPart, check_columns, fingerprint
 from excalibr._cli.rerank.user_blocks import Scan, UserBlock
 from excalibr._cli.signals import Stop

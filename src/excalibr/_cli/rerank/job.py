@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from excalibr import __version__
+from excalibr._cli.lock import locked
 from excalibr._cli.options import WORDS, read_words
 from excalibr._cli.printing import print_line, print_warning
 from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
-from excalibr._cli.rerank.lock import locked
 from excalibr._cli.rerank.parts import Run, StoredPart, check_columns, fingerprint
 from excalibr._cli.rerank.user_blocks import BlockSize, Scan, UserBlock, UserBlocks, in_user_order, scan
 from excalibr._cli.signals import Stop

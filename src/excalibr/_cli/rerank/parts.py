@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from excalibr._cli.lock import MADE_BY
 from excalibr._cli.rerank.inputs import Inputs, facts_of, format_of, parts_folder
-from excalibr._cli.rerank.lock import MADE_BY
 from excalibr._writing import atomic_write, put_in_place, remove_leftovers, sync_file, temporary
 from excalibr.errors import ExcalibrError, InputError
 from excalibr.tables._results import Tally
