@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from excalibr._messages import CommandWords, message_of
 
@@ -14,9 +15,10 @@ RED, YELLOW = "31", "33"
 
 
 def print_line(text: str) -> None:
-    """What is going on; nothing where standard error is closed, for which Python has None."""
+    """What is going on; nothing where standard error is closed, for which Python has None, or cannot be written."""
     if sys.stderr is not None:
-        print(text, file=sys.stderr, flush=True)
+        with suppress(OSError):  # a full disk of a log, or a pipe that nobody reads, is no end of the work
+            print(text, file=sys.stderr, flush=True)
 
 
 def print_error(text: str) -> None:

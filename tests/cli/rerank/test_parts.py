@@ -167,6 +167,25 @@ def test_a_run_with_other_options_is_not_resumed(tmp_path: Path, tables: Invente
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
 
 
+def test_what_changed_since_is_named_as_it_is_typed(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = write(tmp_path, tables)
+    with monkeypatch.context() as killed:
+        killed.setattr(Run, "finish", stop)
+        assert isinstance(run(given).exception, Stop)
+    others = {
+        ("--trade-off", "0.9", "--day", "2"): "--trade-off and --day",
+        ("--report", str(tmp_path / "report.csv")): "outputs",
+        ("--prior", str(tmp_path / "prior.csv")): "prior",
+    }
+    (tmp_path / "prior.csv").write_text("genres,weight\ndrama,1\n")
+    for more, changed in others.items():
+        refused = str(run([*given, *more, "--resume"]).exception)
+        assert f"with other inputs or options ({changed} changed since), must be of the same. Hint: leave" in refused
+    assert run([*given, "--resume", "--threads", "2"]).exit_code == 0
+
+
 def test_an_interrupt_leaves_no_output_and_says_how_to_go_on(
     tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from excalibr._cli.options import WORDS, read_by_group
 from excalibr._cli.printing import print_line, print_warning
 from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
 from excalibr._cli.rerank.job import CHUNK_ROWS, Job, blocks_of, read_job, run_job
-from excalibr._cli.rerank.parts import Run, StoredPart, check_columns, fingerprint
+from excalibr._cli.rerank.parts import Run, StoredPart, check_columns
 from excalibr._cli.rerank.user_blocks import Scan, UserBlock
 from excalibr._cli.signals import Stop
 from excalibr._options import read_options, split_keywords
@@ -114,8 +114,7 @@ def run_balance(
     check_asked(job.reranker, job.names)
     with locked(job.outputs.values()):
         inputs = Inputs([*job.sources, *sources])
-        stamp = fingerprint({"job": job.stamp(inputs), "everyone": {name: str(value) for name, value in asked.items()}})
-        run = Run(job.outputs, stamp, inputs)
+        run = Run(job.outputs, {**job.asked, **asked}, inputs)
         summary = _prices(job, run, wanted, resume=resume)
         if named:
             priced = options | {"prices": outputs["out"]}

@@ -18,7 +18,7 @@ from excalibr._cli.lock import locked
 from excalibr._cli.options import WORDS, read_words
 from excalibr._cli.printing import print_line, print_warning
 from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
-from excalibr._cli.rerank.parts import Run, StoredPart, check_columns, fingerprint
+from excalibr._cli.rerank.parts import Run, StoredPart, check_columns
 from excalibr._cli.rerank.user_blocks import BlockSize, Scan, UserBlock, UserBlocks, in_user_order, scan
 from excalibr._cli.signals import Stop
 from excalibr._options import read_options
@@ -86,13 +86,12 @@ class Job:
             print_line(f"excalibr: {source.name} {order}: sorting {scanned.rows:,} rows on disk.")
         return scanned
 
-    def stamp(self, inputs: Inputs) -> str:
-        """A digest of all that the outputs depend on; the number of threads is not part of it."""
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The options that the outputs depend on; the number of threads is none of them."""
         ranking = {each.name: getattr(self.reranker, each.name) for each in dataclasses.fields(self.reranker)}
         ranking.pop("threads")
-        asked = {"version": __version__, "ranking": ranking, "options": self.options, "day": self.day}
-        outputs = {name: path.name for name, path in self.outputs.items()}
-        return fingerprint({**asked, "files": inputs.stamp(), "outputs": outputs})
+        return {"version": __version__, **ranking, **self.options, "day": self.day}
 
 
 def read_job(
@@ -118,7 +117,7 @@ def run_job(job: Job, *, resume: bool) -> str:
     """Do it, or what is left of it, and say in a line what was done."""
     with locked(job.outputs.values()):
         inputs = Inputs(job.sources)
-        run = Run(job.outputs, job.stamp(inputs), inputs)
+        run = Run(job.outputs, job.asked, inputs)
         if resume and run.is_finished():
             run.clear()
             return "The outputs are complete: nothing is left to do."

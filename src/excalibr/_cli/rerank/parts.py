@@ -23,6 +23,7 @@ import pyarrow.parquet
 
 from excalibr._cli.lock import MADE_BY
 from excalibr._cli.rerank.inputs import Inputs, facts_of, format_of, parts_folder
+from excalibr._messages import Message, Option
 from excalibr._writing import atomic_write, put_in_place, remove_leftovers, sync_file, temporary
 from excalibr.errors import ExcalibrError, InputError
 from excalibr.tables._results import Tally
@@ -39,11 +40,6 @@ _OURS = re.compile(
 )
 
 
-def fingerprint(facts: Mapping[str, Any]) -> str:
-    """A digest of everything that the outputs depend on."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
-
-
 @dataclass(frozen=True)
 class StoredPart:
     """A finished part: how many rows of the candidates it took, and what became of their users."""
@@ -55,12 +51,17 @@ class StoredPart:
 class Run:
     """The folder of one run, ``<output>.parts``, named by the first of the outputs that the run ends in.
 
-    ``stamp`` is the digest of inputs and options. Nothing is kept, nor put in place, after one of the inputs changed.
+    ``asked`` are the options that its outputs depend on. Nothing is kept, nor put in place, after one of the inputs
+    changed.
     """
 
-    def __init__(self, outputs: Mapping[str, Path], stamp: str, inputs: Inputs) -> None:
+    def __init__(self, outputs: Mapping[str, Path], asked: Mapping[str, Any], inputs: Inputs) -> None:
         self.outputs = dict(outputs)
-        self.stamp = stamp
+        names = {name: path.name for name, path in outputs.items()}
+        self.facts = json.loads(
+            json.dumps({"asked": {**asked, "outputs": names}, "inputs": inputs.stamp()}, default=str)
+        )
+        self.stamp = hashlib.sha256(json.dumps(self.facts, sort_keys=True).encode()).hexdigest()
         self.inputs = inputs
         self.folder = parts_folder(next(iter(self.outputs.values())))
 
@@ -73,9 +74,9 @@ class Run:
             self._check_same(kept)
             return self._parts_done()
         self.clear()
-        facts = {"made_by": MADE_BY, "output": self.folder.name.removesuffix(".parts"), "stamp": self.stamp}
+        about = {"made_by": MADE_BY, "output": self.folder.name.removesuffix(".parts"), "stamp": self.stamp}
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._write_marker(facts | {"inputs": self.inputs.stamp()})
+        self._write_marker(about | self.facts)
         return []
 
     def is_finished(self) -> bool:
@@ -177,13 +178,15 @@ class Run:
     def _check_same(self, marker: Mapping[str, Any]) -> None:
         if marker.get("stamp") == self.stamp:
             return
-        before, now = marker.get("inputs", {}), json.loads(json.dumps(self.inputs.stamp()))
-        others = [name for name in now if name in before and before[name] != now[name]]
-        what = f"{' and '.join(others)} changed since" if others else "other inputs or options"
-        raise InputError(
-            f"{self.folder}: is of a run with other inputs or options ({what}), must be of the same. "
-            "Hint: leave --resume out to start again."
-        )
+        changed: list[Option | str] = []
+        for kind, now in self.facts.items():
+            before = marker.get(kind, now)
+            names = [name for name in before | now if before.get(name) != now.get(name)]
+            changed += names if kind == "inputs" else map(Option, names)
+        listed = [part for name in changed for part in (" and ", name)][1:]
+        what = (" (", *listed, " changed since)") if changed else ()
+        found = Message(f"{self.folder}: is of a run with other inputs or options", *what, ", must be of the same. ")
+        raise InputError(Message(found, "Hint: leave --resume out to start again."))
 
     def _parts_done(self) -> list[StoredPart]:
         """The parts up to the first that is not done; what is there of later ones is removed."""
