@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.streams import Stream
-from excalibr._writing import beside
+from excalibr._writing import atomic_write
 
 __all__ = ["Comparison", "Reranked"]
 
@@ -71,7 +71,7 @@ class Comparison:
 
     def save(self, path: Path) -> None:
         """Write it beside and rename."""
-        with beside(path) as name:
+        with atomic_write(path) as name:
             name.write_text(json.dumps(asdict(self), allow_nan=True), encoding="utf-8")
 
     @classmethod

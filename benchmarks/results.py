@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._types import Floats
-from excalibr._writing import beside
+from excalibr._writing import atomic_write
 
 __all__ = ["GrowthPoint", "Memory", "Repeats", "Results", "SetResult", "Solve", "Start", "Throughput"]
 
@@ -124,7 +124,7 @@ class Results:
 
     def save(self, path: Path) -> None:
         """Write it beside and rename, so that a broken run leaves the earlier one."""
-        with beside(path) as name:
+        with atomic_write(path) as name:
             name.write_text(json.dumps(asdict(self), allow_nan=True), encoding="utf-8")
 
     @classmethod

@@ -25,7 +25,7 @@ LONG = {"proximal.cpp", "simplex.cpp"}
 SHORT = {
     "_types.py": "names of types, below everything",
     "experiments.py": "deprecated, and gone with the next version",
-    "_cli/speech.py": "what every command says, and where",
+    "_cli/printing.py": "what every command says, and where",
     "_cli/warmup.py": "a command of its own, deprecated",
     "service/_reply.py": "a type that two modules make, neither of which imports the other",
     "service/_page/profile.py": "a profile from tables in memory, for the page alone",

@@ -1,4 +1,4 @@
-"""Files put in place in one step: written under a name of their own beside the place, synced, and renamed.
+"""Files put in place in one step: written under a temporary name in the same folder, synced, and renamed.
 
 The name is random and the file made exclusively, so that nothing is written through a link that somebody planted, and
 two processes never write to the same one.
@@ -19,7 +19,7 @@ NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A name to write to, renamed to ``path`` once all is written and on disk; removed if an error comes between.
 
     The name keeps the path's suffix, because some writers go by it.
@@ -32,6 +32,8 @@ def beside(path: Path) -> Iterator[Path]:
 @contextmanager
 def temporary(path: Path) -> Iterator[Path]:
     """A new empty file in the folder of ``path``, which is made if need be; removed at the end, where still there."""
+    if path.is_dir():  # which is told now, and not once all is written
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     name = path.with_name(f".{path.stem}.{secrets.token_hex(6)}.tmp{path.suffix}")
     try:

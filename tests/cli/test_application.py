@@ -1,5 +1,7 @@
+import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,61 @@ def test_an_interrupt_while_the_options_before_a_command_are_read_is_one_line_to
     with pytest.raises(SystemExit) as stopped:
         main()
     assert (stopped.value.code, capsys.readouterr().err) == (130, "excalibr: interrupted.\n")
+
+
+@pytest.mark.parametrize(("out", "code"), [(".", 2), ("picture.svg", 2), ("folder.png", 3)])
+def test_a_picture_goes_to_a_png_file_and_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], out: str, code: int
+) -> None:
+    (tmp_path / "folder.png").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["excalibr", "demo", "--out", out])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == code
+    assert capsys.readouterr().err == (
+        f"excalibr: --out: is '{out}', must end in .png.\n"
+        if code == 2
+        else "excalibr: [Errno 21] Is a directory: 'folder.png'\n"
+    )
+
+
+def test_several_files_in_place_of_one_are_answered_with_their_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["rerank", "parts/1.csv", "parts/2.csv", "--items", "items.csv", "-o", "out.csv"]
+    monkeypatch.setattr(sys, "argv", ["excalibr", *given])
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().err == (
+        "excalibr: Got unexpected extra argument(s) (parts/2.csv). A table in several files is given as their folder. "
+        "Hint: excalibr rerank --help says more.\n"
+    )
+
+
+def test_a_warning_is_one_line_without_a_place_in_our_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["excalibr", "demo", "-k", "150", "--out", str(tmp_path / "all.png")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        with pytest.raises(SystemExit) as stopped:
+            main()
+    assert stopped.value.code == 0
+    assert capsys.readouterr().err == (
+        "excalibr: warning: k = n = 150: with no candidates to spare, re-ranking can only change the order. "
+        "Pass more candidates than slots.\n"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_what_an_output_has_no_characters_for_is_no_error(tmp_path: Path, encoding: str) -> None:
+    """As in a pipe on Windows."""
+    command = [sys.executable, "-c", "from excalibr._cli import main; main()", "demo", "--out", str(tmp_path / "a.png")]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"After, one draw" in done.stdout
 
 
 def test_a_file_that_cannot_be_written_is_one_line_and_exit_code_three(

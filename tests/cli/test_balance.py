@@ -1,5 +1,6 @@
 """``excalibr balance``: prices from files, the same as in memory, resumed after a stop."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ import excalibr
 from excalibr._cli.application import application
 from excalibr._cli.balance import job
 from excalibr._cli.balance.job import KeptPasses
+from excalibr._cli.rerank.parts import Run
 from excalibr.errors import InfeasibleError, InputError
+from excalibr.tables._files import read_table
+from tests.cli.reranking import before_call
 from tests.population.tables import shop
 
 WANTED = {"big": 0.4, "middle": 0.3, "new": 0.1, "small": 0.2}
@@ -161,7 +165,11 @@ def test_floors_that_conflict_are_named(files: dict[str, Path]) -> None:
     ("more", "says"),
     [
         (("--everyone", "seller"), "--everyone: is 'seller', must be an attribute and a file"),
-        (("--everyone-floors", "seller"), "--everyone-floors: is 'seller', must be names and numbers"),
+        (("--everyone", "seller="), "--everyone: is 'seller=', must be an attribute and a file"),
+        (("--everyone", "=t.csv"), "--everyone: is '=t.csv', must be an attribute and a file"),
+        (("--everyone", "seller=t.csv"), "--everyone: has 'seller' twice, must have one file for each attribute"),
+        (("--everyone", "maker=t.csv"), "--everyone maker: t.csv does not exist, must be a file or a folder"),
+        (("--everyone-floors", "seller"), "--everyone-floors: is 'seller', must be attributes, groups and numbers"),
         (("--report", "report.parquet"), "--report: is given without --slates"),
         (("--method", "greedy"), "--method: is 'greedy', must be 'excalibr'"),
         (("--prices", "out.parquet"), "--prices"),
@@ -171,6 +179,38 @@ def test_floors_that_conflict_are_named(files: dict[str, Path]) -> None:
 def test_bad_options_are_refused(files: dict[str, Path], more: tuple[str, ...], says: str) -> None:
     with pytest.raises(InputError, match=says):
         run(files, *more)
+
+
+def test_without_anything_wanted_of_everybody_the_command_names_its_own_options(files: dict[str, Path]) -> None:
+    command = ["balance", str(files["candidates"]), "--items", str(files["items"]), "-o", str(files["out"])]
+    result = CliRunner().invoke(application, command)
+    assert str(result.exception).startswith(
+        "--everyone: is missing, must be given, or --everyone-floors or --everyone-caps. Hint: --everyone seller="
+    )
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet"])
+def test_slates_that_were_stopped_go_on_with_the_same_prices(
+    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    files |= {name: files[name].with_suffix(kind) for name in ("out", "slates", "shares")}
+    asked = ["--slates", str(files["slates"]), "--shares", str(files["shares"])]
+    assert run(files, *asked).exit_code == 0
+    whole = [read_table(files[name]) for name in ("out", "slates", "shares")]
+    files["out"].unlink()
+    files["slates"].unlink()
+    with monkeypatch.context() as stopped:
+        before_call(stopped, Run, "keep", 2, lambda: signal.raise_signal(signal.SIGTERM))
+        assert run(files, *asked).exit_code == 143
+    assert not files["slates"].exists()
+    written = files["out"].stat().st_mtime_ns
+    monkeypatch.setattr(job, "_crowd", lambda *_: pytest.fail("searched again"))
+    result = run(files, *asked, "--resume")
+    assert result.exit_code == 0, result.output
+    assert "The prices are complete: nothing is left to do. 40 users re-ranked" in result.stderr
+    assert files["out"].stat().st_mtime_ns == written
+    assert [read_table(files[name]) for name in ("out", "slates", "shares")] == whole
+    assert not list(files["out"].parent.glob("*.parts"))
 
 
 def test_prices_of_before_are_no_part_of_a_balance(files: dict[str, Path]) -> None:

@@ -26,6 +26,7 @@ def test_get_downloads_and_says_what_to_do_next(tmp_path: Path) -> None:
         result = CliRunner().invoke(application, [*given, "--checksum", hashlib.sha256(archive).hexdigest()])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "ml-1m.zip").read_bytes() == archive
+    assert result.stdout.startswith(f"{tmp_path / 'ml-1m.zip'} is there.")
     assert f"excalibr data show {tmp_path / 'ml-1m.zip'}" in result.stdout
     assert "Harper and Konstan (2015)" in result.stdout
 

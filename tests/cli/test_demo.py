@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from rich.cells import cell_len
 from rich.console import Console
 from typer.testing import CliRunner
@@ -104,6 +105,11 @@ def test_calibration_removes_much_deviation_for_little_relevance(comparison: Com
     assert comparison.removed(comparison.after) > 0.9
     assert comparison.kept(comparison.before) == 1.0
     assert comparison.removed(comparison.before) == 0.0
+
+
+def test_a_picture_of_one_ranking_says_so() -> None:
+    figure = draw(compare(make_catalogue(seed=7), "Ada", k=3, trade_off=0.0))
+    assert any("A lottery of one ranking, proven" in text.get_text() for text in figure.findobj(Text))
 
 
 def test_relevance_only_changes_nothing() -> None:

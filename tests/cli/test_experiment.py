@@ -8,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from excalibr._cli import experiment as commands
 from excalibr._cli.application import application
+from excalibr._cli.lock import InUseError
 from excalibr._experiments import processes
 from excalibr.errors import InputError
 from tests.cli.reranking import before_call
@@ -64,6 +66,18 @@ def test_data_of_ones_own_needs_a_few_options(tmp_path: Path) -> None:
 def test_bad_arguments_are_said_so(arguments: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         run(*arguments, "--out", tmp_path / "out")
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["experiment", "--data", str(movielens_folder(tmp_path)), "--part-of-set", *SMALL, "--no-figures"]
+    asked += ["--out", str(tmp_path / "out")]
+    second = []
+    before_call(monkeypatch, commands, "write_files", 1, lambda: second.append(CliRunner().invoke(application, asked)))
+    assert CliRunner().invoke(application, asked).exit_code == 0
+    assert second[0].exit_code == 1
+    assert isinstance(second[0].exception, InUseError)
+    assert str(second[0].exception).startswith(f"{tmp_path / 'out' / 'experiment'}: is being written by another run")
+    assert not (tmp_path / "out" / "experiment.lock").exists()
 
 
 def test_the_catalogue_may_be_too_small_for_a_setting(tmp_path: Path) -> None:

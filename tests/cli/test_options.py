@@ -32,6 +32,12 @@ def test_columns_of_categories_are_one_a_list_or_by_attribute(typed: str, column
     assert read(category=typed)[1] == {"category": columns}
 
 
+def test_an_attribute_has_one_column_and_each_column_an_attribute() -> None:
+    with pytest.raises(InputError, match="category: has 'topic' twice, must have one column for each"):
+        read(category="topic=genre, topic =decade")
+    assert read(category="a=b,genre")[1] == {"category": ["a=b", "genre"]}  # then they are names, which may have a =
+
+
 @pytest.mark.parametrize(
     ("name", "typed", "value"),
     [
@@ -79,5 +85,9 @@ def test_what_goes_by_group_names_attribute_and_group() -> None:
     assert read_by_group("everyone_weights", "seller=0.5") == {"seller": 0.5}
     assert read_by_group("everyone_floors", "seller:small=0.02") == {"seller": {"small": 0.02}}
     assert read_by_group("everyone_floors", None) is None
-    with pytest.raises(InputError, match="everyone_caps: is 'seller:big', must be names and numbers"):
-        read_by_group("everyone_caps", "seller:big")
+    for wrong in ("seller:big", "big=0.3", "seller:big=0.3,small=0.1", ""):
+        with pytest.raises(InputError, match=f"caps: is '{wrong}', must be attributes, groups and numbers, such as s"):
+            read_by_group("everyone_caps", wrong)
+    for wrong in ("seller", "seller:big=0.3", "=0.3"):
+        with pytest.raises(InputError, match=f"is '{wrong}', must be attributes and numbers, such as seller=0.5"):
+            read_by_group("everyone_weights", wrong)

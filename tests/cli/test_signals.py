@@ -1,6 +1,7 @@
 """Signals at every moment of a run: it ends with their code, and nothing is lost or half-written."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,20 @@ from tests.cli.reranking import before_call, last_line, names, nothing_half_writ
 pytestmark = pytest.mark.usefixtures("small_chunks")
 
 
+@pytest.fixture(autouse=True)
+def interrupts_are_heard() -> Iterator[None]:
+    """Also where the tests run in the background of a shell, which has them ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 STEPS: dict[str, tuple[Any, str, int]] = {
     "looking at the inputs": (inputs, "_digest", 2),
     "counting users": (jobs.Job, "scan", 1),
     "solving": (jobs, "_solve", 3),
     "keeping a part": (Run, "keep", 2),
-    "putting a part in place": (parts, "beside", 4),
+    "putting a part in place": (parts, "atomic_write", 4),
     "writing the outputs": (Run, "_assemble", 1),
     "writing the second output": (Run, "_assemble", 2),
 }

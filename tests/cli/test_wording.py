@@ -135,6 +135,16 @@ def test_experiment_names_its_own_options(tmp_path: Path) -> None:
     assert message(*named, "--above", "9").endswith("Pass --above … and --minimum ….")
 
 
+@pytest.mark.parametrize(
+    ("option", "wrong"), [("--methods", "greedyy"), ("--settings", "10/20"), ("--attributes", "genres")]
+)
+def test_experiment_says_lists_by_the_option_that_they_were_typed_after(
+    tmp_path: Path, option: str, wrong: str
+) -> None:
+    said = message("experiment", "--data", movielens_folder(tmp_path), "--out", tmp_path / "out", option, wrong)
+    assert said.startswith(f"{option}: is '{wrong}', must be ")
+
+
 def test_a_set_of_another_size_is_answered_with_the_flag_of_the_command(tmp_path: Path) -> None:
     folder = movielens_folder(tmp_path).rename(tmp_path / "ml-1m")
     assert "or pass --sample if it is a sample on purpose" in message("data", "show", folder)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from excalibr.errors import InputError
-from excalibr.tables._files import Dialect, dialect_of, kind_of, read_batches, read_schema, read_table, sniff
+from excalibr.tables._files import Dialect, dialect_of, files_of, kind_of, read_batches, read_schema, read_table, sniff
 
 TABLE = pa.table({"user_id": [1, 2, 3] * 100, "genres": ["a|b", "c", "d"] * 100, "score": [0.5, 1.5, 2.5] * 100})
 
@@ -184,6 +185,7 @@ def test_reading_the_types_of_a_csv_file_can_be_stopped(tmp_path: Path) -> None:
         (b"a,b\n1,2\n1,2,3\n", "cannot be read .*Expected 2 columns, got 3"),
         (b"a,a\n1,2\n", "has the column 'a' twice, must have each column once"),
         ("item_id,category\n1,com\xe9die\n".encode("latin-1"), "column 'category' has bytes that are not UTF-8"),
+        ("item_id,category\n1,comédie\n".encode("utf-16"), "is UTF-16, must be UTF-8 text. Hint: save it as UTF-8"),
     ],
 )
 def test_a_text_that_is_no_table_is_named_with_what_is_wrong(tmp_path: Path, content: bytes, message: str) -> None:
@@ -197,6 +199,26 @@ def test_a_name_of_no_known_kind_is_answered_with_those_that_are(tmp_path: Path)
     with pytest.raises(InputError, match=r"items.xlsx: is of no known format, must end in one of .parquet, .*\.gz"):
         read_schema(tmp_path / "items.xlsx")
     assert kind_of(Path("items.parquet.gz")) is None
+
+
+def test_a_folder_is_its_tables_but_what_is_hidden_or_being_written(tmp_path: Path) -> None:
+    left_out = [".b.0123456789ab.tmp.csv", "._a.csv", "_temporary/0/c.csv", ".ipynb_checkpoints/a.csv", "_SUCCESS"]
+    for name in (*left_out, "b.csv", "day=1/a.csv", "a_.csv", "notes.md"):
+        (tmp_path / ".data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / ".data" / name).write_text("a\n1\n")
+    found = files_of("candidates", tmp_path / ".data")
+    assert [path.relative_to(tmp_path / ".data").as_posix() for path in found] == ["a_.csv", "b.csv", "day=1/a.csv"]
+    (tmp_path / "empty" / "_temporary").mkdir(parents=True)
+    (tmp_path / "empty" / "_temporary" / "a.csv").write_text("a\n1\n")
+    with pytest.raises(InputError, match="empty holds no table, must hold files that end in .parquet, .* underscore"):
+        files_of("candidates", tmp_path / "empty")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_no_table_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "t.csv")
+    with pytest.raises(InputError, match=r"items: .*t\.csv is a pipe or a device, must be a file or a folder"):
+        files_of("items", tmp_path / "t.csv")
 
 
 def test_a_file_that_cannot_be_opened_is_the_systems_error_with_its_name(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from excalibr._cli.speech import say_error
+import io
+import sys
+
+from excalibr._cli.printing import print_error
 from excalibr.errors import ExcalibrError, needs_extra
 
 __all__ = ["main"]
@@ -10,13 +13,15 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; an error of ours is one line on standard error and exit code 2, an interrupt 130."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # in a pipe on Windows it may be of few characters, and no error
     try:
         _run()
     except KeyboardInterrupt:  # before a command has begun
-        say_error("interrupted.")
+        print_error("interrupted.")
         raise SystemExit(130) from None
     except ExcalibrError as error:
-        say_error(str(error))
+        print_error(str(error))
         raise SystemExit(2) from None
 
 

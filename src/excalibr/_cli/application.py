@@ -11,9 +11,9 @@ import typer
 from typer.core import TyperGroup
 
 from excalibr import __version__
+from excalibr._cli.printing import print_error
 from excalibr._cli.signals import UNREADABLE, text_of
-from excalibr._cli.speech import say_error
-from excalibr._cli.wording import in_own_words
+from excalibr._cli.wording import in_command_words
 from excalibr.errors import ExcalibrError
 
 COMMANDS = {
@@ -44,12 +44,12 @@ class Commands(TyperGroup):
 
     def make_context(self, *given: Any, **options: Any) -> Any:
         """Read the options before the command, for which typer imports a good deal."""
-        with _told_of_interrupts():
+        with _interrupts_as_aborts():
             return super().make_context(*given, **options)
 
     def invoke(self, ctx: Any) -> Any:
         """Import the command and run it."""
-        with _told_of_interrupts():
+        with _interrupts_as_aborts():
             return super().invoke(ctx)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -64,7 +64,7 @@ class Commands(TyperGroup):
             paragraphs = [" ".join(each.split()) for each in inspect.cleandoc(found.__doc__).split("\n\n")]
             how: dict[str, Any] = {"epilog": epilog, "help": "\n\n".join(paragraphs), "hidden": cmd_name == "warmup"}
             command, found = found, typer.Typer(add_completion=False)
-            found.command(cmd_name, **how)(in_own_words(command))
+            found.command(cmd_name, **how)(in_command_words(command))
         made = typer.main.get_command(found)
         made.name = cmd_name
         return made
@@ -106,31 +106,33 @@ def run_application() -> None:
     except UsageError as error:
         code = error.exit_code
         if type(error).__name__ != "NoArgsIsHelpError":  # then the help is printed
-            _say_usage(error)
+            _print_usage(error)
     except typer.Abort:
-        say_error("interrupted.")
+        print_error("interrupted.")
         code = 130
     except OSError as error:
         if isinstance(error, ExcalibrError):
             raise
-        say_error(text_of(error))
+        print_error(text_of(error))
         code = UNREADABLE
     raise SystemExit(code if isinstance(code, int) else 0)
 
 
 @contextmanager
-def _told_of_interrupts() -> Iterator[None]:
-    """Make an interrupt an end that is said: typer would make it an exit code, and end without a word."""
+def _interrupts_as_aborts() -> Iterator[None]:
+    """Have an interrupt end with a message: typer would make it an exit code, and end without a word."""
     try:
         yield
     except KeyboardInterrupt:
         raise typer.Abort from None
 
 
-def _say_usage(error: Any) -> None:
-    said = str(error.format_message()).rstrip(".")
+def _print_usage(error: Any) -> None:
+    message = str(error.format_message()).rstrip(".")
     asked = "excalibr" if error.ctx is None else error.ctx.command_path
-    say_error(said if said.endswith("?") else f"{said}. Hint: {asked} --help says more.")
+    if "unexpected extra argument" in message:  # as a shell makes them of parts/*.csv
+        message = f"{message}. A table in several files is given as their folder"
+    print_error(message if message.endswith("?") else f"{message}. Hint: {asked} --help says more.")
 
 
 def _print_version(asked: bool) -> None:

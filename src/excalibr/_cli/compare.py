@@ -11,7 +11,7 @@ from excalibr._experiments.curves import DEVIATIONS, KL, RELEVANCE
 from excalibr._experiments.folders import FolderComparison, compare_folders
 from excalibr._grid import Grid
 from excalibr._text import markdown_text
-from excalibr._writing import beside
+from excalibr._writing import atomic_write
 from excalibr.errors import InputError
 
 _WORDS = ("attribute", "weights", "n/k", "method", "users", "new is")
@@ -36,22 +36,22 @@ def compare(
     found = compare_folders(old, new, metric=metric, across=across)
     typer.echo(_text(found))
     if output is not None:
-        with beside(output) as path:
+        with atomic_write(output) as path:
             path.write_text(found.table.csv() if output.suffix == ".csv" else _markdown(found), encoding="utf-8")
 
 
 def _text(found: FolderComparison) -> str:
     table = found.table
     grid = Grid(table.head, list(table.rows), _WORDS).text()
-    return "\n".join([table.title, *_told(found), "", grid, "", table.note])
+    return "\n".join([table.title, *_differences(found), "", grid, "", table.note])
 
 
 def _markdown(found: FolderComparison) -> str:
     table = found.table
-    told = [f"- {markdown_text(line)}" for line in _told(found)]
-    return "\n".join([f"# {markdown_text(table.title)}", "", *told, "", table.markdown(), table.note, ""])
+    differences = [f"- {markdown_text(line)}" for line in _differences(found)]
+    return "\n".join([f"# {markdown_text(table.title)}", "", *differences, "", table.markdown(), table.note, ""])
 
 
-def _told(found: FolderComparison) -> list[str]:
+def _differences(found: FolderComparison) -> list[str]:
     same = () if found.settings else ("made with the same settings",)
     return [*same, *found.settings, *found.only]

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Column, Table
 
-from excalibr._cli.wording import in_own_words
+from excalibr._cli.wording import in_command_words
 from excalibr.datasets import MovieLens, genre, load_movielens
 from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO
 from excalibr.datasets._download import GROUPLENS, download_movielens
@@ -22,7 +22,7 @@ data = typer.Typer(add_completion=False, no_args_is_help=True, help="Get MovieLe
 
 
 @data.command(epilog="Example: excalibr data get ml-1m --to data")
-@in_own_words
+@in_command_words
 def get(
     name: Annotated[str, typer.Argument(help="ml-1m, ml-10m, ml-20m, ml-25m, ml-32m or ml-latest-small.")],
     to: Annotated[Path, typer.Option(help="The folder to put the zip in.")] = Path(),
@@ -36,8 +36,9 @@ def get(
 ) -> None:
     """Download an official archive: resumed, checked, and put in place when it is whole."""
     console = Console(highlight=False)
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as bar:
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    elsewhere = not console.is_terminal  # where even an empty bar would be a line
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=elsewhere) as bar:
         task = bar.add_task(name, total=None)
         path = download_movielens(
             name,
@@ -53,7 +54,7 @@ def get(
 
 
 @data.command(epilog="Example: excalibr data show ml-1m.zip")
-@in_own_words
+@in_command_words
 def show(
     path: Annotated[Path, typer.Argument(help="An official zip, the folder it unpacks to, or a Parquet folder.")],
     complete: Annotated[

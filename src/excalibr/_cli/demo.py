@@ -21,8 +21,9 @@ import excalibr
 from excalibr import _picture as picture
 from excalibr._policy import Policy
 from excalibr._types import Integers
-from excalibr._writing import beside
+from excalibr._writing import atomic_write
 from excalibr.datasets import Candidates, Catalogue, Film, make_catalogue
+from excalibr.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,6 +41,8 @@ def demo(
     out: Annotated[Path, typer.Option(help="Where to write the picture (PNG).")] = Path("excalibr-demo.png"),
 ) -> None:
     """Re-rank a small invented catalogue for one user and show what changed."""
+    if out.suffix.lower() != ".png":
+        raise InputError("out", f"is {str(out)!r}", "end in .png")
     comparison = compare(make_catalogue(seed), user, k=k, trade_off=trade_off)
     console = Console(highlight=False)
     show(comparison, console)
@@ -241,7 +244,7 @@ def _lottery(comparison: Comparison) -> Table:
 def write(comparison: Comparison, path: Path) -> None:
     """Write the picture as PNG: beside its place first and then renamed, so that no half of one is left behind."""
     figure = draw(comparison)
-    with beside(path) as name:
+    with atomic_write(path) as name:
         figure.savefig(name, format="png", dpi=150, facecolor="white")
 
 
@@ -256,9 +259,10 @@ def draw(comparison: Comparison) -> Figure:
         [picture.Placed(entry.film.title, entry.genres(), entry.slot, entry.other) for entry in entries]
         for entries in (comparison.old_entries, comparison.new_entries)
     )
+    rankings = "one ranking" if len(after.weights) == 1 else f"{len(after.weights)} rankings"
     made = picture.Picture(
         headline=f"{comparison.user}: {kept} of the relevance kept, {removed} of the deviation removed, in expectation",
-        caption=f"Trade-off {after.problem.trade_off:g}. A lottery of {len(after.weights)} rankings, proven optimal "
+        caption=f"Trade-off {after.problem.trade_off:g}. A lottery of {rankings}, proven optimal "
         f"within {after.gap:.1e}. This draw by itself: {kept_now} kept, {removed_now} removed.",
         old=old,
         new=new,

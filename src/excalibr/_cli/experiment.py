@@ -21,9 +21,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from excalibr._cli.lock import locked
 from excalibr._cli.options import with_options
+from excalibr._cli.printing import print_line, print_warning
 from excalibr._cli.signals import stoppable
-from excalibr._cli.speech import say, say_warning
 from excalibr._cli.wording import words_of
 from excalibr._experiments import (
     Columns,
@@ -38,7 +39,7 @@ from excalibr._experiments import (
     write_page,
 )
 from excalibr._experiments.claims import check_claims
-from excalibr._experiments.scoring import Progress as Tell
+from excalibr._experiments.scoring import Progress as ShowProgress
 from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO
 from excalibr.errors import InputError
 
@@ -48,7 +49,7 @@ _REPEATED = (
     *("above", "minimum", "user_column", "item_column", "items_item_column", "rating_column"),
     *("timestamp_column", "separator"),
 )
-_CALLED = {"arms": "methods"}  # what the command calls otherwise than a plan
+_OPTION_NAMES = {"arms": "methods"}  # what the command calls otherwise than a plan
 _EVERY = 30.0  # seconds between plain lines of progress
 _VERDICTS = {"holds": "green", "not clear": "yellow", "does not hold": "red"}
 
@@ -112,7 +113,7 @@ class ExperimentOptions:
     @property
     def plan(self) -> Plan:
         """What is run; lists that nobody gave are as a plan has them."""
-        given = {each.name: getattr(self, _CALLED.get(each.name, each.name)) for each in dataclasses.fields(Plan)}
+        given = {each.name: getattr(self, _OPTION_NAMES.get(each.name, each.name)) for each in dataclasses.fields(Plan)}
         given["trade_offs"] = sorted(self.trade_offs or ())
         given["settings"] = [Setting.parse(text) for text in self.settings or ()]
         lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
@@ -165,31 +166,31 @@ def experiment(**options: Any) -> None:
     interrupted = "Interrupted. Started again with the same arguments, it goes on where it stopped."
     shown = _bar if console.is_terminal else _lines
     with stoppable(lambda _: console.print(interrupted)) as stop, shown(console) as show:
-        tell = stop.checking(show)
+        progress = stop.checking(show)
         source = asked.source()
         if source.understood:
-            _say(f"{source.understood}.")
+            _print_status(f"{source.understood}.")
         for note in source.notes:
-            say_warning(note.message, words_of(experiment))
-        results = run_experiment(
-            *(source, plan, asked.out), threads=asked.threads, seconds=seconds, since=since, progress=tell, said=_say
-        )
-        command = _repeating_options(asked, results.plan)
-        _say(f"to repeat it: {command}")
-        tell("writing figures, tables and report", 0.0, 2.0)
-        report = write_files(results, asked.out, figures=asked.figures)
-        if asked.page is not None:
-            write_page(results, asked.page, command)
+            print_warning(note.message, words_of(experiment))
+        how: dict[str, Any] = {"threads": asked.threads, "seconds": seconds, "since": since}
+        with locked([asked.out / "experiment"]):
+            results = run_experiment(source, plan, asked.out, progress=progress, said=_print_status, **how)
+            command = _repeating_options(asked, results.plan)
+            _print_status(f"to repeat it: {command}")
+            progress("writing figures, tables and report", 0.0, 2.0)
+            report = write_files(results, asked.out, figures=asked.figures)
+            if asked.page is not None:
+                write_page(results, asked.page, command)
     _print_claims(results, console)
     console.print(f"Everything in one file: [bold]{escape(str(report))}[/]", soft_wrap=True)
 
 
-def _say(text: str) -> None:
-    say(f"excalibr: {text}")
+def _print_status(text: str) -> None:
+    print_line(f"excalibr: {text}")
 
 
 @contextmanager
-def _bar(console: Console) -> Iterator[Tell]:
+def _bar(console: Console) -> Iterator[ShowProgress]:
     """A bar, a new one for each kind of work, because their units differ."""
     columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(TextColumn("{task.description:44}"), *columns, console=console, transient=True) as bar:
@@ -206,7 +207,7 @@ def _bar(console: Console) -> Iterator[Tell]:
 
 
 @contextmanager
-def _lines(console: Console) -> Iterator[Tell]:
+def _lines(console: Console) -> Iterator[ShowProgress]:
     """A line for what is being done, by a thread of its own: a fit that takes minutes says nothing by itself."""
     last, started, ended = ("reading the data", 0.0, 0.0), monotonic(), threading.Event()
 
@@ -250,7 +251,7 @@ def _repeating_options(asked: ExperimentOptions, plan: Plan) -> str:
     """The command with everything that was chosen, without the folders of this machine."""
 
     def option(name: str, value: object) -> str:
-        return f"--{_CALLED.get(name, name).replace('_', '-')} {quote(str(value))}"
+        return f"--{_OPTION_NAMES.get(name, name).replace('_', '-')} {quote(str(value))}"
 
     tables = {name: getattr(asked, name) for name in ("data", "ratings", "items", "scores", "held_out")}
     words = [option(name, path.name) for name, path in tables.items() if path is not None]

@@ -17,7 +17,7 @@ from excalibr.tables._reranker import Reranker
 DEFAULT_SLOTS = 10
 PORTS = range(8000, 8100)
 
-NOT_HERE = (
+LEFT_OUT = (
     *("users", "pinned", "shown", "prices", "visit", "propensities", "method", "fallback", "max_sorts"),
     *("rank", "ranking", "probability", "propensity", "propensity_anywhere", "users_user_id"),
     *("pinned_user_id", "pinned_item_id", "pinned_rank"),
@@ -26,7 +26,7 @@ NOT_HERE = (
 """Options of tables and re-rankers that the page has its own of, or no use for."""
 
 
-@with_options(Reranker, Tables, without=NOT_HERE)
+@with_options(Reranker, Tables, without=LEFT_OUT)
 def explore(
     candidates: Annotated[
         Path | None, typer.Argument(help="Scored candidates (user_id, item_id, score); without, an invented catalogue.")
@@ -67,7 +67,7 @@ def explore(
         save_page(page, save)
         typer.echo(f"The page is in {save}.", err=True)
         return
-    ready = partial(_say_ready, browser=not no_browser)
+    ready = partial(_print_ready, browser=not no_browser)
     typer.echo("Reading the tables …", err=True)
     port = port or next((each for each in PORTS if is_free(Server.host, each)), PORTS[0])
     run(Server(port=port, log="off", limits=Limits(threads=2), preempt=True, page=source, words=WORDS, ready=ready))
@@ -77,9 +77,9 @@ def _read(
     candidates: Path | None, items: Path | None, truth: Path | None, options: dict[str, Any]
 ) -> tuple[Reranker, dict[str, Any], dict[str, Path]]:
     """How to rank, how columns are called, and the tables."""
-    ranking, columns, beside = read_words(options)
+    ranking, columns, others = read_words(options)
     given = {"candidates": candidates, "items": items, "truth": truth}
-    tables = {name: path for name, path in given.items() if path is not None} | beside
+    tables = {name: path for name, path in given.items() if path is not None} | others
     if tables and not {"candidates", "items"} <= tables.keys():
         missing = "candidates" if candidates is None else "items"
         raise InputError(missing, "are missing", "be given with the other tables")
@@ -87,7 +87,7 @@ def _read(
     return read_options(Reranker, ranking), columns, tables
 
 
-def _say_ready(address: str, *, browser: bool) -> None:
+def _print_ready(address: str, *, browser: bool) -> None:
     typer.echo(f"The page is at {address} until you press Ctrl-C.", err=True)
     if browser:
         import webbrowser

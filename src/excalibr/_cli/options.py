@@ -104,10 +104,13 @@ def read_words(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
 
 def columns_of(category: str) -> str | list[str] | dict[str, str]:
     """``genre`` as it is, ``genre,decade`` as a list, ``topic=genre,age=decade`` by attribute."""
-    pairs = [part.partition("=") for part in category.split(",")]
-    if all(given for _, given, _ in pairs):
-        return {name.strip(): column.strip() for name, _, column in pairs}
-    return [name.strip() for name, _, _ in pairs] if len(pairs) > 1 else category
+    parts = category.split(",")
+    pairs = [part.partition("=") for part in parts]
+    if not all(given for _, given, _ in pairs):
+        return [part.strip() for part in parts] if len(parts) > 1 else category
+    names = [name.strip() for name, _, _ in pairs]
+    _check_once("category", names, "column")
+    return {name: column.strip() for name, (_, _, column) in zip(names, pairs, strict=True)}
 
 
 def read_numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
@@ -129,12 +132,16 @@ def read_numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
 
 
 def read_by_group(name: str, value: Any) -> Any:
-    """``seller=0.5`` as ``{"seller": 0.5}``, ``seller:small=0.02`` as ``{"seller": {"small": 0.02}}``."""
+    """Weights, ``seller=0.5`` as ``{"seller": 0.5}``; and limits, ``seller:small=0.02`` by attribute and group."""
     if not isinstance(value, str):
         return value
+    by_group = name != "everyone_weights"
     pairs = _pairs(name, value)
-    if pairs is None or not all(label for label, _ in pairs):
-        raise InputError(name, f"is {value!r}", "be names and numbers, such as seller:small=0.02")
+    if pairs is None or not all(label and (":" in label) == by_group for label, _ in pairs):
+        must = "be attributes and numbers, such as seller=0.5"
+        if by_group:
+            must = "be attributes, groups and numbers, such as seller:small=0.02"
+        raise InputError(name, f"is {value!r}", must)
     return _nested(name, pairs)
 
 
@@ -145,11 +152,14 @@ def _pairs(name: str, text: str) -> list[tuple[str, float]] | None:
         pairs = [(label.strip(), _number(number.strip())) for label, _, number in parts]
     except ValueError:
         return None
-    labels = [label for label, _ in pairs if label]
+    _check_once(name, [label for label, _ in pairs if label], "number")
+    return pairs
+
+
+def _check_once(name: str, labels: list[str], what: str) -> None:
     twice = [label for number, label in enumerate(labels) if label in labels[:number]]
     if twice:
-        raise InputError(name, f"has {twice[0]!r} twice", "have one number for each")
-    return pairs
+        raise InputError(name, f"has {twice[0]!r} twice", f"have one {what} for each")
 
 
 def _number(text: str) -> float:

@@ -17,7 +17,7 @@ from typing import ParamSpec
 
 import typer
 
-from excalibr._cli.speech import say_error
+from excalibr._cli.printing import print_error
 from excalibr.errors import ExcalibrError
 
 Given = ParamSpec("Given")
@@ -65,8 +65,8 @@ class Stop:
 
 
 @contextmanager
-def stoppable(tell: Callable[[Stop], None]) -> Iterator[Stop]:
-    """Note signals while this is open, and after one tell of it and exit with its code.
+def stoppable(on_stop: Callable[[Stop], None]) -> Iterator[Stop]:
+    """Note signals while this is open, and after one call ``on_stop`` and exit with its code.
 
     Those that are ignored, as under ``nohup``, stay ignored. Python lets only its main thread handle signals; elsewhere
     nothing is noted.
@@ -83,7 +83,7 @@ def stoppable(tell: Callable[[Stop], None]) -> Iterator[Stop]:
         if stop.signal is None and not isinstance(error, KeyboardInterrupt):
             raise
         # Whatever was going on when the signal came may have failed because of it.
-        tell(stop)
+        on_stop(stop)
         raise typer.Exit(stop.code) from None
     finally:
         for number in taken:
@@ -93,7 +93,7 @@ def stoppable(tell: Callable[[Stop], None]) -> Iterator[Stop]:
 @contextmanager
 def resumable() -> Iterator[Stop]:
     """Exit codes for what ends a run early that can go on: a signal, or a file that cannot be read or written."""
-    with stoppable(lambda stop: say_error(f"{stop}. Go on with --resume.")) as stop:
+    with stoppable(lambda stop: print_error(f"{stop}. Go on with --resume.")) as stop:
         try:
             yield stop
         except OSError as error:
@@ -101,7 +101,7 @@ def resumable() -> Iterator[Stop]:
                 raise
             full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
             kept = ". Finished parts are kept: make room, and go on with --resume." if full else ""
-            say_error(text_of(error) + kept)
+            print_error(text_of(error) + kept)
             raise typer.Exit(UNREADABLE) from None
 
 

@@ -5,34 +5,57 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from typer.models import OptionInfo
 
+from excalibr._cli.printing import print_warning
 from excalibr._messages import CommandWords, message_of
-from excalibr.errors import ExcalibrError
+from excalibr.errors import ExcalibrError, ExcalibrWarning
 
 _SAME = {
     **{name: f"{name}_column" for name in ("user", "item", "items_item", "rating", "category")},
     "categories": "category_column",
+    "arms": "methods",
+    "setting": "settings",
+    "regularisation": "regularisations",
 }
 """Names in the library whose option is called otherwise."""
 
 
-def in_own_words(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, whose errors say its options as they are typed."""
+def in_command_words(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, whose errors and warnings say its options as they are typed."""
     words = words_of(command)
 
     @functools.wraps(command)
-    def spoken(*args: Any, **options: Any) -> None:
+    def in_words(*args: Any, **options: Any) -> None:
         try:
-            command(*args, **options)
+            with _warnings_as_lines(words):
+                command(*args, **options)
         except ExcalibrError as error:
             error.args = (message_of(error, words),)
             raise
 
-    return spoken
+    return in_words
+
+
+@contextmanager
+def _warnings_as_lines(words: CommandWords) -> Iterator[None]:
+    """Print warnings of ours as a line each, and not with a place in our sources, as Python does."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if isinstance(message, ExcalibrWarning):
+                print_warning(message.args[0], words)
+            else:
+                others(message, category, *place, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def words_of(command: Callable[..., None]) -> CommandWords:

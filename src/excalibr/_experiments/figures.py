@@ -18,7 +18,7 @@ from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, SHARES, Curve
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Plan, Setting
 from excalibr._text import figure_text
 from excalibr._types import Floats
-from excalibr._writing import beside
+from excalibr._writing import atomic_write
 from excalibr.errors import needs_extra
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def write_figures(figures: Iterable[Figure], curves: Curves, folder: Path, kinds
         drawing = draw(figure, curves)
         for kind in kinds:
             undated = {"Date": None} if kind == "svg" else {}  # so that the same picture has the same bytes
-            with beside(folder / f"{figure.name}.{kind}") as path, _settings():
+            with atomic_write(folder / f"{figure.name}.{kind}") as path, _settings():
                 drawing.savefig(path, format=kind, dpi=_PNG_DPI, facecolor="white", metadata=undated)
 
 

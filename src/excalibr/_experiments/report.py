@@ -22,7 +22,7 @@ from excalibr._experiments.store import Store
 from excalibr._experiments.table import Table
 from excalibr._experiments.tables import tables_of, write_tables
 from excalibr._text import markdown_text
-from excalibr._writing import beside
+from excalibr._writing import atomic_write
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 78rem; margin: 2rem auto; padding: 0 1rem; }
@@ -128,7 +128,7 @@ def write_page(results: ExperimentResults, folder: Path, command: str) -> Path:
     settings = [each for each in results.curves.settings if each in Plan().settings] or results.curves.settings
     figures = [figure for figure in figures_of(results.curves) if figure.setting in settings]
     write_figures(figures, results.curves, folder / "experiment", ("png",))
-    with beside(folder / "experiment.md") as path:
+    with atomic_write(folder / "experiment.md") as path:
         path.write_text("\n".join(_lines(results, figures, command)), encoding="utf-8")
     return folder / "experiment.md"
 

@@ -27,7 +27,7 @@ from excalibr._experiments.store import Store, readable
 from excalibr._experiments.study import Study, check_plan, prepare
 from excalibr._parallel import checked_threads, one_blas_thread
 from excalibr._types import Floats
-from excalibr._writing import beside
+from excalibr._writing import atomic_write
 
 _CHOSEN = ("min_item_count", "users", "sample", "mip_users", "timed_users", "trade_offs", "regularisations")
 _CURVE_USERS = 24
@@ -98,7 +98,7 @@ def _study(source: Source, plan: Plan, store: Store, further: int, report: Progr
     """The prepared data, stored so that the workers read it and a second start need not fit the model again."""
     if not store.study.is_file():
         made = prepare(source, plan, report, further)
-        with beside(store.study) as path:
+        with atomic_write(store.study) as path:
             made.save(path)
     with readable(store.study):
         return Study.load(store.study)

@@ -18,7 +18,7 @@ from excalibr._arrays import run_starts
 from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import PlanPart, Setting
 from excalibr._types import Floats
-from excalibr._writing import beside, remove_all_leftovers
+from excalibr._writing import atomic_write, remove_all_leftovers
 from excalibr.errors import InputError
 from excalibr.tables._arrow import pa, parquet
 
@@ -100,7 +100,7 @@ class Store:
         return self.folder / "parts" / part.file
 
     def write_text(self, name: str, text: str) -> Path:
-        with beside(self.folder / name) as path:
+        with atomic_write(self.folder / name) as path:
             path.write_text(text, encoding="utf-8")
         return self.folder / name
 
@@ -118,7 +118,7 @@ class Store:
             return _blocks(parquet.read_table(self.folder / "results.parquet"))
 
     def write_table(self, name: str, columns: dict[str, Any]) -> None:
-        with beside(self.folder / name) as path:
+        with atomic_write(self.folder / name) as path:
             parquet.write_table(pa.table(columns), path, compression="zstd")
 
     def read_table(self, name: str) -> dict[str, list[Any]]:
@@ -131,7 +131,7 @@ class Store:
         with readable(self.path(parts[0])):
             schema = parquet.read_schema(self.path(parts[0]))
         whole = self.folder / "results.parquet"
-        with beside(whole) as path, parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        with atomic_write(whole) as path, parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             for part in parts:
                 with readable(self.path(part)):
                     writer.write_table(parquet.read_table(self.path(part)))

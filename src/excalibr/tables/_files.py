@@ -5,6 +5,7 @@ What cannot be read is an error that names the file and what is wrong with it.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -72,15 +73,20 @@ def open_bytes(path: Path) -> Any:
 def files_of(name: str, path: Path) -> list[Path]:
     """A file, or the tables in a folder and the folders in it, in the order of their names; one at least.
 
-    ``name`` is what a message calls the table.
+    What begins with a dot or an underscore is left out, as Arrow and Spark do: files that are still being written, and
+    what file systems keep for themselves. ``name`` is what a message calls the table.
     """
     if not path.exists():
         raise InputError(name, f"{path} does not exist", "be a file or a folder")
-    if not path.is_dir():
+    if path.is_file():
         return [path]
+    if not path.is_dir():
+        raise InputError(name, f"{path} is a pipe or a device", "be a file or a folder: tables are read more than once")
     found = sorted(file for file in path.rglob("*") if kind_of(file) is not None and file.is_file())
+    found = [file for file in found if not any(part[0] in "._" for part in file.relative_to(path).parts)]
     if not found:
-        raise InputError(name, f"the folder {path} holds no table", f"hold files that end in {ENDINGS}")
+        must = f"hold files that end in {ENDINGS}, and do not begin with a dot or an underscore"
+        raise InputError(name, f"the folder {path} holds no table", must)
     return found
 
 
@@ -119,7 +125,10 @@ def dialect_of(path: Path) -> Dialect:
     the comma. Between semicolons, numbers have decimal commas where some are written so and none with a point.
     """
     with explained(path), open_bytes(path) as file:
-        return sniff(file.read(SNIFFED).decode("utf-8", errors="replace"))
+        start = file.read(SNIFFED)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # as spreadsheets save "Unicode text"
+        raise _not_utf8(path, "is UTF-16")
+    return sniff(start.decode("utf-8", errors="replace"))
 
 
 def sniff(start: str) -> Dialect:
@@ -183,12 +192,11 @@ def _open_csv(path: Path, types: Any = None, columns: Sequence[str] | None = Non
     )
     wrong = [field.name for field in reader.schema if pa.types.is_binary(field.type)]  # text in another encoding
     if wrong:
-        raise _not_utf8(path, wrong[0])
+        raise _not_utf8(path, f"column {wrong[0]!r} has bytes that are not UTF-8")
     return reader
 
 
-def _not_utf8(path: Path, column: str) -> InputError:
-    found = f"column {column!r} has bytes that are not UTF-8"
+def _not_utf8(path: Path, found: str) -> InputError:
     return InputError(str(path), found, "be UTF-8 text", "save it as UTF-8.")
 
 
@@ -201,7 +209,7 @@ def _csv_types(path: Path, schema: Any, check: Callable[[], None]) -> Any:
     while (at := _misfit(path, schema, tried, check)) is not None:
         field, whole = schema.field(at), pa.decimal128(38, 0)
         if pa.types.is_string(field.type):
-            raise _not_utf8(path, field.name)
+            raise _not_utf8(path, f"column {field.name!r} has bytes that are not UTF-8")
         if pa.types.is_null(field.type):
             wider = pa.int64()
         elif at not in tried and (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)):

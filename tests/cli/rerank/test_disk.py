@@ -14,8 +14,9 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from excalibr._cli import lock
 from excalibr._cli.rerank import job as jobs
-from excalibr._cli.rerank import lock, parts
+from excalibr._cli.rerank import parts
 from tests.cli.reranking import (
     OLD,
     before_call,
@@ -40,7 +41,7 @@ def broken(number: int) -> Callable[[], None]:
 
 @pytest.mark.parametrize(
     ("owner", "name", "call"),
-    [(lock, "_let_go", 0), (pa.ipc, "new_file", 3), (parts, "_writer", 2), (parts, "sync_file", 1)],
+    [(lock, "_release", 0), (pa.ipc, "new_file", 3), (parts, "_writer", 2), (parts, "sync_file", 1)],
     ids=["the lock", "a part", "an output", "waiting for the disk"],
 )
 def test_a_full_disk_says_what_to_do_and_loses_nothing(

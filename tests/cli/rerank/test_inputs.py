@@ -9,10 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
 
+from excalibr._cli.rerank.inputs import TableSource
 from excalibr._cli.rerank.parts import Run
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 from tests.cli.reranking import arguments, before_call, names, nothing_half_written, outputs, run, write
 from tests.cli.test_signals import STEPS
 from tests.tables.invented import Invented
@@ -123,6 +125,50 @@ def test_a_truncated_input_is_named(tmp_path: Path, given: list[str], name: str)
     assert isinstance(result.exception, InputError)
     assert str(result.exception).startswith(f"{path}: cannot be read")
     assert nothing_half_written(tmp_path)
+
+
+def test_a_text_among_numbers_is_told_with_its_file_and_the_row_in_it(tmp_path: Path) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in (1, 2):
+        rows = [
+            f"{user},{item},{'high' if (user, item) == (280, 3) else 0.5}\n"
+            for user in range(150 * number)
+            for item in range(4)
+        ]
+        (many / f"{number}.csv").write_text("user_id,item_id,score\n" + "".join(rows[600 * (number - 1) :]))
+    (tmp_path / "items.csv").write_text("item_id,category\n0,a\n1,b\n")
+    given = ["rerank", str(many), "--items", str(tmp_path / "items.csv"), "--targets", str(tmp_path / "items.csv")]
+    result = run([*given, "-k", "2", "-o", str(tmp_path / "out.csv")])
+    assert isinstance(result.exception, InputTypeError)
+    assert str(result.exception) == (
+        f"column 'score' of candidates: row 523 of {many / '2.csv'} is 'high', must have numbers."
+    )
+
+
+def test_ids_that_are_text_in_one_csv_file_of_a_folder_are_text_in_all(tmp_path: Path) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    (many / "1.csv").write_text("user_id,item_id,score\n007,1,0.5\n007,2,0.4\n")
+    (many / "2.csv").write_text("user_id,item_id,score\nada,1,0.5\nada,2,0.4\n")
+    (tmp_path / "items.csv").write_text("item_id,category\n1,a\n2,b\n")
+    (tmp_path / "wanted.csv").write_text("category,weight\na,1\nb,1\n")
+    given = ["rerank", str(many), "--items", str(tmp_path / "items.csv"), "--targets", str(tmp_path / "wanted.csv")]
+    assert run([*given, "-k", "1", "-o", str(tmp_path / "out.parquet")]).exit_code == 0
+    assert pq.read_table(tmp_path / "out.parquet")["user_id"].to_pylist() == ["007", "ada"]
+
+
+def test_files_of_a_folder_whose_types_do_not_go_together_are_named_as_such(tmp_path: Path) -> None:
+    table = pa.table({"user_id": [1], "item_id": [1], "score": [0.5]})
+    for more in ({"tag": pa.array([2**64 - 1], pa.uint64())}, {"tag": pa.array([True])}):
+        (tmp_path / "many").mkdir(exist_ok=True)
+        for name, values in {"1": {"tag": pa.array([-1])}, "2": more}.items():
+            pq.write_table(table.append_column("tag", values["tag"]), tmp_path / "many" / f"{name}.parquet")
+        source = TableSource("candidates", tmp_path / "many")
+        with pytest.raises(
+            InputError, match=r"candidates: the files in .*many differ \(.*must have columns of the same"
+        ):
+            source.read()
 
 
 def test_pages_that_are_not_what_they_were_are_named(tmp_path: Path, given: list[str]) -> None:

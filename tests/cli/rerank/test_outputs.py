@@ -202,6 +202,22 @@ def test_what_somebody_puts_into_our_folder_stays(tmp_path: Path, tables: Invent
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
 
 
+def test_a_wrong_option_leaves_no_folder_where_nothing_was_done(tmp_path: Path, tables: Invented) -> None:
+    given = write(tmp_path, tables)
+    before = names(tmp_path)
+    assert "--floors: is 'dramma', must be one of" in refused([*given, "--floors", "dramma=0.1"])
+    assert names(tmp_path) == before
+
+
+def test_an_input_that_changes_later_leaves_the_parts_that_are_done(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = write(tmp_path, tables)
+    before_call(monkeypatch, Run, "keep", 2, lambda: os.utime(tmp_path / "items.parquet", ns=(1, 1)))
+    assert "changed during the run" in refused(given)
+    assert "part-000000.json" in names(tmp_path / "slates.parquet.parts")
+
+
 def test_an_empty_folder_is_of_a_run_that_was_killed_as_it_began(tmp_path: Path, tables: Invented) -> None:
     given = write(tmp_path, tables)
     parts = tmp_path / "slates.parquet.parts"

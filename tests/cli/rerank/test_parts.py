@@ -12,8 +12,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from excalibr._cli.rerank import feed, parts
 from excalibr._cli.rerank import job as jobs
+from excalibr._cli.rerank import parts, user_blocks
 from excalibr._cli.rerank.parts import Run
 from excalibr.errors import InputError
 from tests.cli.reranking import arguments, before_call, expected, run, write
@@ -103,8 +103,8 @@ def test_a_killed_process_goes_on_with_resume(tmp_path: Path) -> None:
 def test_a_run_that_was_stopped_after_sorting_goes_on(
     tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed, "BUCKET_ROWS", 100)
-    monkeypatch.setattr(feed, "SAMPLED", 5)
+    monkeypatch.setattr(user_blocks, "BUCKET_ROWS", 100)
+    monkeypatch.setattr(user_blocks, "SAMPLED", 5)
     given = write(tmp_path, tables.shuffled(2))
     make, made = jobs._make_part, []
 
@@ -115,7 +115,7 @@ def test_a_run_that_was_stopped_after_sorting_goes_on(
     with monkeypatch.context() as killed:
         killed.setattr(jobs, "_make_part", made_twice)
         assert isinstance(run(given).exception, Stop)
-    monkeypatch.setattr(feed, "_write_ranges", lambda *_: pytest.fail("sorted again"))
+    monkeypatch.setattr(user_blocks, "_write_ranges", lambda *_: pytest.fail("sorted again"))
     assert run([*given, "--resume"]).exit_code == 0
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
 
@@ -165,6 +165,25 @@ def test_a_run_with_other_options_is_not_resumed(tmp_path: Path, tables: Invente
     assert "is of a run with other inputs or options" in str(result.exception)
     assert run(given).exit_code == 0
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
+
+
+def test_what_changed_since_is_named_as_it_is_typed(
+    tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = write(tmp_path, tables)
+    with monkeypatch.context() as killed:
+        killed.setattr(Run, "finish", stop)
+        assert isinstance(run(given).exception, Stop)
+    others = {
+        ("--trade-off", "0.9", "--day", "2"): "--trade-off and --day",
+        ("--report", str(tmp_path / "report.csv")): "outputs",
+        ("--prior", str(tmp_path / "prior.csv")): "prior",
+    }
+    (tmp_path / "prior.csv").write_text("genres,weight\ndrama,1\n")
+    for more, changed in others.items():
+        refused = str(run([*given, *more, "--resume"]).exception)
+        assert f"with other inputs or options ({changed} changed since), must be of the same. Hint: leave" in refused
+    assert run([*given, "--resume", "--threads", "2"]).exit_code == 0
 
 
 def test_an_interrupt_leaves_no_output_and_says_how_to_go_on(

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from excalibr import Reranker
-from excalibr._cli.rerank import feed
+from excalibr._cli.rerank import user_blocks
 from excalibr.tables._files import read_table
 from tests.cli.reranking import ASKED, arguments, expected, run, write
 from tests.tables.invented import GENRE_COLUMNS, Invented, invented_tables
@@ -95,8 +95,8 @@ def test_categories_that_differ_from_row_group_to_row_group_are_kept(
 
 @pytest.mark.parametrize("text_ids", [False, True])
 def test_rows_in_any_order_are_sorted_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text_ids: bool) -> None:
-    monkeypatch.setattr(feed, "BUCKET_ROWS", 100)
-    monkeypatch.setattr(feed, "SAMPLED", 5)
+    monkeypatch.setattr(user_blocks, "BUCKET_ROWS", 100)
+    monkeypatch.setattr(user_blocks, "SAMPLED", 5)
     tables = invented_tables(users=40, text_ids=text_ids)
     result = run(write(tmp_path, tables.shuffled(4)))
     assert result.exit_code == 0

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from excalibr._cli.options import CandidatesFile, Resume, with_options
+from excalibr._cli.printing import print_line
 from excalibr._cli.signals import resumable
-from excalibr._cli.speech import say
 from excalibr.errors import needs_extra
 from excalibr.tables import Reranker, Tables
 from excalibr.tables._options import Everyone
@@ -48,5 +48,5 @@ def balance(
     named = {"out": out, "shares": shares, "slates": slates, "report": report}
     outputs = {name: path for name, path in named.items() if path is not None}
     with resumable() as stop:
-        told = run_balance(candidates, items, outputs, day, options, stop, resume=resume)
-    say(told)
+        summary = run_balance(candidates, items, outputs, day, options, stop, resume=resume)
+    print_line(summary)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from excalibr._cli.lock import locked
 from excalibr._cli.options import WORDS, read_by_group
-from excalibr._cli.rerank.feed import Scan, UserBlock
+from excalibr._cli.printing import print_line, print_warning
 from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
-from excalibr._cli.rerank.job import CHUNK_ROWS, Job, feed_of, read_job, run_job
-from excalibr._cli.rerank.lock import locked
-from excalibr._cli.rerank.parts import Run, StoredPart, check_columns, fingerprint
+from excalibr._cli.rerank.job import CHUNK_ROWS, Job, blocks_of, read_job, run_job
+from excalibr._cli.rerank.parts import Run, StoredPart, check_columns
+from excalibr._cli.rerank.user_blocks import Scan, UserBlock
 from excalibr._cli.signals import Stop
-from excalibr._cli.speech import say, say_warning
 from excalibr._options import read_options, split_keywords
 from excalibr._parallel import Advance, progress_bar
 from excalibr._population import BatchPopulation, PartitionedPopulation, PassSums, Progress, sample_share
@@ -26,7 +27,7 @@ from excalibr._population.mixture import BLOCK_PER_USER
 from excalibr._population.score_scale import NO_ROUNDING, RoundingStep, ScoreScale
 from excalibr._sparse import build_rows
 from excalibr._types import Floats
-from excalibr._writing import beside
+from excalibr._writing import atomic_write
 from excalibr.errors import InputError
 from excalibr.tables import ItemArrays, Tables, read_items
 from excalibr.tables._options import Everyone
@@ -74,8 +75,8 @@ class _Work:
         )
 
     def _blocks(self) -> Iterator[UserBlock]:
-        feed = feed_of(self.job, self.run, self.scanned)
-        while (block := feed.take(ALL)) is not None:
+        blocks = blocks_of(self.job, self.run, self.scanned)
+        while (block := blocks.take(ALL)) is not None:
             self.job.stop.check()
             yield block
 
@@ -113,31 +114,33 @@ def run_balance(
         check_columns("slates", outputs["slates"], job.candidates.schema)
     wanted = read_options(Everyone, everyone)
     check_asked(job.reranker, job.names)
-    told = _prices(job, wanted, sources, asked, resume=resume)
-    if named:
-        priced = options | {"prices": outputs["out"]}
-        told += " " + run_job(read_job(candidates, items, named, day, priced, stop), resume=resume)
-    return told
-
-
-def _prices(job: Job, wanted: Everyone, sources: list[TableSource], asked: dict[str, Any], *, resume: bool) -> str:
     with locked(job.outputs.values()):
         inputs = Inputs([*job.sources, *sources])
-        stamp = fingerprint({"job": job.stamp(inputs), "everyone": {name: str(value) for name, value in asked.items()}})
-        run = Run(job.outputs, stamp, inputs)
-        if resume and run.is_finished():
+        run = Run(job.outputs, {**job.asked, **asked}, inputs)
+        summary = _prices(job, run, wanted, resume=resume)
+        if named:
+            priced = options | {"prices": outputs["out"]}
+            summary += " " + run_job(read_job(candidates, items, named, day, priced, stop), resume=resume)
+        with suppress(OSError):
             run.clear()
-            return "The prices are complete: nothing is left to do."
-        run.begin(resume=resume)
+    return summary
+
+
+def _prices(job: Job, run: Run, wanted: Everyone, *, resume: bool) -> str:
+    """Find the prices, and say in a line how good they are; the run's folder stays, and says that they are found."""
+    if resume and run.is_finished():
+        return "The prices are complete: nothing is left to do."
+    run.begin(resume=resume)
+    with run.cleared_if_wrong():
         crowd, search, n_blocks = _crowd(job, run, wanted)
-        outcome = search.run(crowd, n_blocks, _tell)
-        tables = {"out": pa.table(outcome.table)}
-        if "shares" in job.outputs:
-            tables["shares"] = pa.table(outcome.summary(crowd.run(np.zeros(crowd.n_groups)).group_shares))
-        run.keep(0, StoredPart(0, Tally()), tables)
-        run.finish(1, job.stop.check)
+        outcome = search.run(crowd, n_blocks, _print_progress)
+    tables = {"out": pa.table(outcome.table)}
+    if "shares" in job.outputs:
+        tables["shares"] = pa.table(outcome.summary(crowd.run(np.zeros(crowd.n_groups)).group_shares))
+    run.keep(0, StoredPart(0, Tally()), tables)
+    run.finish(1, job.stop.check, keep_folder=True)
     for note in outcome.notes:
-        say_warning(note.message, WORDS)
+        print_warning(note.message, WORDS)
     found = outcome.found
     proven = f"proven gap {100 * found.relative_gap:.3g} % after {len(found.history)} passes"
     return f"Prices of {len(search.groups.labels):,} groups in {job.outputs['out']}: {proven}."
@@ -148,7 +151,7 @@ def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[PartitionedPopulation,
     table = job.items.read()
     search = PriceSearch.of(wanted, table, job.names)
     for note in search.notes:
-        say_warning(note.message, WORDS)
+        print_warning(note.message, WORDS)
     scanned = job.scan(job.candidates)
     n_blocks = search.n_blocks(scanned.users)
     for_all = {name: source.read() for name, source in job.for_all.items()}
@@ -161,23 +164,29 @@ def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[PartitionedPopulation,
     return dataclasses.replace(crowd, load=kept.recall, store=kept.keep), search, n_blocks
 
 
-def _tell(progress: Progress) -> None:
+def _print_progress(progress: Progress) -> None:
     proven = f"bound {progress.bound:.6g}, gap {100 * progress.relative_gap:.3g} %"
-    say(f"excalibr: pass {progress.number}: objective {progress.objective:.6g}, {proven}")
+    print_line(f"excalibr: pass {progress.number}: objective {progress.objective:.6g}, {proven}")
 
 
 def _everyone(asked: dict[str, Any], stop: Stop) -> tuple[dict[str, Any], list[TableSource]]:
     """The keywords of :class:`Everyone`, with tables read, and the files that they came from."""
     sources, targets = [], {}
     for pair in asked["everyone"] or []:
-        attribute, given, path = pair.partition("=")
-        if not given:
+        attribute, _, path = pair.partition("=")
+        if not attribute or not path:
             raise InputError("--everyone", f"is {pair!r}", "be an attribute and a file: seller=targets.csv")
-        sources.append(TableSource(f"everyone {attribute}", Path(path), stop.check))
+        if attribute in targets:
+            raise InputError("--everyone", f"has {attribute!r} twice", "have one file for each attribute")
+        sources.append(TableSource(f"--everyone {attribute}", Path(path), stop.check))
         targets[attribute] = sources[-1].read()
     read: dict[str, Any] = {"everyone": targets or None}
     for name in ("everyone_weights", "everyone_floors", "everyone_caps"):
         read[name] = read_by_group(name, asked[name])
+    if not any(read[name] for name in ("everyone", "everyone_floors", "everyone_caps")):
+        must = "be given, or --everyone-floors or --everyone-caps"
+        hint = "--everyone seller=targets.csv, a table of category and weight, wants these shares of the sellers."
+        raise InputError("--everyone", "is missing", must, hint)
     if asked["start"] is not None:
         sources.append(TableSource("start", asked["start"], stop.check))
         read["start"] = sources[-1].read()
@@ -211,7 +220,7 @@ class KeptPasses:
     def keep(self, prices: Floats, found: PassSums) -> None:
         """Store the pass that was asked for last."""
         self.check()
-        with beside(self._path()) as path, path.open("wb") as file:
+        with atomic_write(self._path()) as path, path.open("wb") as file:
             np.savez(
                 file,
                 prices=prices,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +17,9 @@ from typing import Any, BinaryIO, TypeAlias
 
 import pyarrow as pa
 
-from excalibr.errors import InputError
-from excalibr.tables._files import dialect_of, explained, files_of, kind_of, read_batches, read_schema
+from excalibr.errors import InputError, InputTypeError
+from excalibr.tables._files import dialect_of, files_of, kind_of, read_batches, read_schema
+from excalibr.tables._ids import is_text
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".arrow": "arrow", ".feather": "arrow"}
 """What can be written, by the end of the name; compressed CSV can also be read."""
@@ -50,8 +51,12 @@ class TableSource:
 
     @cached_property
     def schemas(self) -> dict[Path, Any]:
-        """The columns of each file."""
-        return {path: read_schema(path, self.check) for path in self.files}
+        """The columns of each file; one that is text in some file is read as text from every CSV file."""
+        found = {path: read_schema(path, self.check) for path in self.files}
+        texts = {field.name for schema in found.values() for field in schema if is_text(field.type)}
+        return {
+            path: _with_texts(schema, texts) if kind_of(path) == "csv" else schema for path, schema in found.items()
+        }
 
     @cached_property
     def schema(self) -> Any:
@@ -59,8 +64,7 @@ class TableSource:
         try:
             return pa.unify_schemas(list(self.schemas.values()), promote_options="permissive")
         except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
-            found = f"the files in {self.path} differ ({' '.join(str(error).split())})"
-            raise InputError(self.name, found, "have the same columns") from error
+            raise self._differ(error) from error
 
     @property
     def dialects(self) -> list[str]:
@@ -77,13 +81,45 @@ class TableSource:
                 self.check()
                 table = pa.Table.from_batches([batch])
                 if table.schema != wanted:
-                    with explained(path):
+                    try:
                         table = pa.concat_tables([empty, table], promote_options="permissive").select(wanted.names)
+                    except pa.ArrowInvalid as error:  # a whole number that the other files' type cannot hold
+                        raise self._differ(error) from error
                 yield table.replace_schema_metadata(None)
 
     def read(self) -> Any:
         """The whole table."""
         return pa.concat_tables([self.schema.empty_table(), *self.batches()], promote_options="permissive")
+
+    def check_numbers(self, column: str) -> None:
+        """Raise an error where a column of numbers has a text that is none, with the file and the row that it is in."""
+        for path, schema in self.schemas.items():
+            if column not in schema.names or not is_text(schema.field(column).type):
+                continue
+            first = 0
+            for batch in read_batches(path, schema, [column], BATCH_ROWS):
+                self.check()
+                for row, text in enumerate(batch.column(0).to_pylist(), first):
+                    if text and not _is_number(text):
+                        found = f"row {row} of {path} is {text!r}"
+                        raise InputTypeError(f"column {column!r} of {self.name}", found, "have numbers")
+                first += len(batch)
+
+    def _differ(self, error: Exception) -> InputError:
+        found = f"the files in {self.path} differ ({' '.join(str(error).split())})"
+        return InputError(self.name, found, "have columns of the same types")
+
+
+def _with_texts(schema: Any, texts: Collection[str]) -> Any:
+    return pa.schema([field.with_type(pa.string()) if field.name in texts else field for field in schema])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def format_of(path: Path, argument: str) -> str:
@@ -103,7 +139,7 @@ class Inputs:
         for source in self.sources:
             for path in source.files:
                 self._seen[path] = _signature(path)
-                self._known[path] = _facts(path, source.check)
+                self._known[path] = facts_of(path, source.check)
 
     def stamp(self) -> dict[str, list[Facts]]:
         """Of each table, its files."""
@@ -126,7 +162,7 @@ class Inputs:
             now = _signature(path)
             if now == self._seen[path] and not thoroughly:
                 return
-            facts = _facts(path, source.check)
+            facts = facts_of(path, source.check)
         except FileNotFoundError:
             raise _changed(source, path, "is gone") from None
         _, size, _, digest = self._known[path]
@@ -204,7 +240,8 @@ def _signature(path: Path) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _facts(path: Path, check: Callable[[], None]) -> Facts:
+def facts_of(path: Path, check: Callable[[], None] = lambda: None) -> Facts:
+    """What tells a file from another; ``check`` is called again and again on the way, to stop it."""
     with path.open("rb") as file:
         found = os.fstat(file.fileno())
         return str(path.resolve()), found.st_size, found.st_mtime_ns, _digest(file, found.st_size, check)

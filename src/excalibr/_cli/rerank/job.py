@@ -14,13 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from excalibr import __version__
+from excalibr._cli.lock import locked
 from excalibr._cli.options import WORDS, read_words
-from excalibr._cli.rerank.feed import Feed, Pace, Scan, UserBlock, in_user_order, scan
+from excalibr._cli.printing import print_line, print_warning
 from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
-from excalibr._cli.rerank.lock import locked
-from excalibr._cli.rerank.parts import Run, StoredPart, check_columns, fingerprint
+from excalibr._cli.rerank.parts import Run, StoredPart, check_columns
+from excalibr._cli.rerank.user_blocks import BlockSize, Scan, UserBlock, UserBlocks, in_user_order, scan
 from excalibr._cli.signals import Stop
-from excalibr._cli.speech import say, say_warning
 from excalibr._options import read_options
 from excalibr._parallel import progress_bar
 from excalibr.errors import InputError
@@ -37,6 +37,8 @@ STEP_SECONDS = 2.0
 """A part ends with its rows or after so much time, at most a step later: that is the work that a kill can lose."""
 
 ALWAYS_BY_USER = ("history", "users", "pinned", "shown")
+NUMBERS = {"candidates": "score", "history": "weight", "targets": "weight", "shown": "weight"}
+"""What must be numbers in tables that are read in pieces, where a later error knows only a row's place in its piece."""
 
 
 @dataclass(frozen=True)
@@ -75,18 +77,21 @@ class Job:
     def scan(self, source: TableSource) -> Scan:
         """How many rows and users a table has, and whether they are in order; where not, that is said."""
         scanned = scan(source, self.user_id(source))
+        role = NUMBERS.get(source.name)
+        numbers = role and self.names.find(role, source.name, source.schema.names)
+        if numbers is not None:
+            source.check_numbers(numbers)
         if not scanned.is_sorted:
             order = f"{'is' if source.name == 'history' else 'are'} not in the order of {scanned.user_id!r}"
-            say(f"excalibr: {source.name} {order}: sorting {scanned.rows:,} rows on disk.")
+            print_line(f"excalibr: {source.name} {order}: sorting {scanned.rows:,} rows on disk.")
         return scanned
 
-    def stamp(self, inputs: Inputs) -> str:
-        """A digest of all that the outputs depend on; the number of threads is not part of it."""
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The options that the outputs depend on; the number of threads is none of them."""
         ranking = {each.name: getattr(self.reranker, each.name) for each in dataclasses.fields(self.reranker)}
         ranking.pop("threads")
-        asked = {"version": __version__, "ranking": ranking, "options": self.options, "day": self.day}
-        outputs = {name: path.name for name, path in self.outputs.items()}
-        return fingerprint({**asked, "files": inputs.stamp(), "outputs": outputs})
+        return {"version": __version__, **ranking, **self.options, "day": self.day}
 
 
 def read_job(
@@ -97,14 +102,14 @@ def read_job(
         format_of(path, "out" if name == "slates" else name)
     needed = TableSource("candidates", candidates, stop.check), TableSource("items", items, stop.check)
     ranking, others, paths = read_words(options)
-    beside = {name: TableSource(name, path, stop.check) for name, path in paths.items()}
-    check_apart(outputs, [*needed, *beside.values()])
-    names = read_options(Tables, {**others, **beside})
+    named = {name: TableSource(name, path, stop.check) for name, path in paths.items()}
+    check_apart(outputs, [*needed, *named.values()])
+    names = read_options(Tables, {**others, **named})
     has_users = {*ALWAYS_BY_USER}
-    if "targets" in beside and names.find("user_id", "targets", beside["targets"].schema.names) is not None:
+    if "targets" in named and names.find("user_id", "targets", named["targets"].schema.names) is not None:
         has_users.add("targets")
-    by_user = {name: source for name, source in beside.items() if name in has_users}
-    for_all = {name: source for name, source in beside.items() if name not in has_users}
+    by_user = {name: source for name, source in named.items() if name in has_users}
+    for_all = {name: source for name, source in named.items() if name not in has_users}
     return Job(read_options(Reranker, ranking), others, *needed, by_user, for_all, outputs, day, stop)
 
 
@@ -112,17 +117,19 @@ def run_job(job: Job, *, resume: bool) -> str:
     """Do it, or what is left of it, and say in a line what was done."""
     with locked(job.outputs.values()):
         inputs = Inputs(job.sources)
-        run = Run(job.outputs, job.stamp(inputs), inputs)
+        run = Run(job.outputs, job.asked, inputs)
         if resume and run.is_finished():
             run.clear()
             return "The outputs are complete: nothing is left to do."
-        tally = _run_parts(job, run, run.begin(resume=resume))
+        done = run.begin(resume=resume)
+        with run.cleared_if_wrong():
+            tally = _run_parts(job, run, done)
     ranked, all_users = tally.ranked(job.reranker.fallback), f"{tally.users:,} users"
     those = all_users if ranked == tally.users else f"{ranked:,} of {all_users}"
-    told = f"{those} re-ranked into {job.outputs['slates']}. {tally.text(job.reranker.fallback)}".rstrip()
+    summary = f"{those} re-ranked into {job.outputs['slates']}. {tally.text(job.reranker.fallback)}".rstrip()
     if tally.users and not ranked:
-        raise InputError(told)
-    return told
+        raise InputError(summary)
+    return summary
 
 
 def _run_parts(job: Job, run: Run, done: list[StoredPart]) -> Tally:
@@ -133,13 +140,13 @@ def _run_parts(job: Job, run: Run, done: list[StoredPart]) -> Tally:
     for_all = {name: source.read() for name, source in job.for_all.items()}
     items, _ = read_items_and_prices(job.items.read(), for_all.get("prices"), job.names)
     scanned = job.scan(job.candidates)
-    _tell_understood(items, scanned, job)
+    _print_understood(items, scanned, job)
     tally, count = Tally(), len(done)
     tally.left_out += Counter({"without a user": scanned.without_user})
-    feed = feed_of(job, run, scanned)
+    blocks = blocks_of(job, run, scanned)
     with progress_bar("Re-ranking", scanned.users if scanned.is_sorted else None) as show:
         for part in done:
-            feed.skip(part.rows)
+            blocks.skip(part.rows)
             show(part.tally.users)
             tally.add(part.tally)
         solve = partial(
@@ -151,27 +158,29 @@ def _run_parts(job: Job, run: Run, done: list[StoredPart]) -> Tally:
             advance=job.stop.checking(show),
             **(job.options | for_all),
         )
-        pace = Pace(STEP_SECONDS)
-        while (made := _make_part(run, count, feed, solve, pace)) is not None:
+        size = BlockSize(STEP_SECONDS)
+        while (made := _make_part(run, count, blocks, solve, size)) is not None:
             tally.add(made.tally)
             count += 1
     run.finish(count, job.stop.check)
     return tally
 
 
-def _make_part(run: Run, number: int, feed: Feed, solve: Callable[..., Results], pace: Pace) -> StoredPart | None:
+def _make_part(
+    run: Run, number: int, blocks: UserBlocks, solve: Callable[..., Results], size: BlockSize
+) -> StoredPart | None:
     """Solve and keep users until there are enough rows or it took long enough; None where no user is left."""
     solved: list[dict[str, Any]] = []
     rows, tally, began = 0, Tally(), time.monotonic()
     while not solved or (rows < CHUNK_ROWS and time.monotonic() - began < PART_SECONDS):
-        block = feed.take(pace.users)
+        block = blocks.take(size.users)
         if block is None:
             break
         start = time.monotonic()
-        tables, told = _solve(block, solve, run.outputs)
-        pace.learn(block.users, time.monotonic() - start)
+        tables, solved_tally = _solve(block, solve, run.outputs)
+        size.adapt(block.users, time.monotonic() - start)
         solved.append(tables)
-        tally.add(told)
+        tally.add(solved_tally)
         rows += len(block.candidates)
     if not solved:
         return None
@@ -193,17 +202,17 @@ def _solve(block: UserBlock, solve: Callable[..., Results], outputs: Collection[
     return made, results.tally
 
 
-def feed_of(job: Job, run: Run, scanned: Scan) -> Feed:
+def blocks_of(job: Job, run: Run, scanned: Scan) -> UserBlocks:
     """Whole users at a time, with their rows of the other tables."""
 
     def stream(scanned: Scan) -> UserStream:
         return in_user_order(scanned, run.folder / f"sorting-{scanned.source.name}")
 
     others = {name: stream(job.scan(source)) for name, source in job.by_user.items()}
-    return Feed(stream(scanned), others, scanned.user_id, CHUNK_ROWS)
+    return UserBlocks(stream(scanned), others, scanned.user_id, CHUNK_ROWS)
 
 
-def _tell_understood(items: ItemArrays, scanned: Scan, job: Job) -> None:
+def _print_understood(items: ItemArrays, scanned: Scan, job: Job) -> None:
     """One line on standard error: categories, users, and what nobody named; then one for each thing that looks wrong.
 
     An error where a column is not there.
@@ -213,12 +222,12 @@ def _tell_understood(items: ItemArrays, scanned: Scan, job: Job) -> None:
         dialects += source.dialects
         _find_columns(source, items, job.names)
     reranker = job.reranker
-    users = _said_of_users(scanned, reranker.k)
-    said = "; ".join([items_text(items.columns), users, *job.names.recognised_text(), *dialects])
-    say(f"excalibr: {said}.")
+    users = _users_text(scanned, reranker.k)
+    understood = "; ".join([items_text(items.columns), users, *job.names.recognised_text(), *dialects])
+    print_line(f"excalibr: {understood}.")
     named = reranker.k is not None or "users" in job.by_user or not isinstance(reranker.position_weights, str)
     for note in [*review_items(items), *([] if named else [NO_ROOM])]:
-        say_warning(note.message, WORDS)
+        print_warning(note.message, WORDS)
 
 
 def _find_columns(source: TableSource, items: ItemArrays, options: Tables) -> None:
@@ -232,7 +241,7 @@ def _find_columns(source: TableSource, items: ItemArrays, options: Tables) -> No
         options.find("category", source.name, columns)
 
 
-def _said_of_users(scanned: Scan, k: int | None) -> str:
+def _users_text(scanned: Scan, k: int | None) -> str:
     """How many users and candidates there are, as far as one pass over the users tells."""
     rows = scanned.rows - scanned.without_user
     if not scanned.is_sorted or not scanned.users:

@@ -12,7 +12,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from excalibr._cli.rerank.inputs import Inputs, format_of, parts_folder
-from excalibr._cli.rerank.lock import MADE_BY
-from excalibr._writing import beside, put_in_place, remove_leftovers, sync_file, temporary
-from excalibr.errors import InputError
+from excalibr._cli.lock import MADE_BY
+from excalibr._cli.rerank.inputs import Inputs, facts_of, format_of, parts_folder
+from excalibr._messages import Message, Option
+from excalibr._writing import atomic_write, put_in_place, remove_leftovers, sync_file, temporary
+from excalibr.errors import ExcalibrError, InputError
 from excalibr.tables._results import Tally
 
 STAMP = b"excalibr.run"
@@ -39,11 +40,6 @@ _OURS = re.compile(
 )
 
 
-def fingerprint(facts: Mapping[str, Any]) -> str:
-    """A digest of everything that the outputs depend on."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
-
-
 @dataclass(frozen=True)
 class StoredPart:
     """A finished part: how many rows of the candidates it took, and what became of their users."""
@@ -55,12 +51,17 @@ class StoredPart:
 class Run:
     """The folder of one run, ``<output>.parts``, named by the first of the outputs that the run ends in.
 
-    ``stamp`` is the digest of inputs and options. Nothing is kept, nor put in place, after one of the inputs changed.
+    ``asked`` are the options that its outputs depend on. Nothing is kept, nor put in place, after one of the inputs
+    changed.
     """
 
-    def __init__(self, outputs: Mapping[str, Path], stamp: str, inputs: Inputs) -> None:
+    def __init__(self, outputs: Mapping[str, Path], asked: Mapping[str, Any], inputs: Inputs) -> None:
         self.outputs = dict(outputs)
-        self.stamp = stamp
+        names = {name: path.name for name, path in outputs.items()}
+        self.facts = json.loads(
+            json.dumps({"asked": {**asked, "outputs": names}, "inputs": inputs.stamp()}, default=str)
+        )
+        self.stamp = hashlib.sha256(json.dumps(self.facts, sort_keys=True).encode()).hexdigest()
         self.inputs = inputs
         self.folder = parts_folder(next(iter(self.outputs.values())))
 
@@ -73,29 +74,47 @@ class Run:
             self._check_same(kept)
             return self._parts_done()
         self.clear()
-        facts = {"made_by": MADE_BY, "output": self.folder.name.removesuffix(".parts"), "stamp": self.stamp}
+        about = {"made_by": MADE_BY, "output": self.folder.name.removesuffix(".parts"), "stamp": self.stamp}
         self.folder.mkdir(parents=True, exist_ok=True)
-        with beside(self.folder / MARKER) as path:
-            path.write_text(json.dumps(facts | {"inputs": self.inputs.stamp()}), encoding="utf-8")
+        self._write_marker(about | self.facts)
         return []
 
     def is_finished(self) -> bool:
-        """Whether every output is there and says that it is of this very run; CSV files cannot say so."""
-        return all(path.exists() and _stamp_of(path) == self.stamp for path in self.outputs.values())
+        """Whether every output is there and of this very run.
+
+        The files say so, or the folder if :meth:`finish` left it there: CSV files have no place for it.
+        """
+        if not all(path.exists() for path in self.outputs.values()):
+            return False
+        if all(_stamp_of(path) == self.stamp for path in self.outputs.values()):
+            return True
+        kept = self._marker() or {}
+        return kept.get("stamp") == self.stamp and kept.get("made") == self._made()
+
+    @contextmanager
+    def cleared_if_wrong(self) -> Iterator[None]:
+        """Remove the folder where a wrong input or option ends the run before anything that it could go on with."""
+        try:
+            yield
+        except ExcalibrError:
+            if not any(self.folder.glob("part-*.json")) and not any(self.folder.glob("pass-*.npz")):
+                self.clear()
+            raise
 
     def keep(self, number: int, part: StoredPart, tables: Mapping[str, Any]) -> None:
         """Store a part, if it was made of the inputs as they were when the run began."""
         self.inputs.check()
         for name, table in tables.items():
-            with beside(self._part(number, name)) as path, pa.ipc.new_file(path, table.schema) as writer:
+            with atomic_write(self._part(number, name)) as path, pa.ipc.new_file(path, table.schema) as writer:
                 writer.write_table(table)
-        with beside(self._tally(number)) as path:
+        with atomic_write(self._tally(number)) as path:
             path.write_text(json.dumps({"rows": part.rows, "tally": vars(part.tally)}), encoding="utf-8")
 
-    def finish(self, count: int, check: Callable[[], None]) -> None:
+    def finish(self, count: int, check: Callable[[], None], *, keep_folder: bool = False) -> None:
         """Put the outputs together from the parts and in place, all of them or none, and remove the folder.
 
-        ``check`` is called while that can still be stopped.
+        ``check`` is called while that can still be stopped. A folder that is kept says what was made: that it is
+        finished is then known until :meth:`clear`.
         """
         with ExitStack() as unfinished:
             made = {}
@@ -108,7 +127,10 @@ class Run:
             for output, path in made.items():
                 put_in_place(path, output)
         with suppress(OSError):  # the outputs are there; what is left of the folder goes with the next run
-            self.clear()
+            if keep_folder:
+                self._write_marker((self._marker() or {}) | {"made": self._made()})
+            else:
+                self.clear()
 
     def clear(self) -> None:
         """Remove what the run has in the folder, and the folder if that was all; the marker last, and only then."""
@@ -121,6 +143,14 @@ class Run:
             (self.folder / MARKER).unlink(missing_ok=True)
             self.folder.rmdir()
 
+    def _made(self) -> dict[str, list[Any]]:
+        """What the outputs are now."""
+        return {name: list(facts_of(path)) for name, path in self.outputs.items()}
+
+    def _write_marker(self, facts: Mapping[str, Any]) -> None:
+        with atomic_write(self.folder / MARKER) as path:
+            path.write_text(json.dumps(facts), encoding="utf-8")
+
     def _marker(self) -> dict[str, Any] | None:
         """What the folder says of its run, None without a folder or in an empty one; another's folder is an error."""
         if not self.folder.exists() and not self.folder.is_symlink():
@@ -128,16 +158,16 @@ class Run:
         if self.folder.is_symlink() or not self.folder.is_dir():
             raise self._not_ours("is a link" if self.folder.is_symlink() else "is a file")
         try:
-            said = json.loads((self.folder / MARKER).read_text(encoding="utf-8"))
+            marker = json.loads((self.folder / MARKER).read_text(encoding="utf-8"))
         except FileNotFoundError:
             if any(not _OURS.fullmatch(path.name) for path in self.folder.iterdir()):
                 raise self._not_ours(f"has no {MARKER}") from None
             return None  # of a run that was killed as it began or ended
         except ValueError:
-            said = None
-        if not isinstance(said, dict) or said.get("made_by") != MADE_BY:
+            marker = None
+        if not isinstance(marker, dict) or marker.get("made_by") != MADE_BY:
             raise self._not_ours(f"has another's {MARKER}")
-        return said
+        return marker
 
     def _not_ours(self, found: str) -> InputError:
         return InputError(
@@ -145,16 +175,18 @@ class Run:
             "Hint: move it away, or name another output."
         )
 
-    def _check_same(self, said: Mapping[str, Any]) -> None:
-        if said.get("stamp") == self.stamp:
+    def _check_same(self, marker: Mapping[str, Any]) -> None:
+        if marker.get("stamp") == self.stamp:
             return
-        before, now = said.get("inputs", {}), json.loads(json.dumps(self.inputs.stamp()))
-        others = [name for name in now if name in before and before[name] != now[name]]
-        what = f"{' and '.join(others)} changed since" if others else "other inputs or options"
-        raise InputError(
-            f"{self.folder}: is of a run with other inputs or options ({what}), must be of the same. "
-            "Hint: leave --resume out to start again."
-        )
+        changed: list[Option | str] = []
+        for kind, now in self.facts.items():
+            before = marker.get(kind, now)
+            names = [name for name in before | now if before.get(name) != now.get(name)]
+            changed += names if kind == "inputs" else map(Option, names)
+        listed = [part for name in changed for part in (" and ", name)][1:]
+        what = (" (", *listed, " changed since)") if changed else ()
+        found = Message(f"{self.folder}: is of a run with other inputs or options", *what, ", must be of the same. ")
+        raise InputError(Message(found, "Hint: leave --resume out to start again."))
 
     def _parts_done(self) -> list[StoredPart]:
         """The parts up to the first that is not done; what is there of later ones is removed."""
@@ -174,9 +206,9 @@ class Run:
                 _schema(self._part(number, name))
         except (OSError, ValueError):
             return None
-        told: dict[str, Any] = stored["tally"]
-        counted = {name: Counter(value) for name, value in told.items() if isinstance(value, dict)}
-        return StoredPart(stored["rows"], Tally(**told | counted))
+        tally: dict[str, Any] = stored["tally"]
+        counted = {name: Counter(value) for name, value in tally.items() if isinstance(value, dict)}
+        return StoredPart(stored["rows"], Tally(**tally | counted))
 
     def _assemble(self, name: str, count: int, path: Path, kind: str, check: Callable[[], None]) -> None:
         parts = (read_arrow(self._part(number, name)) for number in range(count))

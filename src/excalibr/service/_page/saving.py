@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from excalibr._writing import beside
+from excalibr._writing import atomic_write
 from excalibr.errors import ExcalibrError
 from excalibr.service._page.about import about, grids_of
 from excalibr.service._page.choices import Aim, Choices, first_choices
@@ -34,7 +34,7 @@ def save_page(page: Page, path: Path) -> None:
     """Write the page at its first choices, in one step."""
     assert page.explored is not None
     html = saved_page(page, page.explored, *first_choices(page.explored))
-    with beside(path) as name:
+    with atomic_write(path) as name:
         Path(name).write_bytes(html)
 
 

@@ -7,26 +7,28 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from excalibr._messages import CommandWords, message_of
 
 RED, YELLOW = "31", "33"
 
 
-def say(text: str) -> None:
-    """What is going on; nothing where standard error is closed, for which Python has None."""
+def print_line(text: str) -> None:
+    """What is going on; nothing where standard error is closed, for which Python has None, or cannot be written."""
     if sys.stderr is not None:
-        print(text, file=sys.stderr, flush=True)
+        with suppress(OSError):  # a full disk of a log, or a pipe that nobody reads, is no end of the work
+            print(text, file=sys.stderr, flush=True)
 
 
-def say_error(text: str) -> None:
+def print_error(text: str) -> None:
     """Why the command ends."""
-    say(_coloured(f"excalibr: {text}", RED))
+    print_line(_coloured(f"excalibr: {text}", RED))
 
 
-def say_warning(said: object, words: CommandWords) -> None:
+def print_warning(warning: object, words: CommandWords) -> None:
     """What looks wrong, or was not used as it came, in the words of the command."""
-    say(_coloured(f"excalibr: warning: {message_of(said, words)}", YELLOW))
+    print_line(_coloured(f"excalibr: warning: {message_of(warning, words)}", YELLOW))
 
 
 def _coloured(text: str, colour: str) -> str:

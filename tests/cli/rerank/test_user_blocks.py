@@ -11,8 +11,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from excalibr._cli.rerank import feed, parts
 from excalibr._cli.rerank import job as jobs
+from excalibr._cli.rerank import parts, user_blocks
 from excalibr._cli.rerank.parts import Run
 from tests.cli.reranking import arguments, expected, outputs, run, write
 from tests.tables.invented import Invented
@@ -45,7 +45,9 @@ def test_where_parts_end_does_not_show_in_the_outputs(
     assert run(given).exit_code == 0
     made = {path.name: path.read_bytes() for path in tmp_path.glob(f"*s.{kind}")}
     rows = kept_rows(monkeypatch)
-    monkeypatch.setattr(jobs, "Pace", lambda wanted: feed.Pace(wanted, users=1 if seconds == 0.0 else 256))
+    monkeypatch.setattr(
+        jobs, "BlockSize", lambda wanted: user_blocks.BlockSize(wanted, users=1 if seconds == 0.0 else 256)
+    )
     monkeypatch.setattr(jobs, "STEP_SECONDS", seconds)
     monkeypatch.setattr(jobs, "PART_SECONDS", seconds)
     monkeypatch.setattr(jobs, "CHUNK_ROWS", 1000)
@@ -63,7 +65,7 @@ def test_ids_that_are_whole_only_in_some_parts_are_drawn_for_alike(
         for table in (tables.candidates, tables.history)
     ]
     made = Invented(halves[0], tables.items, halves[1])
-    monkeypatch.setattr(jobs, "Pace", lambda wanted: feed.Pace(wanted, users=1))
+    monkeypatch.setattr(jobs, "BlockSize", lambda wanted: user_blocks.BlockSize(wanted, users=1))
     monkeypatch.setattr(jobs, "PART_SECONDS", 0.0)
     monkeypatch.setattr(jobs, "STEP_SECONDS", 0.0)
     assert run(write(tmp_path, made)).exit_code == 0
@@ -89,7 +91,7 @@ def test_a_part_ends_when_it_took_its_time(
     monkeypatch.setattr(jobs, "_solve", slow)
     monkeypatch.setattr(jobs, "CHUNK_ROWS", 10_000)
     monkeypatch.setattr(jobs, "STEP_SECONDS", 3.0)
-    monkeypatch.setattr(jobs, "Pace", lambda seconds: feed.Pace(seconds, users=2))
+    monkeypatch.setattr(jobs, "BlockSize", lambda seconds: user_blocks.BlockSize(seconds, users=2))
     rows = kept_rows(monkeypatch)
     assert run(given).exit_code == 0
     assert rows == [14 * 25, 14 * 25, 12 * 25]
@@ -98,6 +100,6 @@ def test_a_part_ends_when_it_took_its_time(
 
 @pytest.mark.parametrize(("took", "then"), [(4.0, 50), (1.0, 200), (0.001, 400), (1000.0, 1)])
 def test_a_step_is_as_many_users_as_take_two_seconds(took: float, then: int) -> None:
-    pace = feed.Pace(2.0, users=100)
-    pace.learn(100, took)
-    assert pace.users == then
+    size = user_blocks.BlockSize(2.0, users=100)
+    size.adapt(100, took)
+    assert size.users == then

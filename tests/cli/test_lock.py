@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from excalibr._cli import lock
+from excalibr._cli.lock import Holder
 from excalibr._cli.rerank import job as jobs
-from excalibr._cli.rerank import lock
-from excalibr._cli.rerank.lock import Holder
 from excalibr.errors import InputError
 from tests.cli.reranking import OLD, before_call, names, nothing_half_written, outputs, run
 

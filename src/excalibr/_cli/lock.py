@@ -53,8 +53,8 @@ class Holder:
     def parse(cls, text: str) -> Holder | None:
         """What a lock file says; None where it says nothing of ours."""
         try:
-            said = json.loads(text)
-            return cls(**said) if said["made_by"] == MADE_BY else None
+            facts = json.loads(text)
+            return cls(**facts) if facts["made_by"] == MADE_BY else None
         except (ValueError, TypeError, KeyError):
             return None
 
@@ -79,7 +79,7 @@ def locked(outputs: Iterable[Path]) -> Iterator[None]:
 def _locked(output: Path) -> Iterator[None]:
     path = output.with_name(output.name + ".lock")
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = _take(path, output)
+    descriptor = _acquire(path, output)
     try:
         with errors_named(path):
             os.lseek(descriptor, 0, os.SEEK_SET)
@@ -87,19 +87,19 @@ def _locked(output: Path) -> Iterator[None]:
             os.write(descriptor, json.dumps(asdict(Holder.this_process())).encode())
         yield
     finally:
-        _let_go(descriptor, path)
+        _release(descriptor, path)
 
 
-def _take(path: Path, output: Path) -> int:
+def _acquire(path: Path, output: Path) -> int:
     """A descriptor with the lock on the file that is at ``path``."""
     while True:
         descriptor = open_without_links(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0))
         try:
             taken = _try_lock(descriptor)
-            said = _read(descriptor, path)
-            if taken is False or (said is not None and _is_another(said, sure=bool(taken))):
+            holder = _read(descriptor, path)
+            if taken is False or (holder is not None and _is_another(holder, sure=bool(taken))):
                 raise InUseError(
-                    f"{output}: is being written by another run ({said or 'another process'}), and two runs must not "
+                    f"{output}: is being written by another run ({holder or 'another process'}), and two runs must not "
                     f"share an output. Hint: wait for it, or name another output; {path.name} is its lock."
                 )
         except BaseException:
@@ -135,15 +135,15 @@ def _lock_on_windows(descriptor: int) -> None:
     windows.locking(descriptor, windows.LK_NBLCK, 1)
 
 
-def _is_another(said: Holder, *, sure: bool) -> bool:
+def _is_another(holder: Holder, *, sure: bool) -> bool:
     """Whether what the file says keeps us out.
 
     With the system's lock in hand, only a process that is seen to be alive does: its file system has locks in name
     only. Without one, so does a process on another machine, of which nothing can be seen.
     """
-    if said.host != socket.gethostname():
+    if holder.host != socket.gethostname():
         return not sure
-    return said.pid != os.getpid() and said.is_alive()
+    return holder.pid != os.getpid() and holder.is_alive()
 
 
 def _read(descriptor: int, path: Path) -> Holder | None:
@@ -152,10 +152,10 @@ def _read(descriptor: int, path: Path) -> Holder | None:
     if is_file:
         os.lseek(descriptor, 0, os.SEEK_SET)
         text = os.read(descriptor, 1 << 16).decode("utf-8", "replace").strip()
-    said = Holder.parse(text)
-    if not is_file or (text and said is None):
+    holder = Holder.parse(text)
+    if not is_file or (text and holder is None):
         raise OSError(f"{path}: is there and is no lock of ours. Hint: move it away, or name another output.")
-    return said
+    return holder
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
@@ -165,7 +165,7 @@ def _is_at(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _let_go(descriptor: int, path: Path) -> None:
+def _release(descriptor: int, path: Path) -> None:
     """Removed while we hold it; Windows can remove a file only when it is closed."""
     with suppress(OSError):
         if fcntl is not None and _is_at(descriptor, path):

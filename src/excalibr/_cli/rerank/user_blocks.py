@@ -38,7 +38,7 @@ class UserBlock:
     users: int
 
 
-class Feed:
+class UserBlocks:
     """Users in their order, of about so many rows of candidates at a time."""
 
     def __init__(self, candidates: UserStream, others: Mapping[str, UserStream], user_id: str, rows: int) -> None:
@@ -88,13 +88,13 @@ class Feed:
 
 
 @dataclass
-class Pace:
+class BlockSize:
     """How many users are solved together: about as many as take ``seconds``, going up in steps."""
 
     seconds: float
     users: int = 256
 
-    def learn(self, users: int, took: float) -> None:
+    def adapt(self, users: int, took: float) -> None:
         """Take into account how long so many users took."""
         if users:
             wanted = users * self.seconds / max(took, 1e-6)

@@ -93,6 +93,19 @@ def test_the_command_can_complete_itself_in_shells() -> None:
     assert "complete" in done.stdout
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_with_standard_error_full_the_work_is_done(tmp_path: Path) -> None:
+    (tmp_path / "candidates.csv").write_text("user_id,item_id,score\n1,1,0.5\n1,2,0.4\n")
+    (tmp_path / "items.csv").write_text("item_id,category\n1,a\n2,b\n")
+    (tmp_path / "targets.csv").write_text("category,weight\na,1\nb,1\n")
+    names = [str(tmp_path / f"{name}.csv") for name in ("candidates", "items", "targets", "out")]
+    asked = ["rerank", names[0], "--items", names[1], "--targets", names[2], "-k", "1", "-o", names[3]]
+    command = [sys.executable, "-c", "from excalibr._cli import main; main()", *asked]
+    done = subprocess.run(["sh", "-c", 'exec "$@" 2>/dev/full', "sh", *command], check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "out.csv").exists()
+
+
 def test_with_standard_error_closed_nothing_is_said_and_the_exit_code_stays() -> None:
     command = [sys.executable, "-c", "from excalibr._cli import main; main()", "demo", "--user", "Adda"]
     done = subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *command], stdout=subprocess.PIPE, check=False)
