@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from excalibr.service import Application, Limits, application
+from excalibr.service._body import BodyReader
 from excalibr.service._limits import Turns
 from excalibr.service._targets import read_target_of
 from tests.service.client import Client, body_of, client_of
@@ -206,6 +207,27 @@ def test_turns_are_taken_in_the_order_in_which_requests_came() -> None:
     for thread in threads:
         thread.join()
     assert order == [0, 1, 2, 3, 4]
+
+
+def test_a_client_awaits_an_answer_from_its_body_until_the_answer_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("excalibr.service._body.time.monotonic", lambda: now[0])
+    reader = BodyReader(10, 1)
+    assert reader.awaiting() == []
+    assert reader.read({"wsgi.input": io.BytesIO(b"body")}) == b"body"
+    now[0] = 130.0
+    assert reader.awaiting() == [(99.0, 100.0)]
+    reader.answered()
+    assert reader.awaiting() == [(99.0, 100.0)]  # the server may not have begun to send it
+    now[0] = 131.5
+    assert reader.awaiting() == []
+
+
+@pytest.mark.parametrize("length", ["101", "9" * 30, "9" * 5000])
+def test_a_length_of_any_size_is_too_large_and_no_fault(tmp_path: Path, length: str) -> None:
+    client = client_of(tmp_path, TABLES, OPTIONS, limits=Limits(max_body=100))
+    reply = client.post("/rank/films", b"{}", CONTENT_LENGTH=length)
+    assert (reply.code, reply.message) == (413, f"The body has {length:.20} bytes, must have at most 100.")
 
 
 def test_so_many_bodies_may_be_on_their_way(tmp_path: Path) -> None:

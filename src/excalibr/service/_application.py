@@ -138,7 +138,10 @@ class Application:
 
     def __call__(self, environ: Mapping[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer a request, as WSGI asks it."""
-        reply = self._answered(environ)
+        try:
+            reply = self._answered(environ)
+        finally:
+            self.bodies.answered()
         if self._cors is not None:
             reply.headers += _cors_headers(self._cors)
         start_response(REASONS[reply.code], reply.headers)
@@ -261,7 +264,7 @@ class Application:
             require_method(method, "POST")
             self._reload()
             return Reply(200, b'{"reload":"asked for"}')
-        found = None if self.page is None else self.page.answer(environ, path)
+        found = None if self.page is None else self.page.answer(environ, path, self.bodies)
         if found is not None:
             return found
         if path not in ("/readyz", "/health", "/profiles", "/openapi.json", "/metrics"):

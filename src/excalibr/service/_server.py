@@ -263,8 +263,9 @@ def _keep_loaded(starting: Starting, server: Server, folder: Path) -> None:
 
 def _shut_slow(application: Application, server: Server) -> None:
     """Cut off who is silent while a body is awaited; of one that comes bit by bit there is nothing to say."""
-    if application.bodies.longest() > server.limits.body_seconds:
-        shut = shut_silent(server.port, server.limits.body_seconds)
+    bodies = application.bodies
+    if bodies.longest() > server.limits.body_seconds:
+        shut = shut_silent(server.port, server.limits.body_seconds, bodies.awaiting())
         if shut:
             application.log.event("slow clients", connections=shut)
 

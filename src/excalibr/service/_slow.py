@@ -1,7 +1,8 @@
 """Connections that have been silent for too long are shut, so that the reads that wait for them end.
 
 granian has no time limit for bodies, and a read of it cannot be interrupted; but the process can shut its own sockets.
-Linux tells when a connection last heard from its client; elsewhere nothing is shut.
+Linux tells when a connection last heard from its client; elsewhere nothing is shut. Which connection a request came on
+nobody tells: who waits for an answer is known by the moment at which the rest of the request came.
 """
 
 from __future__ import annotations
@@ -10,33 +11,42 @@ import os
 import socket
 import struct
 import sys
+import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-_LAST_HEARD = 52
-"""Where `tcpi_last_data_recv`, in milliseconds, stands in Linux's `struct tcp_info`."""
+_LAST_SENT, _LAST_HEARD = 44, 52
+"""Where `tcpi_last_data_sent` and `tcpi_last_data_recv`, in milliseconds, stand in Linux's `struct tcp_info`."""
+
+_SLACK = 0.1
+"""Seconds by which Linux's clock of a connection, which counts in ticks, may be off."""
 
 
-def shut_silent(port: int, seconds: float) -> int:
-    """Shut this process's connections on a port that were silent for so long; how many those were."""
+def shut_silent(port: int, seconds: float, spared: Iterable[tuple[float, float]] = ()) -> int:
+    """Shut this process's connections on a port on which nothing came or went for so long; how many those were.
+
+    Those that last heard from their client within one of the ``spared`` spans of the monotonic clock stay open.
+    """
     if sys.platform != "linux":
         return 0
     shut = 0
     for opened in list(Path("/proc/self/fd").iterdir()):
         with suppress(OSError, ValueError):
             if opened.readlink().name.startswith("socket:"):
-                shut += _shut_if_silent(int(opened.name), port, seconds)
+                shut += _shut_if_silent(int(opened.name), port, seconds, spared)
     return shut
 
 
-def _shut_if_silent(number: int, port: int, seconds: float) -> bool:
+def _shut_if_silent(number: int, port: int, seconds: float, spared: Iterable[tuple[float, float]]) -> bool:
     with socket.socket(fileno=os.dup(number)) as connection:
         if connection.family not in (socket.AF_INET, socket.AF_INET6) or connection.getsockname()[1] != port:
             return False
         connection.getpeername()  # a socket that listens has none, which is an OSError
         told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
-        silent = struct.unpack_from("=I", told, _LAST_HEARD)[0] / 1000
-        if silent < seconds:
+        sent, heard = (struct.unpack_from("=I", told, place)[0] / 1000 for place in (_LAST_SENT, _LAST_HEARD))
+        moment = time.monotonic() - heard
+        if min(sent, heard) < seconds or any(first <= moment <= last + _SLACK for first, last in spared):
             return False
         connection.shutdown(socket.SHUT_RDWR)
         return True

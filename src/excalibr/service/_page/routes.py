@@ -62,7 +62,6 @@ class Page:
         self.explored: Explored | None = None
         self._prepared: OrderedDict[bytes, Prepared] = OrderedDict()
         self._lock = threading.Lock()
-        self._bodies = BodyReader(MOST_BYTES, 64)
         self._solving = threading.BoundedSemaphore(MOST_AT_ONCE)
         self._questions = self._all_questions()
 
@@ -72,7 +71,7 @@ class Page:
         with self._lock:
             self.explored, self._prepared = explored, OrderedDict()
 
-    def answer(self, environ: Mapping[str, Any], path: str) -> Reply | None:
+    def answer(self, environ: Mapping[str, Any], path: str, bodies: BodyReader) -> Reply | None:
         """The answer to a request for one of the page's paths; None for other paths."""
         asked = self._questions.get(path)
         reply = file_reply(path) if asked is None else None
@@ -87,7 +86,7 @@ class Page:
         if not environ.get("CONTENT_TYPE", "").startswith("application/json"):
             raise RequestFailure(400, "The body must be of the type application/json.")
         decode, answer = asked
-        return self._answered(decode, answer, self._bodies.read(environ))
+        return self._answered(decode, answer, bodies.read(environ, MOST_BYTES))
 
     def _all_questions(self) -> dict[str, tuple[Decode, Callable[[Explored, Any], Any]]]:
         """By path, what decodes a body and what answers it.
