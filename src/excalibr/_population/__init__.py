@@ -3,7 +3,7 @@
 from excalibr._population.balancing import Balanced, Progress, balance_crowd, sample_share
 from excalibr._population.crowd import BatchCrowd, Crowd
 from excalibr._population.many import JoinedCrowd
-from excalibr._population.mixture import Mixture, block_of, solve_mixed
+from excalibr._population.mixture import Mixture, block_of, mixed_solver, solve_mixed
 from excalibr._population.sums import Pass, Sums
 from excalibr._population.terms import Terms, join_terms, limit_terms, target_terms
 
@@ -21,6 +21,7 @@ __all__ = [
     "block_of",
     "join_terms",
     "limit_terms",
+    "mixed_solver",
     "sample_share",
     "solve_mixed",
     "target_terms",

@@ -55,10 +55,10 @@ STOP_SECONDS = 30
 class Server:
     """What the command ``excalibr serve`` is asked.
 
-    ``page`` is what the page explores, where there is one; ``words`` are those in which the command says its options;
-    ``ready`` is called with the address once everything is loaded. ``limits.threads`` is how many requests a worker
-    works on at the same time, ``limits.backpressure`` how many work or wait. With ``preempt`` threads take the
-    processor from one another as they do in other programs.
+    ``page`` is what the page explores, or what reads it anew with each load, where there is one; ``words`` are those
+    in which the command says its options; ``ready`` is called with the address once everything is loaded.
+    ``limits.threads`` is how many requests a worker works on at the same time, ``limits.backpressure`` how many work
+    or wait. With ``preempt`` threads take the processor from one another as they do in other programs.
     """
 
     profiles: Path | None = None
@@ -71,7 +71,7 @@ class Server:
     cors: str | None = None
     admin: bool = False
     preempt: bool = False
-    page: PageSource | None = None
+    page: PageSource | Callable[[], PageSource] | None = None
     words: CommandWords | None = None
     ready: Callable[[str], None] | None = None
 

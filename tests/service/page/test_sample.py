@@ -28,7 +28,8 @@ CHOICES: list[dict[str, Any]] = [
 def tables_of(client: PageClient) -> dict[str, Any]:
     page = client.service.page
     assert page is not None
-    return {name: pq.read_table(path) for name, path in page.source.tables.items() if isinstance(path, Path)}
+    assert page.explored is not None
+    return {name: pq.read_table(path) for name, path in page.explored.source.tables.items() if isinstance(path, Path)}
 
 
 def report_of(client: PageClient, choices: dict[str, Any], kind: str, value: float) -> Any:

@@ -76,7 +76,9 @@ def grids_of(explored: Explored, aim: Aim) -> dict[str, list[float]]:
     spread = 1.0 if explored.source.reranker.normalise else _spread(explored)
     trade_offs = [0.0, *(_round(ratio * spread / (1.0 + ratio * spread)) for ratio in RATIOS), 1.0]
     grids = {"trade_off": trade_offs, "relevance_loss": list(LOSSES), "max_deviation": list(DEVIATIONS)}
-    grids[aim.kind] = sorted({*grids[aim.kind], aim.value}, reverse=aim.kind == "max_deviation")
+    if explored.prices is not None:  # which do not go with a budget
+        grids = {"trade_off": trade_offs}
+    grids[aim.kind] = sorted({*grids.get(aim.kind, ()), aim.value}, reverse=aim.kind == "max_deviation")
     return grids
 
 

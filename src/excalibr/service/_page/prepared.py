@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from excalibr._arrays import frozen, spans, starts_of
+from excalibr._many_users import Solver
 from excalibr._native import kernel
 from excalibr._policy import Lotteries, no_effort
 from excalibr._problem import Batch, relevance_order
@@ -48,6 +49,14 @@ class Prepared:
         made = replace(self.batch, options=options, trade_offs=trade_offs)
         vars(made).update({name: value for name, value in vars(self.batch).items() if name not in vars(made)})
         return made
+
+    def solver(self, batch: Batch) -> Solver:
+        """What solves the questions at an aim, with the prices of groups where there are some."""
+        prices = self.explored.prices
+        if prices is None:
+            return Solver.of(batch)
+        keys = [self.explored.keys[user] for user in self.users.tolist()]
+        return prices.solver(batch, self.explored.places[self.candidates], keys)
 
     @cached_property
     def before(self) -> Lotteries:

@@ -54,11 +54,11 @@ class Page:
     Parameters
     ----------
     source
-        What is explored.
+        What is explored, or what reads it anew with each load.
     """
 
-    def __init__(self, source: PageSource) -> None:
-        self.source = source
+    def __init__(self, source: PageSource | Callable[[], PageSource]) -> None:
+        self._source = source
         self.explored: Explored | None = None
         self._prepared: OrderedDict[bytes, Prepared] = OrderedDict()
         self._lock = threading.Lock()
@@ -67,7 +67,7 @@ class Page:
 
     def load(self) -> None:
         """Read the tables and swap them in."""
-        explored = read_explored(self.source)
+        explored = read_explored(self._source if isinstance(self._source, PageSource) else self._source())
         with self._lock:
             self.explored, self._prepared = explored, OrderedDict()
 

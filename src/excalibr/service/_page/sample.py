@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from excalibr._arrays import starts_of, sums_by
-from excalibr._many_users import Solver, measure
+from excalibr._many_users import measure
 from excalibr._parallel import checked_threads, over_ranges
 from excalibr._policy import Lotteries, join
 from excalibr._problem import Batch, Status
@@ -58,7 +58,7 @@ class SampleFigures(Struct, frozen=True):
 def figures_of(prepared: Prepared, aim: Aim, first: int, last: int) -> SampleFigures:
     """The figures of the users ``first`` to ``last`` of those that are prepared."""
     batch = prepared.at(aim)
-    found, measures = _solved(batch, first, last, checked_threads(prepared.reranker.threads))
+    found, measures = _solved(prepared, batch, first, last)
     good = found.statuses < Status.NO_CANDIDATES
     shares = shares_of(batch, found)
     own = slice(first, last)
@@ -97,9 +97,10 @@ def named_categories(explored: Explored, message: str) -> str:
     return with_names(message, explored.items.categories.to_pylist(), explored.items.attributes)
 
 
-def _solved(batch: Batch, first: int, last: int, threads: int) -> tuple[Lotteries, Floats]:
+def _solved(prepared: Prepared, batch: Batch, first: int, last: int) -> tuple[Lotteries, Floats]:
     """The lotteries of a range, and what they do."""
-    solver, questions = Solver.of(batch), questions_of(batch)
+    solver, questions = prepared.solver(batch), questions_of(batch)
+    threads = checked_threads(prepared.reranker.threads)
 
     def solve(begin: int, end: int) -> tuple[Lotteries, Floats]:
         lotteries = solver.solve(first + begin, first + end)

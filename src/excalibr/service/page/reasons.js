@@ -11,11 +11,16 @@ export function placeWords(item, slot) {
 // slot is the place in the ranking that is looked at, or null where the item is not in it.
 export function reasonFor(item, slot, person, names) {
   const shift = averagePrice(person);
-  const charge = item.gain - item.adjusted - shift;
+  const charge = item.gain - item.group_price - item.adjusted - shift;
   const counts = `its score of ${decimal(item.score)} counts ${decimal(item.gain)} at λ = ${compact(person.trade_off, 3)}`;
-  const pays = `${namesOf(item, names)} ${charge >= 0 ? "costs" : "adds"} ${decimal(Math.abs(charge))}`;
+  const group = item.group_price === 0 ? "" : `, its group ${priceWords(item.group_price)}`;
+  const pays = `${namesOf(item, names)} ${priceWords(charge)}`;
   const often = item.probability >= 0.9995 ? "always shown" : item.probability > 0 ? `shown in ${percent(item.probability)} of draws` : "never shown";
-  return `${placeWords(item, slot)}: ${counts}, ${pays}, which leaves ${decimal(item.adjusted + shift)} to sort by; ${often}. ${balance(item, slot, person, names)}`;
+  return `${placeWords(item, slot)}: ${counts}${group}, ${pays}, which leaves ${decimal(item.adjusted + shift)} to sort by; ${often}. ${balance(item, slot, person, names)}`;
+}
+
+function priceWords(price) {
+  return `${price >= 0 ? "costs" : "adds"} ${decimal(Math.abs(price))}`;
 }
 
 // Prices count from what a slate on target pays: only their differences matter.
