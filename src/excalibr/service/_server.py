@@ -56,9 +56,10 @@ class Server:
     """What the command ``excalibr serve`` is asked.
 
     ``page`` is what the page explores, or what reads it anew with each load, where there is one; ``words`` are those
-    in which the command says its options; ``ready`` is called with the address once everything is loaded.
-    ``limits.threads`` is how many requests a worker works on at the same time, ``limits.backpressure`` how many work
-    or wait. With ``preempt`` threads take the processor from one another as they do in other programs.
+    in which the command says its options; ``ready`` is called with the address once everything is loaded, and says so
+    in place of the log. ``limits.threads`` is how many requests a worker works on at the same time,
+    ``limits.backpressure`` how many work or wait. With ``preempt`` threads take the processor from one another as
+    they do in other programs.
     """
 
     profiles: Path | None = None
@@ -126,8 +127,9 @@ def serve(server: Server) -> None:
             workers_kill_timeout=STOP_SECONDS,
         )
         setattr(granian, "signal_handler_reload", lambda *_: bell.ring())  # noqa: B010  (granian would start new workers)
-        granian.on_startup(lambda: _say_listening(server))
-        if server.ready is not None:
+        if server.ready is None:
+            granian.on_startup(lambda: _say_listening(server))
+        else:
             threading.Thread(target=_tell_ready, args=(server, folder), daemon=True, name="excalibr-ready").start()
         granian.serve(target_loader=_Loader(server, folder), wrap_loader=False)
         failed = folder / FAILED
@@ -250,7 +252,8 @@ def _keep_loaded(starting: Starting, server: Server, folder: Path) -> None:
         (folder / FAILED).write_text(told, encoding="utf-8")
         os.kill(os.getppid(), signal.SIGTERM)
         return
-    application.log.event("loaded", profiles=",".join(application.profiles or ()))
+    if server.ready is None:
+        application.log.event("loaded", profiles=",".join(application.profiles or ()))
     (folder / f"{READY}{os.getpid()}").touch()
     while True:
         time.sleep(LOOKED)

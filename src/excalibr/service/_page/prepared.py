@@ -45,7 +45,7 @@ class Prepared:
         """The questions at an aim."""
         options = replace(self.batch.options, **aim_options(aim))
         trade_offs = frozen(np.full(len(self.users), options.asked_trade_off))
-        _ = self.batch.memberships, self.batch.scores, self.batch.lows  # computed once, for all aims
+        _ = self.batch.memberships, self.batch.scores, self.batch.lows, self.batch.highs  # computed once, for all aims
         made = replace(self.batch, options=options, trade_offs=trade_offs)
         vars(made).update({name: value for name, value in vars(self.batch).items() if name not in vars(made)})
         return made

@@ -43,13 +43,15 @@ class SampleFigures(Struct, frozen=True):
 
     ``deviation`` is of the expectation, ``draw_deviation`` of a single draw, on average; ``kl`` is only there where KL
     is asked for, ``ndcg`` and ``recall`` where there is truth. ``new_items`` is how many items of a slate were not in
-    the order by scores, in expectation. The shares are sums over the users who count.
+    the order by scores, in expectation. The shares are sums over the users who count; a target has two edges, which are
+    the same where it is no band.
     """
 
     first: int
     counted: int
     columns: dict[str, list[float]]
     target: list[float]
+    target_high: list[float]
     before: list[float]
     after: list[float]
     refused: list[Refusal]
@@ -75,6 +77,7 @@ def figures_of(prepared: Prepared, aim: Aim, first: int, last: int) -> SampleFig
         int(good.sum()),
         {name: np.where(good, values, np.nan).round(DIGITS).tolist() for name, values in columns.items()},
         batch.lows[own][good].sum(axis=0).tolist(),
+        batch.highs[own][good].sum(axis=0).tolist(),
         was[good].sum(axis=0).tolist(),
         shares[good].sum(axis=0).tolist(),
         _refusals(prepared.explored, batch, found),
