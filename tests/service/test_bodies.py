@@ -13,7 +13,7 @@ import pytest
 
 from excalibr.service import Application, Limits, application
 from excalibr.service._body import BodyReader
-from excalibr.service._limits import Turns
+from excalibr.service._limits import FairSemaphore
 from excalibr.service._targets import read_target_of
 from tests.service.client import Client, body_of, client_of
 from tests.tables.invented import invented_tables
@@ -192,7 +192,7 @@ def test_beyond_the_backpressure_a_request_is_refused_at_once(tmp_path: Path, mo
 
 
 def test_turns_are_taken_in_the_order_in_which_requests_came() -> None:
-    turns, order, threads = Turns(1), list[int](), list[threading.Thread]()
+    turns, order, threads = FairSemaphore(1), list[int](), list[threading.Thread]()
 
     def work(number: int) -> None:
         with turns:

@@ -334,12 +334,12 @@ def test_an_address_with_colons_is_told_in_brackets(capsys: pytest.CaptureFixtur
     assert "url=http://[::1]:8000" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("shut", [0, 2])
+@pytest.mark.parametrize("closed", [0, 2])
 def test_the_log_tells_of_slow_clients_only_where_some_are_cut_off(
-    shut: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    closed: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = application()
     monkeypatch.setattr(service.bodies, "longest", lambda: 11.0)
-    monkeypatch.setattr(_server, "shut_silent", lambda *_: shut)
-    _server._shut_slow(service, _server.Server())
-    assert capsys.readouterr().err.count("slow clients") == (1 if shut else 0)
+    monkeypatch.setattr(_server, "close_silent", lambda *_: closed)
+    _server._close_slow(service, _server.Server())
+    assert capsys.readouterr().err.count("slow clients") == (1 if closed else 0)

@@ -16,16 +16,16 @@ import msgspec
 from excalibr._problem import Status
 from excalibr.errors import ExcalibrError
 from excalibr.service._answers import Answer, BatchAnswer, answer_of
-from excalibr.service._at_once import answer_of_written, slate_at_once
 from excalibr.service._body import BodyReader
 from excalibr.service._candidates import read_given
 from excalibr.service._failures import RequestFailure, malformed, require_method
-from excalibr.service._limits import Gate, Limits, Turns
+from excalibr.service._fast_path import answer_of_encoded, fast_slate
+from excalibr.service._limits import FairSemaphore, Gate, Limits
 from excalibr.service._logging import Log
 from excalibr.service._metrics import Metrics
 from excalibr.service._openapi import openapi
 from excalibr.service._profiles import Profile, read_profiles
-from excalibr.service._ranking import asked_of, rank
+from excalibr.service._ranking import options_for, rank
 from excalibr.service._reply import Reply
 from excalibr.service._requests import RankRequest, decode_batch, decode_rank
 from excalibr.service._targets import read_target_of
@@ -106,7 +106,7 @@ class Application:
         self.limits = limits or Limits()
         self.log = log or Log()
         self.profiles: dict[str, Profile] | None = None
-        self._gate, self._turns = Gate(self.limits.backpressure), Turns(self.limits.threads)
+        self._gate, self._working = Gate(self.limits.backpressure), FairSemaphore(self.limits.threads)
         self.bodies = BodyReader(self.limits.max_body, self.limits.readers)
         self.metrics = Metrics(lambda: self._gate.inside)
         self._token = None if token is None else token.encode()
@@ -167,7 +167,7 @@ class Application:
         seconds = time.perf_counter() - start
         if name:
             known = name if self.profiles is not None and name in self.profiles else ""
-            self.metrics.counted(known, reply.code, seconds)
+            self.metrics.count_request(known, reply.code, seconds)
         if self.log.form != "off":
             took = round(1000 * seconds, 3)
             self.log.request(method=method, path=path, code=reply.code, took=took, **said)
@@ -179,11 +179,11 @@ class Application:
         profile = self._profile(name)
         self._gate.refuse_if_full()
         body = self.bodies.read(environ)
-        with self._gate, self._turns:
+        with self._gate, self._working:
             if batch:
                 return self._batch(profile, body, start)
             answer, shown = self._one(profile, body, start)
-            return Reply(200, _encode(answer)), _told(answer, shown)
+            return Reply(200, _encode(answer)), _log_fields(answer, shown)
 
     def _one(self, profile: Profile, body: bytes | msgspec.Raw, start: float) -> tuple[Answer, int]:
         """The answer to one body, and how many items it shows of those that were ranked."""
@@ -195,10 +195,10 @@ class Application:
         user = request.user
         if user is not None and profile.user_ids is not None:
             user = profile.user_ids.read(user, "$.user")
-        wanted, asked = read_target_of(request, profile, user), asked_of(profile, request)
-        slate = slate_at_once(profile, asked, request, wanted, user, alone=self.limits.threads == 1)
+        wanted, asked = read_target_of(request, profile, user), options_for(profile, request)
+        slate = fast_slate(profile, asked, request, wanted, user, alone=self.limits.threads == 1)
         if slate is not None:
-            answer = answer_of_written(profile, request, slate, _milliseconds_since(start))
+            answer = answer_of_encoded(profile, request, slate, _milliseconds_since(start))
             shown, seconds = slate.slots, slate.seconds
         else:
             given = read_given(request, profile)
@@ -207,7 +207,7 @@ class Application:
             policy = ranked.policy
             shown = 0 if policy is None else policy.problem.k
             seconds = math.nan if policy is None or policy.info is None else policy.info.seconds
-        self.metrics.solved(profile.name, seconds, answer.policy.gap, wanted.status != Status.NO_TARGET)
+        self.metrics.count_slate(profile.name, seconds, answer.policy.gap, wanted.status != Status.NO_TARGET)
         return answer, shown
 
     def _batch(self, profile: Profile, body: bytes, start: float) -> tuple[Reply, dict[str, Any]]:
@@ -315,7 +315,7 @@ def _refusal(failure: RequestFailure) -> Reply:
     return Reply(failure.code, _encode(failure.body()), **headers)
 
 
-def _told(answer: Answer, shown: int) -> dict[str, Any]:
+def _log_fields(answer: Answer, shown: int) -> dict[str, Any]:
     """What the log says of an answer: no score, no id but the request's own."""
     return {"id": answer.id, "status": answer.policy.status, "items": shown}
 

@@ -69,8 +69,8 @@ class Gate:
             self._inside -= 1
 
 
-class Turns:
-    """Lets so many requests work at the same time, those who came first first."""
+class FairSemaphore:
+    """Lets so many requests work at the same time, first come, first served."""
 
     def __init__(self, number: int) -> None:
         self._free = number
@@ -85,7 +85,7 @@ class Turns:
             turn = threading.Lock()
             turn.acquire()
             self._waiting.append(turn)
-        turn.acquire()  # until somebody hands it over: who comes later has no way past
+        turn.acquire()  # until it is handed over: nobody who comes later can overtake
 
     def __exit__(self, *failed: object) -> None:
         with self._lock:

@@ -32,7 +32,7 @@ from excalibr.service._reply import Reply
 MOST_BYTES = 100_000
 """Bytes of a question of the page."""
 
-MOST_AT_ONCE = 2
+CONCURRENT_SOLVES = 2
 """Pieces of the sample that are solved at the same time, each on all processors; a single user waits for none."""
 
 REMEMBERED = 4
@@ -62,7 +62,7 @@ class Page:
         self.explored: Explored | None = None
         self._prepared: OrderedDict[bytes, Prepared] = OrderedDict()
         self._lock = threading.Lock()
-        self._solving = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._solving = threading.BoundedSemaphore(CONCURRENT_SOLVES)
         self._questions = self._all_questions()
 
     def load(self) -> None:

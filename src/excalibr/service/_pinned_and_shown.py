@@ -1,4 +1,4 @@
-"""What a request may say beyond its candidates: items that keep a place, and items that were shown before."""
+"""Items of a request that keep a place, and items that were shown before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest, SeenItem
 
-FARTHEST = 2**53
+MAX_RANK = 2**53
 """The last slot that a number tells from its neighbours."""
 
 
@@ -63,4 +63,4 @@ def read_shown(profile: Profile, options: Options, request: RankRequest) -> Show
 def _attention(seen: SeenItem, options: Options) -> float:
     if seen.weight is not None or seen.rank is None:
         return 1.0 if seen.weight is None else seen.weight
-    return float(options.attention_at(np.array([min(seen.rank, FARTHEST)], dtype=np.float64))[0])
+    return float(options.attention_at(np.array([min(seen.rank, MAX_RANK)], dtype=np.float64))[0])
