@@ -277,6 +277,20 @@ def test_a_fault_of_ours_is_told_as_one_and_nothing_of_it_leaves(
     assert b"secret" not in reply.body
 
 
+def test_a_fault_in_one_request_of_a_batch_spoils_no_other(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(request: Any, *rest: Any) -> Any:
+        if request.id == "bad":
+            raise RuntimeError("the secret reason")
+        return read_target_of(request, *rest)
+
+    monkeypatch.setattr("excalibr.service._application.read_target_of", broken)
+    reply = client.post("/rank/films/batch", {"requests": [BODY, {**BODY, "id": "bad"}, BODY]})
+    first, fault, last = reply.json["answers"]
+    assert first["items"] == last["items"] != []
+    assert (fault["error"]["code"], fault["error"]["path"]) == (500, "$.requests[1]")
+    assert b"secret" not in reply.body
+
+
 def test_metrics_count_what_happened(tmp_path: Path) -> None:
     client = client_of(tmp_path, TABLES, OPTIONS)
     client.post("/rank/films", BODY)

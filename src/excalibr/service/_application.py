@@ -75,6 +75,16 @@ def application(
     cors
         The origin that browsers may ask from.
 
+    Returns
+    -------
+    Application
+        A WSGI callable, with the ``profiles`` by name.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_profiles`.
+
     Examples
     --------
     >>> from excalibr.service import application
@@ -161,9 +171,8 @@ class Application:
                 reply = self._other(environ, method, path)
         except RequestFailure as failure:
             reply = _refusal(failure)
-        except Exception as error:  # a fault of ours: the client is told that it is, and the log what it was
-            self.log.event("fault", path=path, error=reason_of(error))
-            reply = _refusal(RequestFailure(500, "The server made a mistake, which its log describes."))
+        except Exception as error:
+            reply = _refusal(self._fault(path, error))
         seconds = time.perf_counter() - start
         if name:
             known = name if self.profiles is not None and name in self.profiles else ""
@@ -172,6 +181,11 @@ class Application:
             took = round(1000 * seconds, 3)
             self.log.request(method=method, path=path, code=reply.code, took=took, **said)
         return reply
+
+    def _fault(self, path: str, error: Exception) -> RequestFailure:
+        """A fault of ours: the client is told that it is, and the log what it was."""
+        self.log.event("fault", path=path, error=reason_of(error))
+        return RequestFailure(500, "The server made a mistake, which its log describes.")
 
     def _rank(self, environ: Mapping[str, Any], name: str, batch: bool, start: float) -> tuple[Reply, dict[str, Any]]:
         self._check_token(environ)
@@ -224,7 +238,10 @@ class Application:
         for number, each in enumerate(asked):
             try:
                 answers.append(self._one(profile, each, time.perf_counter())[0])
-            except RequestFailure as failure:
+            except Exception as error:
+                failure = (
+                    error if isinstance(error, RequestFailure) else self._fault(f"/rank/{profile.name}/batch", error)
+                )
                 failure.path = f"$.requests[{number}]{(failure.path or '$')[1:]}"
                 answers.append(failure.body())
         took = _milliseconds_since(start)

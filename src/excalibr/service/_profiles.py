@@ -128,12 +128,30 @@ class Profile:
 
 
 def read_profiles(source: str | Path | Mapping[str, Any] | None = None) -> dict[str, Profile]:
-    """Profiles from a TOML file, from the same as a mapping, or without either the invented catalogue.
+    """Profiles by name, from a TOML file, from the same as a mapping, or without either the invented catalogue.
+
+    Parameters
+    ----------
+    source
+        A path, or ``{"profiles": {name: options}}``; the files that a TOML file names are relative to it, those of a
+        mapping to the working directory.
+
+    Returns
+    -------
+    dict
+        By name how to rank, with the tables loaded.
 
     Raises
     ------
     InputError
         With the file, the key, what was found and what is wanted.
+
+    Examples
+    --------
+    >>> from excalibr.service import read_profiles
+    >>> demo = read_profiles()["demo"]
+    >>> demo.reranker.k, len(demo.items.ids)
+    (10, 600)
     """
     if source is None:
         return {DEMO: _demo()}

@@ -167,6 +167,8 @@ def _word(value: Any) -> str:
 def _profile(explored: Explored, reranker: Reranker, pin: tuple[Any, int] | None) -> str:
     files = _files(explored) or {name: Path(f"{name}.parquet") for name in ("items", "history")}
     lines = [] if _files(explored) else ["# The invented catalogue is in no file: put your own tables here."]
+    if any(isinstance(given, Path) and not given.is_absolute() for given in _files(explored).values()):
+        lines.append("# Paths count from the folder of this file: save it where the page was started.")
     lines += ["[profiles.explored]"]
     lines += [f"{name} = {_toml(given)}" for name, given in files.items() if name != "candidates"]
     lines += [f"{name} = {_toml(value)}" for name, value in {**_columns(explored), **_options(reranker)}.items()]
