@@ -19,6 +19,7 @@ from excalibr.service._page.truth import Truth, read_truth
 from excalibr.service._prices import ItemPrices
 from excalibr.tables import ItemArrays, Reranker, Tables, Wanted, read_candidates, read_wanted, review_items
 from excalibr.tables._arrow import pa
+from excalibr.tables._by_name import with_names
 from excalibr.tables._files import files_of, read_table
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import codes_in
@@ -105,6 +106,10 @@ class Explored:
         """Where the candidates of some users are, one user after another."""
         return spans(self.starts[users], self.starts[users + 1] - self.starts[users])
 
+    def named(self, message: str) -> str:
+        """A message of the library with the names of categories in place of their numbers, as plain text."""
+        return str(with_names(message, self.items.categories.to_pylist(), self.items.attributes))
+
     def labels(self, users: Integers) -> list[str]:
         """What to call users."""
         return [str(self.keys[user]) for user in users.tolist()]
@@ -123,7 +128,7 @@ def read_explored(source: PageSource) -> Explored:
     wanted = read_wanted(given.users, items, options)
     sample = _sample(wanted, np.diff(given.starts), source)
     users, median = len(given.users), int(np.median(np.diff(given.starts)))
-    counted = [f"{users:,} users, {median:,} candidates each (median)", items_text(items.columns)]
+    counted = [f"{users:,} user{'s' * (users != 1)}, {median:,} candidates each (median)", items_text(items.columns)]
     if prices is not None:
         counted.append(f"prices of {len(prices.groups):,} groups ({', '.join(prices.attributes)})")
     return Explored(

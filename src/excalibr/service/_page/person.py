@@ -11,6 +11,7 @@ from excalibr._policy import Policy
 from excalibr._problem import Batch, relevance_order
 from excalibr._solver import solve
 from excalibr._types import Floats, Integers
+from excalibr.errors import InputError
 from excalibr.service._page.choices import Aim, Choices
 from excalibr.service._page.explored import Explored
 from excalibr.service._page.prepared import Prepared, prepare
@@ -120,9 +121,11 @@ def person_of(explored: Explored, choices: Choices, aim: Aim, user: int) -> Pers
 
 def _solved(prepared: Prepared, batch: Batch) -> Policy:
     """The policy of the only user, with the prices of groups where there are some."""
-    explored, problem = prepared.explored, batch.problem(0)  # the error of somebody who cannot be calibrated
+    explored = prepared.explored
+    if not batch.good[0]:
+        raise InputError(prepared.message(0, batch.error(0)))
     if explored.prices is None:
-        return solve(problem)
+        return solve(batch.problem(0))
     return explored.prices.solve(batch, explored.places[prepared.candidates], explored.keys[prepared.users[0]])
 
 

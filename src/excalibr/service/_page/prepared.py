@@ -15,6 +15,7 @@ from excalibr._policy import Lotteries, no_effort
 from excalibr._problem import Batch, relevance_order
 from excalibr._solver import questions_of
 from excalibr._types import Booleans, Floats, Integers
+from excalibr.errors import ExcalibrError
 from excalibr.service._page.choices import Aim, Choices, aim_options, reranker_of
 from excalibr.service._page.explored import Explored
 from excalibr.tables import Reranker
@@ -57,6 +58,11 @@ class Prepared:
             return Solver.of(batch)
         keys = [self.explored.keys[user] for user in self.users.tolist()]
         return prices.solver(batch, self.explored.places[self.candidates], keys)
+
+    def message(self, number: int, error: ExcalibrError) -> str:
+        """What an error of one of the users says, with the user's id in place of the number."""
+        key = self.explored.keys[int(self.users[number])]
+        return self.explored.named(str(error).replace(f"user {number}:", f"user {key!r}:", 1))
 
     @cached_property
     def before(self) -> Lotteries:

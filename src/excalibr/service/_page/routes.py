@@ -25,7 +25,7 @@ from excalibr.service._page.explored import Explored, PageSource, read_explored
 from excalibr.service._page.files import file_reply, security_headers
 from excalibr.service._page.person import Person, person_of
 from excalibr.service._page.prepared import Prepared, prepare
-from excalibr.service._page.sample import SampleFigures, figures_of, named_categories
+from excalibr.service._page.sample import SampleFigures, figures_of
 from excalibr.service._page.settings import Settings, settings_of
 from excalibr.service._reply import Reply
 
@@ -113,7 +113,7 @@ class Page:
             raise malformed(error) from None
         except ExcalibrError as error:
             # What cannot be is an answer like any other: a code for it would be an error of the page's own.
-            message = named_categories(explored, str(error))
+            message = explored.named(str(error))
             found = RequestFailure(422, message, f"$.choices.{field_of(message)}").body()
         if isinstance(found, bytes):
             named = 'attachment; filename="excalibr.html"'

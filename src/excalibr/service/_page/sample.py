@@ -17,9 +17,7 @@ from excalibr._solver import questions_of
 from excalibr._types import Floats
 from excalibr.metrics import kl
 from excalibr.service._page.choices import Aim, field_of
-from excalibr.service._page.explored import Explored
 from excalibr.service._page.prepared import Prepared, places_of
-from excalibr.tables._by_name import with_names
 
 DIGITS = 9
 """Decimals of the figures that are sent, which no picture shows."""
@@ -80,7 +78,7 @@ def figures_of(prepared: Prepared, aim: Aim, first: int, last: int) -> SampleFig
         batch.highs[own][good].sum(axis=0).tolist(),
         was[good].sum(axis=0).tolist(),
         shares[good].sum(axis=0).tolist(),
-        _refusals(prepared.explored, batch, found),
+        _refusals(prepared, batch, found),
     )
 
 
@@ -93,11 +91,6 @@ def shares_of(batch: Batch, lotteries: Lotteries) -> Floats:
     rows = batch.memberships.of(batch.starts[first + owners] + lotteries.places)
     labels = owners[rows.owners] * batch.r + rows.indices
     return sums_by(labels, rows.values * weights[rows.owners], users * batch.r).reshape(users, batch.r)
-
-
-def named_categories(explored: Explored, message: str) -> str:
-    """A message of the library with the names of categories in place of their numbers."""
-    return with_names(message, explored.items.categories.to_pylist(), explored.items.attributes)
 
 
 def _solved(prepared: Prepared, batch: Batch, first: int, last: int) -> tuple[Lotteries, Floats]:
@@ -150,18 +143,15 @@ def _found_again(prepared: Prepared, lotteries: Lotteries, suffix: str) -> dict[
     return {f"ndcg{suffix}": ndcg, f"recall{suffix}": recall}
 
 
-def _refusals(explored: Explored, batch: Batch, found: Lotteries) -> list[Refusal]:
+def _refusals(prepared: Prepared, batch: Batch, found: Lotteries) -> list[Refusal]:
     """The commonest reasons, with one user's words for each choice that they are about."""
     counts: Counter[tuple[str, str]] = Counter()
     words: dict[tuple[str, str], str] = {}
     for number in np.flatnonzero(found.statuses >= Status.NO_CANDIDATES).tolist():
         user = found.first + number
         error: Any = found.errors.get(user)
-        message = str(batch.error(user) if error is None else error)
+        message = prepared.message(user, batch.error(user) if error is None else error)
         kind = (field_of(message), type(error).__name__)
         words.setdefault(kind, message)
         counts[kind] += 1
-    return [
-        Refusal(named_categories(explored, words[kind]), kind[0], count)
-        for kind, count in counts.most_common(MOST_REASONS)
-    ]
+    return [Refusal(words[kind], kind[0], count) for kind, count in counts.most_common(MOST_REASONS)]
