@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import threading
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from excalibr.errors import ExcalibrError
 from excalibr.service import Application, Limits, application
 from excalibr.service._body import BodyReader
 from excalibr.service._limits import FairSemaphore
@@ -228,6 +230,23 @@ def test_a_length_of_any_size_is_too_large_and_no_fault(tmp_path: Path, length: 
     client = client_of(tmp_path, TABLES, OPTIONS, limits=Limits(max_body=100))
     reply = client.post("/rank/films", b"{}", CONTENT_LENGTH=length)
     assert (reply.code, reply.message) == (413, f"The body has {length:.20} bytes, must have at most 100.")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threads": 0}, "threads: is 0, must be a whole number of at least 1"),
+        ({"max_body": "8 MB"}, "max_body: is '8 MB', must be a whole number of at least 1"),
+        ({"body_seconds": float("nan")}, "body_seconds: is nan, must be a number above 0"),
+        ({"log": "xml"}, "log: is 'xml', must be one of 'off', 'text', 'json'"),
+        ({"token": ""}, "token: is no bearer token, must be one word of ASCII, or None"),
+        ({"token": "two words"}, "token: is no bearer token"),
+        ({"token": "größe"}, "token: is no bearer token"),
+    ],
+)
+def test_what_an_application_cannot_be_told_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ExcalibrError, match=re.escape(message)):
+        _ = application(**options) if options.keys() & {"log", "token"} else Limits(**options)
 
 
 def test_so_many_bodies_may_be_on_their_way(tmp_path: Path) -> None:

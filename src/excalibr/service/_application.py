@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from excalibr._problem import Status
-from excalibr.errors import ExcalibrError
+from excalibr.errors import ExcalibrError, InputError, unknown_name
 from excalibr.service._answers import Answer, BatchAnswer, answer_of
 from excalibr.service._body import BodyReader
 from excalibr.service._candidates import read_given
 from excalibr.service._failures import RequestFailure, malformed, require_method
 from excalibr.service._fast_path import answer_of_encoded, fast_slate
 from excalibr.service._limits import FairSemaphore, Gate, Limits
-from excalibr.service._logging import Log
+from excalibr.service._logging import FORMATS, Log
 from excalibr.service._metrics import Metrics
 from excalibr.service._openapi import openapi
 from excalibr.service._profiles import Profile, read_profiles
@@ -69,7 +69,7 @@ def application(
     limits
         What requests may have at most.
     token
-        The bearer token that requests must have.
+        The bearer token that requests must have, one word of ASCII; None asks for none.
     log
         A line a request to standard error: "off", "text" or "json".
     cors
@@ -83,7 +83,7 @@ def application(
     Raises
     ------
     InputError
-        As :func:`read_profiles`.
+        As :func:`read_profiles`; and where a token or the form of the log cannot be.
 
     Examples
     --------
@@ -92,6 +92,10 @@ def application(
     >>> sorted(service.profiles)
     ['demo']
     """
+    if log not in FORMATS:
+        raise unknown_name("log", log, FORMATS)
+    if token is not None and (not token.isascii() or token.split() != [token]):
+        raise InputError("token", "is no bearer token", "be one word of ASCII, or None")
     made = Application(profiles, limits=limits, token=token, log=Log(log), cors=cors)
     made.load()
     return made
