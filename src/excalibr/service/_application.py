@@ -289,7 +289,7 @@ class Application:
         if found is not None:
             return found
         if path not in ("/readyz", "/health", "/profiles", "/openapi.json", "/metrics"):
-            raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
+            raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists all that there are.")
         require_method(method, "GET", "HEAD")
         if path == "/openapi.json":
             return Reply(200, self._document)
@@ -319,7 +319,7 @@ def _split(path: str) -> tuple[str, bool]:
     """The profile's name, and whether a batch is asked for."""
     name, _, rest = path[len("/rank/") :].partition("/")
     if not name or rest not in ("", "batch") or path.endswith("/"):
-        raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
+        raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists all that there are.")
     return name, rest == "batch"
 
 

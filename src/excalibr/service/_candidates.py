@@ -113,7 +113,7 @@ def _columns(request: RankRequest) -> tuple[list[Any], Floats]:
             raise RequestFailure(422, "Items with scores of their own must come without `scores`.", "$.scores")
         if len(scores) != len(items):
             raise RequestFailure(
-                422, f"There are {len(scores)} scores, and must be {len(items)}, one an item.", "$.scores"
+                422, f"There are {len(scores)} scores, must be {len(items)}, one for each item.", "$.scores"
             )
         values = np.array(scores, dtype=np.float64)
     wide = ~(np.abs(values) <= MAX_SCORE)

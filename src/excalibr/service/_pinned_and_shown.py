@@ -37,10 +37,12 @@ def read_pins(profile: Profile, request: RankRequest, given: GivenItems, k: int)
         candidate = candidates.get(read(pin.item, path))
         if candidate is None:
             raise RequestFailure(422, f"The pinned item {pin.item!r:.80} must be one of the candidates.", path)
-        if pin.rank > k or pin.rank - 1 in pinned or candidate in pinned.values():
-            raise RequestFailure(
-                422, f"A pin must have a rank and an item of its own, and a rank of at most {k}.", path
-            )
+        if pin.rank > k:
+            raise RequestFailure(422, f"The rank {pin.rank} must be at most {k}, the number of slots.", f"{path}.rank")
+        if pin.rank - 1 in pinned:
+            raise RequestFailure(422, f"The rank {pin.rank} must be pinned only once.", f"{path}.rank")
+        if candidate in pinned.values():
+            raise RequestFailure(422, f"The item {pin.item!r:.80} must be pinned only once.", f"{path}.item")
         pinned[pin.rank - 1] = candidate
     return {0: pinned}
 
