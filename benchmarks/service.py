@@ -190,7 +190,7 @@ def in_process(profiles: str, k: int) -> None:
     whole = _mean_milliseconds(call, bodies)
     told = dict(re.findall(r"excalibr_solve_seconds_(sum|count)\{.*\} (\S+)", service.metrics.page().decode()))
     setattr(solver, "kernel", Watched())  # noqa: B010
-    setattr(answering, "slate_at_once", lambda *_, **__: None)  # noqa: B010  (the long way, which shows the kernel's questions)
+    setattr(answering, "fast_slate", lambda *_, **__: None)  # noqa: B010  (the long way, which shows the kernel's questions)
     for body in bodies:
         call(body)
     alone = _mean_milliseconds(lambda each: kernel.solve_alone(*each), questions)

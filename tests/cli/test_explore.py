@@ -91,7 +91,7 @@ def test_a_profile_names_what_the_page_of_a_server_shows(tmp_path: Path) -> None
     page.load()
     assert page.explored is not None
     assert page.explored.truth is not None
-    assert page.source.reranker.k == 5
+    assert page.explored.source.reranker.k == 5
 
 
 @pytest.mark.parametrize("words", [["--host", "0.0.0.0"], ["--token-file", "token"]])

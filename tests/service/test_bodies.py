@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import threading
 import time
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from excalibr.errors import ExcalibrError
 from excalibr.service import Application, Limits, application
-from excalibr.service._limits import Turns
+from excalibr.service._body import BodyReader
+from excalibr.service._limits import FairSemaphore
 from excalibr.service._targets import read_target_of
 from tests.service.client import Client, body_of, client_of
 from tests.tables.invented import invented_tables
@@ -191,7 +194,7 @@ def test_beyond_the_backpressure_a_request_is_refused_at_once(tmp_path: Path, mo
 
 
 def test_turns_are_taken_in_the_order_in_which_requests_came() -> None:
-    turns, order, threads = Turns(1), list[int](), list[threading.Thread]()
+    turns, order, threads = FairSemaphore(1), list[int](), list[threading.Thread]()
 
     def work(number: int) -> None:
         with turns:
@@ -206,6 +209,44 @@ def test_turns_are_taken_in_the_order_in_which_requests_came() -> None:
     for thread in threads:
         thread.join()
     assert order == [0, 1, 2, 3, 4]
+
+
+def test_a_client_awaits_an_answer_from_its_body_until_the_answer_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("excalibr.service._body.time.monotonic", lambda: now[0])
+    reader = BodyReader(10, 1)
+    assert reader.awaiting() == []
+    assert reader.read({"wsgi.input": io.BytesIO(b"body")}) == b"body"
+    now[0] = 130.0
+    assert reader.awaiting() == [(99.0, 100.0)]
+    reader.answered()
+    assert reader.awaiting() == [(99.0, 100.0)]  # the server may not have begun to send it
+    now[0] = 131.5
+    assert reader.awaiting() == []
+
+
+@pytest.mark.parametrize("length", ["101", "9" * 30, "9" * 5000])
+def test_a_length_of_any_size_is_too_large_and_no_fault(tmp_path: Path, length: str) -> None:
+    client = client_of(tmp_path, TABLES, OPTIONS, limits=Limits(max_body=100))
+    reply = client.post("/rank/films", b"{}", CONTENT_LENGTH=length)
+    assert (reply.code, reply.message) == (413, f"The body has {length:.20} bytes, must have at most 100.")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threads": 0}, "threads: is 0, must be a whole number of at least 1"),
+        ({"max_body": "8 MB"}, "max_body: is '8 MB', must be a whole number of at least 1"),
+        ({"body_seconds": float("nan")}, "body_seconds: is nan, must be a number above 0"),
+        ({"log": "xml"}, "log: is 'xml', must be one of 'off', 'text', 'json'"),
+        ({"token": ""}, "token: is no bearer token, must be one word of ASCII, or None"),
+        ({"token": "two words"}, "token: is no bearer token"),
+        ({"token": "größe"}, "token: is no bearer token"),
+    ],
+)
+def test_what_an_application_cannot_be_told_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ExcalibrError, match=re.escape(message)):
+        _ = application(**options) if options.keys() & {"log", "token"} else Limits(**options)
 
 
 def test_so_many_bodies_may_be_on_their_way(tmp_path: Path) -> None:
@@ -252,6 +293,20 @@ def test_a_fault_of_ours_is_told_as_one_and_nothing_of_it_leaves(
     monkeypatch.setattr("excalibr.service._application.read_target_of", broken)
     reply = client.post("/rank/films", BODY)
     assert reply.code == 500
+    assert b"secret" not in reply.body
+
+
+def test_a_fault_in_one_request_of_a_batch_spoils_no_other(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(request: Any, *rest: Any) -> Any:
+        if request.id == "bad":
+            raise RuntimeError("the secret reason")
+        return read_target_of(request, *rest)
+
+    monkeypatch.setattr("excalibr.service._application.read_target_of", broken)
+    reply = client.post("/rank/films/batch", {"requests": [BODY, {**BODY, "id": "bad"}, BODY]})
+    first, fault, last = reply.json["answers"]
+    assert first["items"] == last["items"] != []
+    assert (fault["error"]["code"], fault["error"]["path"]) == (500, "$.requests[1]")
     assert b"secret" not in reply.body
 
 

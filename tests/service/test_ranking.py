@@ -139,7 +139,7 @@ def test_both_ways_to_a_slate_give_the_same_answer(tmp_path: Path, name: str, mo
     bodies = [body_of(SHARED.candidates, user, id=f"r{user}") for user in USERS]
     bodies += [{**body, "items": [*body["items"], 10**9], "scores": [*body["scores"], 0.25]} for body in bodies]
     at_once = [client.post("/rank/films", body).json for body in bodies]
-    monkeypatch.setattr("excalibr.service._application.slate_at_once", lambda *_, **__: None)
+    monkeypatch.setattr("excalibr.service._application.fast_slate", lambda *_, **__: None)
     for body, one in zip(bodies, at_once, strict=True):
         other = client.post("/rank/films", body).json
         assert (list(one), list(one["policy"])) == (list(other), list(other["policy"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,7 +72,8 @@ def serve(
     if page:
         from excalibr.service._page.profile import source_of
 
-        asked["page"] = source_of(profiles)
+        source_of(profiles)  # what cannot be shown is refused before the port opens
+        asked["page"] = partial(source_of, profiles)
     run(Server(profiles=profiles, limits=limits, token=_token(token_file), preempt=preempt, **asked))
 
 

@@ -2,7 +2,7 @@
 
 from excalibr._population.column_generation import BalanceSolution, Progress, balance_population, sample_share
 from excalibr._population.coupling import CouplingTerms, join_terms, limit_terms, target_terms
-from excalibr._population.mixture import Mixture, block_of, solve_mixed
+from excalibr._population.mixture import Mixture, block_of, mixed_solver, solve_mixed
 from excalibr._population.partitions import PartitionedPopulation
 from excalibr._population.passes import Pass, PassSums
 from excalibr._population.subproblems import BatchPopulation, Population
@@ -21,6 +21,7 @@ __all__ = [
     "block_of",
     "join_terms",
     "limit_terms",
+    "mixed_solver",
     "sample_share",
     "solve_mixed",
     "target_terms",

@@ -96,19 +96,27 @@ def solve_mixed(
     weights
         (passes, users) with which probability a user draws each.
     """
+    solver = mixed_solver(batch, item_prices, weights, fall_back=fall_back)
+    yield from over_ranges(
+        lambda first, last: finish(solver.solve(first, last)), batch.users, threads, advance, solver.cancel
+    )
+
+
+def mixed_solver(batch: Batch, item_prices: Floats, weights: Floats, *, fall_back: bool = False) -> Solver:
+    """What solves ranges of users at the prices of each pass, and mixes each user's lotteries."""
     solvers = [
         Solver.of(batch.with_item_prices(prices), fall_back=fall_back, wanted=own > 0)
         for prices, own in zip(item_prices, weights, strict=True)
     ]
 
-    def work(first: int, last: int) -> Result:
-        return finish(_mixed([solver.solve(first, last) for solver in solvers], weights[:, first:last], batch))
+    def solve(first: int, last: int) -> Lotteries:
+        return _mixed([solver.solve(first, last) for solver in solvers], weights[:, first:last], batch)
 
     def cancel() -> None:
         for solver in solvers:
             solver.cancel()
 
-    yield from over_ranges(work, batch.users, threads, advance, cancel)
+    return Solver(solve, cancel)
 
 
 def _mixed(parts: list[Lotteries], weights: Floats, batch: Batch) -> Lotteries:

@@ -129,8 +129,8 @@ def _slate(ranked: Ranked, policy: Policy, chosen: int) -> Slate:
     problem, batch = policy.problem, policy.problem.batch
     lottery = (policy.rankings, policy.weights, batch.position_weights, chosen)
     edges = (None, None) if batch.terms is None else (problem.target, problem.high)
-    told = kernel.slate_of(batch.checked, *lottery, ranked.picked, ranked.scores, *edges)
-    return Slate(*told, float(policy.weights[chosen]))
+    parts = kernel.slate_of(batch.checked, *lottery, ranked.picked, ranked.scores, *edges)
+    return Slate(*parts, float(policy.weights[chosen]))
 
 
 def _summary(profile: Profile, ranked: Ranked, policy: Policy, slate: Slate, left_out: LeftOut) -> PolicySummary:
@@ -183,8 +183,8 @@ def _explained(profile: Profile, given: GivenItems, ranked: Ranked) -> dict[str,
     labels = [given.labels[at] for at in ranked.picked.tolist()]
     names: Any = {each.name: list(profile.numbers[each.name]) for each in profile.items.parts}
     why = policy.explain(labels, names if profile.attributes else names[""])
-    told = {name: {column: _plain(values) for column, values in part.items()} for name, part in why.to_dict().items()}
-    return {**told, "relevance_kept": why.relevance_kept, "deviation_removed": _number(why.deviation_removed)}
+    tables = {name: {column: _plain(values) for column, values in part.items()} for name, part in why.to_dict().items()}
+    return {**tables, "relevance_kept": why.relevance_kept, "deviation_removed": _number(why.deviation_removed)}
 
 
 def _plain(values: Any) -> list[Any]:

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from excalibr._problem import Status
-from excalibr.errors import ExcalibrError
+from excalibr.errors import ExcalibrError, InputError, unknown_name
 from excalibr.service._answers import Answer, BatchAnswer, answer_of
-from excalibr.service._at_once import answer_of_written, slate_at_once
 from excalibr.service._body import BodyReader
 from excalibr.service._candidates import read_given
 from excalibr.service._failures import RequestFailure, malformed, require_method
-from excalibr.service._limits import Gate, Limits, Turns
-from excalibr.service._logging import Log
+from excalibr.service._fast_path import answer_of_encoded, fast_slate
+from excalibr.service._limits import FairSemaphore, Gate, Limits
+from excalibr.service._logging import FORMATS, Log
 from excalibr.service._metrics import Metrics
 from excalibr.service._openapi import openapi
 from excalibr.service._profiles import Profile, read_profiles
-from excalibr.service._ranking import asked_of, rank
+from excalibr.service._ranking import options_for, rank
 from excalibr.service._reply import Reply
 from excalibr.service._requests import RankRequest, decode_batch, decode_rank
 from excalibr.service._targets import read_target_of
@@ -69,11 +69,21 @@ def application(
     limits
         What requests may have at most.
     token
-        The bearer token that requests must have.
+        The bearer token that requests must have, one word of ASCII; None asks for none.
     log
         A line a request to standard error: "off", "text" or "json".
     cors
         The origin that browsers may ask from.
+
+    Returns
+    -------
+    Application
+        A WSGI callable, with the ``profiles`` by name.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_profiles`; and where a token or the form of the log cannot be.
 
     Examples
     --------
@@ -82,6 +92,10 @@ def application(
     >>> sorted(service.profiles)
     ['demo']
     """
+    if log not in FORMATS:
+        raise unknown_name("log", log, FORMATS)
+    if token is not None and (not token.isascii() or token.split() != [token]):
+        raise InputError("token", "is no bearer token", "be one word of ASCII, or None")
     made = Application(profiles, limits=limits, token=token, log=Log(log), cors=cors)
     made.load()
     return made
@@ -106,7 +120,7 @@ class Application:
         self.limits = limits or Limits()
         self.log = log or Log()
         self.profiles: dict[str, Profile] | None = None
-        self._gate, self._turns = Gate(self.limits.backpressure), Turns(self.limits.threads)
+        self._gate, self._working = Gate(self.limits.backpressure), FairSemaphore(self.limits.threads)
         self.bodies = BodyReader(self.limits.max_body, self.limits.readers)
         self.metrics = Metrics(lambda: self._gate.inside)
         self._token = None if token is None else token.encode()
@@ -138,7 +152,10 @@ class Application:
 
     def __call__(self, environ: Mapping[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer a request, as WSGI asks it."""
-        reply = self._answered(environ)
+        try:
+            reply = self._answered(environ)
+        finally:
+            self.bodies.answered()
         if self._cors is not None:
             reply.headers += _cors_headers(self._cors)
         start_response(REASONS[reply.code], reply.headers)
@@ -158,17 +175,21 @@ class Application:
                 reply = self._other(environ, method, path)
         except RequestFailure as failure:
             reply = _refusal(failure)
-        except Exception as error:  # a fault of ours: the client is told that it is, and the log what it was
-            self.log.event("fault", path=path, error=reason_of(error))
-            reply = _refusal(RequestFailure(500, "The server made a mistake, which its log describes."))
+        except Exception as error:
+            reply = _refusal(self._fault(path, error))
         seconds = time.perf_counter() - start
         if name:
             known = name if self.profiles is not None and name in self.profiles else ""
-            self.metrics.counted(known, reply.code, seconds)
+            self.metrics.count_request(known, reply.code, seconds)
         if self.log.form != "off":
             took = round(1000 * seconds, 3)
             self.log.request(method=method, path=path, code=reply.code, took=took, **said)
         return reply
+
+    def _fault(self, path: str, error: Exception) -> RequestFailure:
+        """A fault of ours: the client is told that it is, and the log what it was."""
+        self.log.event("fault", path=path, error=reason_of(error))
+        return RequestFailure(500, "The server made a mistake, which its log describes.")
 
     def _rank(self, environ: Mapping[str, Any], name: str, batch: bool, start: float) -> tuple[Reply, dict[str, Any]]:
         self._check_token(environ)
@@ -176,11 +197,11 @@ class Application:
         profile = self._profile(name)
         self._gate.refuse_if_full()
         body = self.bodies.read(environ)
-        with self._gate, self._turns:
+        with self._gate, self._working:
             if batch:
                 return self._batch(profile, body, start)
             answer, shown = self._one(profile, body, start)
-            return Reply(200, _encode(answer)), _told(answer, shown)
+            return Reply(200, _encode(answer)), _log_fields(answer, shown)
 
     def _one(self, profile: Profile, body: bytes | msgspec.Raw, start: float) -> tuple[Answer, int]:
         """The answer to one body, and how many items it shows of those that were ranked."""
@@ -192,10 +213,10 @@ class Application:
         user = request.user
         if user is not None and profile.user_ids is not None:
             user = profile.user_ids.read(user, "$.user")
-        wanted, asked = read_target_of(request, profile, user), asked_of(profile, request)
-        slate = slate_at_once(profile, asked, request, wanted, user, alone=self.limits.threads == 1)
+        wanted, asked = read_target_of(request, profile, user), options_for(profile, request)
+        slate = fast_slate(profile, asked, request, wanted, user, alone=self.limits.threads == 1)
         if slate is not None:
-            answer = answer_of_written(profile, request, slate, _milliseconds_since(start))
+            answer = answer_of_encoded(profile, request, slate, _milliseconds_since(start))
             shown, seconds = slate.slots, slate.seconds
         else:
             given = read_given(request, profile)
@@ -204,7 +225,7 @@ class Application:
             policy = ranked.policy
             shown = 0 if policy is None else policy.problem.k
             seconds = math.nan if policy is None or policy.info is None else policy.info.seconds
-        self.metrics.solved(profile.name, seconds, answer.policy.gap, wanted.status != Status.NO_TARGET)
+        self.metrics.count_slate(profile.name, seconds, answer.policy.gap, wanted.status != Status.NO_TARGET)
         return answer, shown
 
     def _batch(self, profile: Profile, body: bytes, start: float) -> tuple[Reply, dict[str, Any]]:
@@ -221,7 +242,10 @@ class Application:
         for number, each in enumerate(asked):
             try:
                 answers.append(self._one(profile, each, time.perf_counter())[0])
-            except RequestFailure as failure:
+            except Exception as error:
+                failure = (
+                    error if isinstance(error, RequestFailure) else self._fault(f"/rank/{profile.name}/batch", error)
+                )
                 failure.path = f"$.requests[{number}]{(failure.path or '$')[1:]}"
                 answers.append(failure.body())
         took = _milliseconds_since(start)
@@ -261,11 +285,11 @@ class Application:
             require_method(method, "POST")
             self._reload()
             return Reply(200, b'{"reload":"asked for"}')
-        found = None if self.page is None else self.page.answer(environ, path)
+        found = None if self.page is None else self.page.answer(environ, path, self.bodies)
         if found is not None:
             return found
         if path not in ("/readyz", "/health", "/profiles", "/openapi.json", "/metrics"):
-            raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
+            raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists all that there are.")
         require_method(method, "GET", "HEAD")
         if path == "/openapi.json":
             return Reply(200, self._document)
@@ -295,7 +319,7 @@ def _split(path: str) -> tuple[str, bool]:
     """The profile's name, and whether a batch is asked for."""
     name, _, rest = path[len("/rank/") :].partition("/")
     if not name or rest not in ("", "batch") or path.endswith("/"):
-        raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists those that there are.")
+        raise RequestFailure(404, f"There is no path {path!r:.80}; /openapi.json lists all that there are.")
     return name, rest == "batch"
 
 
@@ -312,7 +336,7 @@ def _refusal(failure: RequestFailure) -> Reply:
     return Reply(failure.code, _encode(failure.body()), **headers)
 
 
-def _told(answer: Answer, shown: int) -> dict[str, Any]:
+def _log_fields(answer: Answer, shown: int) -> dict[str, Any]:
     """What the log says of an answer: no score, no id but the request's own."""
     return {"id": answer.id, "status": answer.policy.status, "items": shown}
 

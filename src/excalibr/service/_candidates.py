@@ -15,7 +15,7 @@ from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import Candidate, RankRequest, SeenItem
 
-WIDEST = 1e150
+MAX_SCORE = 1e150
 """The largest score, as :func:`excalibr.calibrate` has it."""
 
 
@@ -60,7 +60,7 @@ def _read_known(request: RankRequest, profile: Profile) -> GivenItems | None:
     if columns is None:
         return None
     labels, scores = columns
-    found = kernel.known_candidates(profile.item_ids.table, labels, scores, WIDEST)
+    found = kernel.known_candidates(profile.item_ids.table, labels, scores, MAX_SCORE)
     if found is None:
         return None
     picked, places, values, unknown = found
@@ -113,13 +113,13 @@ def _columns(request: RankRequest) -> tuple[list[Any], Floats]:
             raise RequestFailure(422, "Items with scores of their own must come without `scores`.", "$.scores")
         if len(scores) != len(items):
             raise RequestFailure(
-                422, f"There are {len(scores)} scores, and must be {len(items)}, one an item.", "$.scores"
+                422, f"There are {len(scores)} scores, must be {len(items)}, one for each item.", "$.scores"
             )
         values = np.array(scores, dtype=np.float64)
-    wide = ~(np.abs(values) <= WIDEST)
+    wide = ~(np.abs(values) <= MAX_SCORE)
     if wide.any():
         at = int(np.argmax(wide))
-        raise RequestFailure(422, f"The score {values[at]:g} must be within ±{WIDEST:g}.", path.format(at))
+        raise RequestFailure(422, f"The score {values[at]:g} must be within ±{MAX_SCORE:g}.", path.format(at))
     return labels, values
 
 

@@ -53,7 +53,7 @@ class RequestFailure(Exception):
 def require_method(method: str, *allowed: str) -> None:
     """Refuse a method that a path does not have."""
     if method not in allowed:
-        raise RequestFailure(405, f"{method:.20} is not how to ask for this: {allowed[0]} is.", allowed=allowed)
+        raise RequestFailure(405, f"The method is {method:.20}, must be {' or '.join(allowed)}.", allowed=allowed)
 
 
 _AT = re.compile(r" - at `(.*)`$", re.DOTALL)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from excalibr._options import real_number, whole_number
 from excalibr.service._failures import RequestFailure
+
+_whole = whole_number(1, or_none=False)
+_positive = real_number("be a number above 0", lambda seconds: seconds > 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a request may have at most.
+    """What a request may have at most; all but ``body_seconds`` are whole numbers of at least 1.
 
     Attributes
     ----------
@@ -29,6 +33,17 @@ class Limits:
         How long a client may be silent before its body is complete.
     readers
         Requests whose bodies are on their way; one more is refused at once.
+
+    Raises
+    ------
+    InputError
+        Where a limit is no such number.
+
+    Examples
+    --------
+    >>> from excalibr.service import Limits
+    >>> Limits(max_items=500).max_items, Limits().backpressure
+    (500, 32)
     """
 
     max_items: int = 10_000
@@ -38,6 +53,11 @@ class Limits:
     threads: int = 1
     body_seconds: float = 10.0
     readers: int = 64
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            check = _positive if each.name == "body_seconds" else _whole
+            check(each.name, getattr(self, each.name))
 
 
 class Gate:
@@ -69,8 +89,8 @@ class Gate:
             self._inside -= 1
 
 
-class Turns:
-    """Lets so many requests work at the same time, those who came first first."""
+class FairSemaphore:
+    """Lets so many requests work at the same time, first come, first served."""
 
     def __init__(self, number: int) -> None:
         self._free = number
@@ -85,7 +105,7 @@ class Turns:
             turn = threading.Lock()
             turn.acquire()
             self._waiting.append(turn)
-        turn.acquire()  # until somebody hands it over: who comes later has no way past
+        turn.acquire()  # until it is handed over: nobody who comes later can overtake
 
     def __exit__(self, *failed: object) -> None:
         with self._lock:

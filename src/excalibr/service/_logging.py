@@ -24,17 +24,17 @@ class Log:
             self._write("request", said)
 
     def event(self, what: str, **said: Any) -> None:
-        """Something else happened, which is told whatever the form, but for ``off`` as text."""
+        """Something else happened: always written, and as text where requests are not logged."""
         self._write(what, said)
 
     def _write(self, what: str, said: dict[str, Any]) -> None:
         stream = self._stream or sys.stderr
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        told = {name: value for name, value in said.items() if value is not None}
+        fields = {name: value for name, value in said.items() if value is not None}
         if self.form == "json":
-            line = msgspec.json.encode({"time": now, "event": what, **told}).decode()
+            line = msgspec.json.encode({"time": now, "event": what, **fields}).decode()
         else:
-            line = " ".join([now, what, *(f"{name}={_shown(value)}" for name, value in told.items())])
+            line = " ".join([now, what, *(f"{name}={_shown(value)}" for name, value in fields.items())])
         try:
             stream.write(line + "\n")
             stream.flush()

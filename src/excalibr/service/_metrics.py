@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
-NOTED = 256
-"""So many requests are noted before they are counted."""
+BUFFER_SIZE = 256
+"""So many requests are buffered before they are counted."""
 
 GAPS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 
@@ -41,22 +41,22 @@ class Metrics:
         )
         self._in_flight = Gauge("excalibr_in_flight", "Requests in flight.", multiprocess_mode="livesum", **kind)
         self._count_in_flight = in_flight
-        self._kept: dict[Any, Any] = {}
+        self._children: dict[Any, Any] = {}
         self._answered: deque[tuple[str, int, float]] = deque()
         self._slates: deque[tuple[str, float, float | None, bool]] = deque()
 
-    def counted(self, profile: str, code: int, seconds: float) -> None:
-        """A request was answered. It is noted, and counted with others: that takes a tenth of the time."""
+    def count_request(self, profile: str, code: int, seconds: float) -> None:
+        """Count an answered request. It is buffered and counted with others, which takes a tenth of the time."""
         self._answered.append((profile, code, seconds))
-        if len(self._answered) >= NOTED:
-            self._count_noted()
+        if len(self._answered) >= BUFFER_SIZE:
+            self._flush()
 
-    def solved(self, profile: str, seconds: float, gap: float | None, has_target: bool) -> None:
-        """A slate was made, in so many seconds of the kernel or nan; noted as well."""
+    def count_slate(self, profile: str, seconds: float, gap: float | None, has_target: bool) -> None:
+        """Count a slate that took so many seconds of the kernel, or nan; buffered as well."""
         self._slates.append((profile, seconds, gap, has_target))
 
-    def _count_noted(self) -> None:
-        answered, slates = _taken(self._answered), _taken(self._slates)
+    def _flush(self) -> None:
+        answered, slates = _drained(self._answered), _drained(self._slates)
         for (profile, code), number in TallyOf((each[0], each[1]) for each in answered).items():
             self._child(self._requests, profile, str(code)).inc(number)
         for profile, number in TallyOf(each[0] for each in slates if not each[3]).items():
@@ -65,18 +65,18 @@ class Metrics:
         self._observe(self._solve, ((each[0], each[1]) for each in slates))
         self._observe(self._gap, ((each[0], each[2]) for each in slates))
 
-    def _observe(self, histogram: Any, noted: Iterable[tuple[str, float | None]]) -> None:
-        """What was noted by profile, where it is a number."""
+    def _observe(self, histogram: Any, amounts_by_profile: Iterable[tuple[str, float | None]]) -> None:
+        """What was buffered, by profile, where it is a number."""
         by_profile: dict[str, list[float]] = {}
-        for profile, amount in noted:
+        for profile, amount in amounts_by_profile:
             if amount is not None and amount == amount:
                 by_profile.setdefault(profile, []).append(amount)
         for profile, amounts in by_profile.items():
             self._child(histogram, profile).observe_all(amounts)
 
-    def look(self) -> None:
-        """Count what was noted; where processes share a folder, each does so by itself now and then."""
-        self._count_noted()
+    def update(self) -> None:
+        """Count what is buffered; where processes share a folder, each does so by itself now and then."""
+        self._flush()
         self._in_flight.set(self._count_in_flight())
 
     def page(self) -> bytes:
@@ -84,7 +84,7 @@ class Metrics:
         from prometheus_client import CollectorRegistry, generate_latest
         from prometheus_client.multiprocess import MultiProcessCollector
 
-        self.look()
+        self.update()
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return generate_latest(self._registry)
         together = CollectorRegistry()
@@ -94,18 +94,18 @@ class Metrics:
     def _child(self, metric: Any, *labels: str) -> Any:
         """A metric with its labels, looked up once."""
         key = (metric, *labels)
-        found = self._kept.get(key)
+        found = self._children.get(key)
         if found is None:
-            found = self._kept[key] = metric.labels(*labels)
+            found = self._children[key] = metric.labels(*labels)
         return found
 
 
-def _taken(noted: deque[Any]) -> list[Any]:
-    """All that was noted so far; several threads may take from it."""
+def _drained(buffer: deque[Any]) -> list[Any]:
+    """All that is buffered so far; several threads may take from it."""
     taken = []
     with suppress(IndexError):
         while True:
-            taken.append(noted.popleft())
+            taken.append(buffer.popleft())
     return taken
 
 

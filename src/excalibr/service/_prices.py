@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from excalibr._arrays import frozen
+from excalibr._many_users import Solver
 from excalibr._policy import Policy
-from excalibr._population import Mixture, solve_mixed
+from excalibr._population import Mixture, mixed_solver
 from excalibr._problem import Batch, Problem
 from excalibr._types import Floats, Integers
 from excalibr.tables import ItemArrays
@@ -36,15 +37,22 @@ class ItemPrices:
         """The prices of the groups that the items belong to."""
         return cls(prices.item_prices(groups), prices.mixture)
 
-    def solve(self, batch: Batch, places: Integers, user: Hashable) -> Policy:
-        """The lottery of a batch of one, mixed from the passes that the user draws; an error where there is none.
+    def solver(self, batch: Batch, places: Integers, users: Sequence[Hashable]) -> Solver:
+        """What solves ranges of a batch, each user's lottery mixed from the passes that the user draws.
 
         ``places`` has the row in the items table of each row of the batch, −1 for items that only the request knows,
-        which cost nothing. Somebody who is not named draws the passes as all users together do.
+        which cost nothing.
         """
-        of_rows = np.where(places >= 0, self.by_pass[:, np.maximum(places, 0)], 0.0)
+        return mixed_solver(batch, self._of_rows(places), self.mixture.probabilities_of(users))
+
+    def solve(self, batch: Batch, places: Integers, user: Hashable) -> Policy:
+        """The lottery of a batch of one, as of :meth:`solver`; an error where there is none.
+
+        Somebody who is not named draws the passes as all users together do.
+        """
+        of_rows = self._of_rows(places)
         chances = self.mixture.probabilities[:, None] if user is None else self.mixture.probabilities_of([user])
-        (found,) = solve_mixed(batch, of_rows, chances, lambda lotteries: lotteries)
+        found = mixed_solver(batch, of_rows, chances).solve(0, 1)
         if found.errors:
             raise found.errors[0]
         priced = batch.with_item_prices(of_rows[int(chances[:, 0].argmax())])
@@ -52,3 +60,6 @@ class ItemPrices:
         rankings = found.places.reshape(len(found.weights), -1)
         weights, prices = frozen(found.weights), frozen(found.prices[0])
         return Policy._solved(problem, frozen(rankings), weights, float(found.gaps[0]), prices)
+
+    def _of_rows(self, places: Integers) -> Floats:
+        return np.asarray(np.where(places >= 0, self.by_pass[:, np.maximum(places, 0)], 0.0))

@@ -32,8 +32,8 @@ DEMO = "demo"
 FILES = ("items", "history", "targets", "prior", "prices")
 """Keys whose value is a file."""
 
-WRITTEN = ("targets", "prior", "prices")
-"""Those that may also be written down."""
+INLINE = ("targets", "prior", "prices")
+"""Those that may also be written in the profile itself."""
 
 FOR_THE_PAGE = ("candidates", "truth")
 """Keys that only the page reads: files with candidates of users, and with what users went on to like."""
@@ -128,17 +128,35 @@ class Profile:
 
 
 def read_profiles(source: str | Path | Mapping[str, Any] | None = None) -> dict[str, Profile]:
-    """Profiles from a TOML file, from the same as a mapping, or without either the invented catalogue.
+    """Profiles by name, from a TOML file, from the same as a mapping, or without either the invented catalogue.
+
+    Parameters
+    ----------
+    source
+        A path, or ``{"profiles": {name: options}}``; the files that a TOML file names are relative to it, those of a
+        mapping to the working directory.
+
+    Returns
+    -------
+    dict
+        By name how to rank, with the tables loaded.
 
     Raises
     ------
     InputError
         With the file, the key, what was found and what is wanted.
+
+    Examples
+    --------
+    >>> from excalibr.service import read_profiles
+    >>> demo = read_profiles()["demo"]
+    >>> demo.reranker.k, len(demo.items.ids)
+    (10, 600)
     """
     if source is None:
         return {DEMO: _demo()}
     where, folder = ("profiles", Path()) if isinstance(source, Mapping) else (str(source), Path(source).parent)
-    with _told(where):
+    with _errors_of(where):
         given = source if isinstance(source, Mapping) else read_toml(Path(source))
         for key in given:
             if key != "profiles":
@@ -159,7 +177,7 @@ def read_toml(path: Path) -> Mapping[str, Any]:
 
 
 def _read_profile(name: str, options: Any, where: str, folder: Path) -> Profile:
-    with _told(f"{where}: [profiles.{name}]"):
+    with _errors_of(f"{where}: [profiles.{name}]"):
         if not name or "/" in name:
             raise InputError("name", f"is {name!r}", "be a part of a path: a text without /")
         if not isinstance(options, Mapping):
@@ -192,7 +210,7 @@ def _check_keys(options: Mapping[str, Any]) -> None:
 
 def _read_file(key: str, value: Any, folder: Path) -> Any:
     """A table from a file, or what is written down in place of one."""
-    if isinstance(value, Mapping) and key in WRITTEN:
+    if isinstance(value, Mapping) and key in INLINE:
         return value
     if not isinstance(value, str):
         raise InputError(key, f"is {value!r}", "be the name of a file")
@@ -213,11 +231,11 @@ def load_profile(
     numbered = with_numbers(reranker, items.categories.to_pylist(), items.attributes)
     item_ids = Ids.of(items.ids, "item_id of items")
     user_ids, wanted = _wanted(items, options, known=bool(beside))
-    tried = _tried(items, wanted.targets[-1:], numbered)
+    trial = _trial_batch(items, wanted.targets[-1:], numbered)
     prices = None
     if group_prices is not None and items.groups is not None:
         prices = ItemPrices.of(group_prices, items.groups)
-        tried.with_item_prices(prices.by_pass[0])  # beside a budget there can be none
+        trial.with_item_prices(prices.by_pass[0])  # beside a budget there can be none
     prior = {key: files[key] for key in ("prior",) if key in files}
     plain = not items.attributes and prices is None
     return Profile(
@@ -227,8 +245,8 @@ def load_profile(
     )
 
 
-def _tried(items: ItemArrays, target: Floats, options: Options) -> Batch:
-    """A question without candidates: an option that cannot be is found now, and not by the first request."""
+def _trial_batch(items: ItemArrays, target: Floats, options: Options) -> Batch:
+    """A batch without candidates: an option that cannot be is found now, and not by the first request."""
     nothing, starts = np.empty(0, dtype=np.int64), np.zeros(2, dtype=np.int64)
     asked: dict[str, Any] = {"items": nothing, "options": options, "attributes": items.attributes}
     try:
@@ -272,8 +290,8 @@ def _demo() -> Profile:
 
 
 @contextmanager
-def _told(where: str) -> Iterator[None]:
-    """Errors within say where they come from."""
+def _errors_of(where: str) -> Iterator[None]:
+    """Errors raised within begin with where they come from."""
     try:
         yield
     except ExcalibrError as error:

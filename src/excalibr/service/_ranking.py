@@ -24,10 +24,10 @@ from excalibr._problem import Batch, Memberships, Problem, Status, read_problem
 from excalibr._solver import questions_of, setting_of, solve
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError, explain
-from excalibr.service._beyond import read_pins, read_shown
 from excalibr.service._candidates import GivenItems
 from excalibr.service._failures import RequestFailure
 from excalibr.service._own_items import rows_of
+from excalibr.service._pinned_and_shown import read_pins, read_shown
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest
 from excalibr.service._targets import RequestTarget
@@ -38,7 +38,7 @@ OVERRIDES = ("k", "trade_off", "relevance_loss", "max_deviation", "divergence", 
 
 _own_options = attrgetter(*OVERRIDES)
 
-KEPT = 256
+CACHE_SIZE = 256
 """So many combinations of overrides, and so many numbers of slots of each, are remembered."""
 
 
@@ -55,7 +55,7 @@ class RequestOptions:
         k = self.slots(n)
         found = self.by_slots.get(k)
         if found is None:
-            if len(self.by_slots) >= KEPT:
+            if len(self.by_slots) >= CACHE_SIZE:
                 self.by_slots.clear()
             found = self.by_slots[k] = dataclasses.replace(self.options, k=k)
         return found
@@ -65,7 +65,7 @@ class RequestOptions:
         k = self.slots(n)
         found = self.settings.get(k)
         if found is None and self.is_plain:
-            if len(self.settings) >= KEPT:
+            if len(self.settings) >= CACHE_SIZE:
                 self.settings.clear()
             found = self.settings[k] = setting_of(self.options, k)
         return found
@@ -95,18 +95,18 @@ class Ranked:
     scores: Floats
 
 
-def asked_of(profile: Profile, request: RankRequest) -> RequestOptions:
+def options_for(profile: Profile, request: RankRequest) -> RequestOptions:
     """The profile's options with the request's own; a combination is checked once."""
     key = _own_options(request)
     found: RequestOptions | None = profile.asked.get(key)
     if found is None:
-        if len(profile.asked) >= KEPT:
+        if len(profile.asked) >= CACHE_SIZE:
             profile.asked.clear()
-        found = profile.asked[key] = _asked(profile, dict(zip(OVERRIDES, key, strict=True)))
+        found = profile.asked[key] = _request_options(profile, dict(zip(OVERRIDES, key, strict=True)))
     return found
 
 
-def _asked(profile: Profile, own: dict[str, Any]) -> RequestOptions:
+def _request_options(profile: Profile, own: dict[str, Any]) -> RequestOptions:
     given = {name: value for name, value in own.items() if value is not None}
     others: dict[str, Any] = dict.fromkeys(AIMS) if any(name in given for name in AIMS) else {}
     budget = next((name for name in ("relevance_loss", "max_deviation") if name in given), None)

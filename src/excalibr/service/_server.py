@@ -23,23 +23,23 @@ from excalibr._messages import CommandWords, Message, Option, message_of
 from excalibr.errors import ExcalibrError, InputError
 from excalibr.service._limits import Limits
 from excalibr.service._logging import Log
-from excalibr.service._slow import shut_silent
+from excalibr.service._slow_clients import close_silent
 
 if TYPE_CHECKING:
     from excalibr.service._application import Application
     from excalibr.service._page import Page, PageSource
 
-LOOKED = 0.1
-"""Seconds between two looks at whether a reload is asked for."""
+POLL_SECONDS = 0.1
+"""How often a worker checks whether a reload is asked for, in seconds."""
 
-FAILED = "failed"
-"""The file in which a worker says why it could not load."""
+FAILURE_FILE = "failed"
+"""The file in which a worker writes why it could not load."""
 
-READY = "ready-"
-"""How the files begin by which workers tell one another that they have loaded."""
+READY_PREFIX = "ready-"
+"""The prefix of the files by which workers tell one another that they have loaded."""
 
 SPARE_THREADS = 4
-"""Threads beyond those that work, wait or read, which refuse what is too much: more would only hinder one another."""
+"""Threads beyond those that work, wait or read: they refuse the overload, and more would only hinder one another."""
 
 CONNECTIONS = 4096
 """Connections that a worker holds open, most of them silent; more wait to be accepted."""
@@ -55,10 +55,11 @@ STOP_SECONDS = 30
 class Server:
     """What the command ``excalibr serve`` is asked.
 
-    ``page`` is what the page explores, where there is one; ``words`` are those in which the command says its options;
-    ``ready`` is called with the address once everything is loaded. ``limits.threads`` is how many requests a worker
-    works on at the same time, ``limits.backpressure`` how many work or wait. With ``preempt`` threads take the
-    processor from one another as they do in other programs.
+    ``page`` is what the page explores, or what reads it anew with each load, where there is one; ``words`` are those
+    in which the command says its options; ``ready`` is called with the address once everything is loaded, and says so
+    in place of the log. ``limits.threads`` is how many requests a worker works on at the same time,
+    ``limits.backpressure`` how many work or wait. With ``preempt`` threads take the processor from one another as
+    they do in other programs.
     """
 
     profiles: Path | None = None
@@ -71,13 +72,13 @@ class Server:
     cors: str | None = None
     admin: bool = False
     preempt: bool = False
-    page: PageSource | None = None
+    page: PageSource | Callable[[], PageSource] | None = None
     words: CommandWords | None = None
     ready: Callable[[str], None] | None = None
 
 
-class Bell:
-    """A number in a file that all workers map; whoever rings it makes each of them reload."""
+class ReloadCounter:
+    """A counter in a file that all workers map into memory; each of them reloads when it has grown."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
@@ -86,13 +87,13 @@ class Bell:
             self._shared = mmap.mmap(file.fileno(), 8)
 
     @property
-    def rung(self) -> int:
-        """How often it was rung."""
+    def value(self) -> int:
+        """How many reloads were asked for."""
         return int(struct.unpack_from("<q", self._shared)[0])
 
-    def ring(self) -> None:
+    def increment(self) -> None:
         """Ask every worker to reload."""
-        struct.pack_into("<q", self._shared, 0, self.rung + 1)
+        struct.pack_into("<q", self._shared, 0, self.value + 1)
 
 
 def serve(server: Server) -> None:
@@ -108,7 +109,7 @@ def serve(server: Server) -> None:
     try:
         if server.workers > 1:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
-        bell = Bell(folder / "reload")
+        reloads = ReloadCounter(folder / "reload")
         threads = threads_of(server.limits)
         granian = Granian(
             "excalibr.service",
@@ -125,12 +126,13 @@ def serve(server: Server) -> None:
             respawn_failed_workers=True,
             workers_kill_timeout=STOP_SECONDS,
         )
-        setattr(granian, "signal_handler_reload", lambda *_: bell.ring())  # noqa: B010  (granian would start new workers)
-        granian.on_startup(lambda: _say_listening(server))
-        if server.ready is not None:
+        setattr(granian, "signal_handler_reload", lambda *_: reloads.increment())  # noqa: B010  (granian would start new workers)
+        if server.ready is None:
+            granian.on_startup(lambda: _say_listening(server))
+        else:
             threading.Thread(target=_tell_ready, args=(server, folder), daemon=True, name="excalibr-ready").start()
         granian.serve(target_loader=_Loader(server, folder), wrap_loader=False)
-        failed = folder / FAILED
+        failed = folder / FAILURE_FILE
         if failed.exists():
             raise InputError(failed.read_text(encoding="utf-8"))
     finally:
@@ -187,10 +189,10 @@ class _Loader:
     folder: Path
 
     def __call__(self) -> Starting:
-        """What answers at once; the application and its profiles are loaded beside it."""
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the main process rings for all
+        """An application that answers immediately, while the real one and its profiles are loaded in a thread."""
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the main process asks all workers
         if not self.server.preempt:
-            run_as_batch()
+            use_batch_scheduling()
         starting = Starting()
         threading.Thread(
             target=_keep_loaded, args=(starting, self.server, self.folder), daemon=True, name="excalibr-profiles"
@@ -198,7 +200,7 @@ class _Loader:
         return starting
 
 
-def run_as_batch() -> None:
+def use_batch_scheduling() -> None:
     """Let no thread interrupt another when it wakes (Linux); threads that are begun later do as this one does.
 
     A request goes from the thread that reads to one that solves and back. With the usual policy each of them takes the
@@ -231,42 +233,44 @@ def _keep_loaded(starting: Starting, server: Server, folder: Path) -> None:
     """Load the profiles; where they cannot be at the start, end the server; reload when asked."""
     from excalibr.service._application import Application, reason_of
 
-    bell = Bell(folder / "reload")
-    seen = bell.rung
+    reloads = ReloadCounter(folder / "reload")
+    seen = reloads.value
     application = starting.application = Application(
         server.profiles,
         limits=server.limits,
         token=server.token,
         log=Log(server.log),
         cors=server.cors,
-        reload=bell.ring if server.admin else None,
-        all_ready=lambda: len(list(folder.glob(f"{READY}*"))) >= server.workers,
+        reload=reloads.increment if server.admin else None,
+        all_ready=lambda: len(list(folder.glob(f"{READY_PREFIX}*"))) >= server.workers,
         page=_page(server),
     )
     try:
         application.load()
-    except Exception as error:  # a fault of ours too: a server that waits for ever would look as if it still loaded
-        told = message_of(error, server.words) if isinstance(error, ExcalibrError) else reason_of(error)
-        (folder / FAILED).write_text(told, encoding="utf-8")
+    except Exception as error:  # a fault of ours too: otherwise the server would seem to load for ever
+        message = message_of(error, server.words) if isinstance(error, ExcalibrError) else reason_of(error)
+        (folder / FAILURE_FILE).write_text(message, encoding="utf-8")
         os.kill(os.getppid(), signal.SIGTERM)
         return
-    application.log.event("loaded", profiles=",".join(application.profiles or ()))
-    (folder / f"{READY}{os.getpid()}").touch()
+    if server.ready is None:
+        application.log.event("loaded", profiles=",".join(application.profiles or ()))
+    (folder / f"{READY_PREFIX}{os.getpid()}").touch()
     while True:
-        time.sleep(LOOKED)
-        application.metrics.look()
-        _shut_slow(application, server)
-        if bell.rung != seen:
-            seen = bell.rung
+        time.sleep(POLL_SECONDS)
+        application.metrics.update()
+        _close_slow(application, server)
+        if reloads.value != seen:
+            seen = reloads.value
             application.reload()
 
 
-def _shut_slow(application: Application, server: Server) -> None:
-    """Cut off who is silent while a body is awaited; of one that comes bit by bit there is nothing to say."""
-    if application.bodies.longest() > server.limits.body_seconds:
-        shut = shut_silent(server.port, server.limits.body_seconds)
-        if shut:
-            application.log.event("slow clients", connections=shut)
+def _close_slow(application: Application, server: Server) -> None:
+    """Close connections whose clients are silent while a body is awaited; a body that trickles in is let through."""
+    bodies = application.bodies
+    if bodies.longest() > server.limits.body_seconds:
+        closed = close_silent(server.port, server.limits.body_seconds, bodies.awaiting())
+        if closed:
+            application.log.event("slow clients", connections=closed)
 
 
 def _page(server: Server) -> Page | None:
@@ -279,8 +283,8 @@ def _page(server: Server) -> Page | None:
 
 def _tell_ready(server: Server, folder: Path) -> None:
     """Once every worker has loaded."""
-    while folder.exists() and len(list(folder.glob(f"{READY}*"))) < server.workers:
-        time.sleep(LOOKED)
+    while folder.exists() and len(list(folder.glob(f"{READY_PREFIX}*"))) < server.workers:
+        time.sleep(POLL_SECONDS)
     if folder.exists() and server.ready is not None:
         server.ready(f"{_url(server)}/")
 

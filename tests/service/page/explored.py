@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def source_of(folder: Path, *, users: int = 24, sample: int = 500, **options: An
 class PageClient(Client):
     """Asks an application what its page would ask."""
 
-    def __init__(self, source: PageSource) -> None:
+    def __init__(self, source: PageSource | Callable[[], PageSource]) -> None:
         super().__init__(Application(None, page=Page(source)))
         self.service.load()
         self.about = self.explore("about").json

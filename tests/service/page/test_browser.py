@@ -220,9 +220,50 @@ def test_an_impossible_floor_is_told_beside_the_floors_and_goes_with_it(page: An
     playwright.expect(told).to_contain_text("Nobody can have this")  # until then, of the users solved so far
     playwright.expect(told).to_contain_text("'epic' cannot reach 1; the most that any policy shows of it is")
     playwright.expect(page.locator("#person-body")).to_contain_text("floors: category")
-    page.get_by_role("button", name="Remove: at least 100 % epic").click()
+    page.get_by_role("button", name="Remove: at least 100% epic").click()
     page.wait_for_selector("#problem-floors:empty", state="attached")
     page.wait_for_selector("#reading-kept")
+
+
+MADE_UP = """async () => {
+  const [{ store }, { reasonFor }, { describeBars }] = await Promise.all(
+    ["store", "reasons", "bars"].map((name) => import(`/page/${name}.js`))
+  );
+  store.about.attributes = [
+    { name: "genre", first: 0, categories: ["drama", "comedy"] },
+    { name: "decade", first: 2, categories: ["1940s", "1990s"] },
+  ];
+  const person = {
+    trade_off: 0.5,
+    prices: [-0.30, -0.35, -0.02, 0.02],
+    target_low: [0.5, 0.5, 0.5, 0.5],
+    target_high: [0.6, 0.5, 0.5, 0.5],
+    shares_before: [0.55, 0.45, 0.1, 0.9],
+  };
+  const item = (categories) => ({
+    categories, score: 0.6, gain: 0.3, group_price: 0.05, adjusted: 0.57, old_rank: 9, probability: 1,
+  });
+  const names = ["drama", "comedy", "1940s", "1990s"];
+  const edges = { target: [0.3, 0.5], high: [0.6, 0.5] };
+  const shares = { names: ["drama", "comedy"], ...edges, before: [0.9, 0.1], after: [0.7, 0.2] };
+  return [
+    reasonFor(item([[0, 1], [2, 1]]), 2, person, names),
+    reasonFor(item([[0, 1]]), null, person, names),
+    describeBars(shares),
+  ];
+}"""
+
+
+def test_reasons_compare_prices_within_an_attribute_and_shares_with_the_edges_of_a_band(page: Any) -> None:
+    up, gone, bars = page.evaluate(MADE_UP)
+    assert up == (
+        "up from 9 to 2: its score of 0.600 counts for 0.300 at λ = 0.5, its group costs 0.050, "
+        "drama + 1940s costs 0.005, which leaves 0.245 to sort by; always shown. "
+        "By score alone there is too little of 1940s: 10.0%, and 50.0% is wanted."
+    )
+    assert gone.startswith("drops out from place 9: ")
+    assert gone.endswith("By score alone there is as much as wanted of drama: 55.0%, and 50.0% to 60.0% is wanted.")
+    assert bars.startswith("drama moves most: 30.0% to 60.0% is wanted, 90.0% by score alone, 70.0% now.")
 
 
 NOTED = """(place) => {

@@ -68,7 +68,7 @@ def test_a_user_without_a_target_is_told_so(tmp_path: Path) -> None:
     client = PageClient(source)
     assert 0 not in client.about["sample"]
     reply = client.person(0)
-    assert "no target" in reply.message
+    assert reply.message == "user 100: has no target, must be one who can be calibrated."
 
 
 def test_a_user_who_is_not_there_is_refused(client: PageClient) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -28,7 +30,8 @@ CHOICES: list[dict[str, Any]] = [
 def tables_of(client: PageClient) -> dict[str, Any]:
     page = client.service.page
     assert page is not None
-    return {name: pq.read_table(path) for name, path in page.source.tables.items() if isinstance(path, Path)}
+    assert page.explored is not None
+    return {name: pq.read_table(path) for name, path in page.explored.source.tables.items() if isinstance(path, Path)}
 
 
 def report_of(client: PageClient, choices: dict[str, Any], kind: str, value: float) -> Any:
@@ -68,13 +71,27 @@ def test_the_sample_is_a_part_of_the_users_and_always_the_same(tmp_path: Path) -
     assert np.allclose(one.sample().json["columns"]["deviation"], report["deviation"].to_numpy()[one.about["sample"]])
 
 
+def test_the_edges_of_bands_are_those_of_the_targets(tmp_path: Path) -> None:
+    bands = {"drama": (0.3, 0.5), "art": (0.1, 0.4)}
+    rows = [{"category": name, "low": low, "high": high} for name, (low, high) in bands.items()]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "targets.parquet")
+    source = source_of(tmp_path)
+    tables = {name: path for name, path in source.tables.items() if name != "history"}
+    client = PageClient(dataclasses.replace(source, tables=tables | {"targets": tmp_path / "targets.parquet"}))
+    found, names = client.sample().json, client.about["attributes"][0]["categories"]
+    assert found["counted"] == 24
+    for edge, name in enumerate(["target", "target_high"]):
+        means = dict(zip(names, np.array(found[name]) / 24, strict=True))
+        assert [means[each] for each in bands] == pytest.approx([band[edge] for band in bands.values()])
+
+
 def test_pieces_are_the_parts_of_the_whole(tmp_path: Path) -> None:
     client = PageClient(source_of(tmp_path))
     whole = client.sample().json
     parts = [client.sample(first=first, last=min(first + 5, 24)).json for first in range(0, 24, 5)]
     for name, values in whole["columns"].items():
         assert [value for part in parts for value in part["columns"][name]] == values
-    for name in ("target", "before", "after"):
+    for name in ("target", "target_high", "before", "after"):
         assert np.allclose(np.sum([part[name] for part in parts], axis=0), whole[name], rtol=0, atol=1e-12)
 
 

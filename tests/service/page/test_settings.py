@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import shlex
 import tomllib
@@ -88,6 +89,19 @@ def test_the_invented_catalogue_has_python_that_runs() -> None:
     settings = client.explore("settings", {"choices": client.choices, "aim": client.aim}).json
     assert ran(settings["python"]) == shown(client, client.choices, client.aim)
     assert tomllib.loads(settings["profile"])["profiles"]["explored"]["k"] == 10
+
+
+def test_a_profile_of_relative_paths_says_where_it_is_to_be_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = source_of(tmp_path, users=4)
+    monkeypatch.chdir(tmp_path)
+    relative = {name: path.relative_to(tmp_path) for name, path in source.tables.items() if isinstance(path, Path)}
+    client = PageClient(dataclasses.replace(source, tables=relative))
+    profile = client.explore("settings", {"choices": client.choices, "aim": client.aim}).json["profile"]
+    assert profile.startswith("# Paths count from the folder of this file: save it where the page was started.\n[")
+    (tmp_path / "profiles.toml").write_text(profile, encoding="utf-8")
+    assert read_profiles(tmp_path / "profiles.toml")["explored"].reranker.k == 6
 
 
 def test_categories_and_paths_with_any_character_are_quoted(tmp_path: Path) -> None:

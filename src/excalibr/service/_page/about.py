@@ -74,16 +74,20 @@ def about(explored: Explored) -> About:
 def grids_of(explored: Explored, aim: Aim) -> dict[str, list[float]]:
     """By kind of aim the points of its curve, from relevance to calibration; the first aim is one of them."""
     spread = 1.0 if explored.source.reranker.normalise else _spread(explored)
-    trade_offs = [0.0, *(_round(ratio * spread / (1.0 + ratio * spread)) for ratio in RATIOS), 1.0]
+    between = {_round(ratio * spread / (1.0 + ratio * spread)) for ratio in RATIOS}
+    trade_offs = sorted({0.0, *between, 1.0})
     grids = {"trade_off": trade_offs, "relevance_loss": list(LOSSES), "max_deviation": list(DEVIATIONS)}
-    grids[aim.kind] = sorted({*grids[aim.kind], aim.value}, reverse=aim.kind == "max_deviation")
+    if explored.prices is not None:  # which do not go with a budget
+        grids = {"trade_off": trade_offs}
+    grids[aim.kind] = sorted({*grids.get(aim.kind, ()), aim.value}, reverse=aim.kind == "max_deviation")
     return grids
 
 
 def _spread(explored: Explored) -> float:
     """The median over the sample of how far a user's scores are apart."""
     starts = explored.starts
-    spreads = [np.ptp(explored.scores[starts[user] : starts[user + 1]]) for user in explored.sample.tolist()]
+    users = [user for user in explored.sample.tolist() if starts[user] < starts[user + 1]]
+    spreads = [np.ptp(explored.scores[starts[user] : starts[user + 1]]) for user in users]
     found = float(np.median(spreads)) if spreads else 1.0
     return found if found > 0.0 else 1.0
 

@@ -16,11 +16,14 @@ from excalibr._problem import Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError
 from excalibr.service._page.truth import Truth, read_truth
-from excalibr.tables import ItemArrays, Reranker, Tables, Wanted, read_candidates, read_items, read_wanted, review_items
+from excalibr.service._prices import ItemPrices
+from excalibr.tables import ItemArrays, Reranker, Tables, Wanted, read_candidates, read_wanted, review_items
 from excalibr.tables._arrow import pa
+from excalibr.tables._by_name import with_names
 from excalibr.tables._files import files_of, read_table
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import codes_in
+from excalibr.tables._reranker import read_items_and_prices
 from excalibr.tables._summary import items_text
 
 SAMPLE = 500
@@ -41,8 +44,8 @@ class PageSource:
     columns
         How columns are called and read, as :class:`Tables` takes them.
     tables
-        By name (``candidates``, ``items``, ``history``, ``targets``, ``prior``, ``truth``) a file, or what is written
-        down in its place; empty for the invented catalogue.
+        By name (``candidates``, ``items``, ``history``, ``targets``, ``prior``, ``prices``, ``truth``) a file, or what
+        is written down in its place; empty for the invented catalogue.
     sample
         How many users are averaged.
     title
@@ -72,6 +75,8 @@ class Explored:
         Where each user's candidates begin; (N,) each candidate's item and score.
     wanted
         What each user's target is.
+    prices
+        What items cost because of the groups that they belong to; None: nothing.
     sample
         (m,) the users that are averaged, in order.
     tuning
@@ -90,6 +95,7 @@ class Explored:
     places: Integers
     scores: Floats
     wanted: Wanted
+    prices: ItemPrices | None
     sample: Integers
     tuning: Booleans
     truth: Truth | None
@@ -100,6 +106,10 @@ class Explored:
         """Where the candidates of some users are, one user after another."""
         return spans(self.starts[users], self.starts[users + 1] - self.starts[users])
 
+    def named(self, message: str) -> str:
+        """A message of the library with the names of categories in place of their numbers, as plain text."""
+        return str(with_names(message, self.items.categories.to_pylist(), self.items.attributes))
+
     def labels(self, users: Integers) -> list[str]:
         """What to call users."""
         return [str(self.keys[user]) for user in users.tolist()]
@@ -108,17 +118,19 @@ class Explored:
 def read_explored(source: PageSource) -> Explored:
     """Read the tables of a source, all of them into memory."""
     tables = {name: _table(name, given) for name, given in source.tables.items()} or _invented()
-    truth = tables.pop("truth", None)
+    truth, price_table = tables.pop("truth", None), tables.pop("prices", None)
     candidates, items_table = tables.pop("candidates"), tables.pop("items")
     options = read_options(Tables, {**source.columns, **tables})
-    items = read_items(items_table, options)
+    items, prices = read_items_and_prices(items_table, price_table, options)
     given = read_candidates(candidates, items, options)
     if not len(given.users):
         raise InputError("candidates", "have no users", "have at least one row with a user")
     wanted = read_wanted(given.users, items, options)
     sample = _sample(wanted, np.diff(given.starts), source)
     users, median = len(given.users), int(np.median(np.diff(given.starts)))
-    counted = f"{users:,} users, {median:,} candidates each (median)"
+    counted = [f"{users:,} user{'s' * (users != 1)}, {median:,} candidates each (median)", items_text(items.columns)]
+    if prices is not None:
+        counted.append(f"prices of {len(prices.groups):,} groups ({', '.join(prices.attributes)})")
     return Explored(
         source,
         items,
@@ -128,10 +140,11 @@ def read_explored(source: PageSource) -> Explored:
         given.items,
         given.scores,
         wanted,
+        None if prices is None or items.groups is None else ItemPrices.of(prices, items.groups),
         sample,
         _first_half(sample, source.reranker.seed),
         None if truth is None else read_truth(truth, given, items, options),
-        "; ".join([counted, items_text(items.columns), *options.recognised_text()]),
+        "; ".join([*counted, *options.recognised_text()]),
         [str(note.message) for note in review_items(items)],
     )
 

@@ -8,20 +8,22 @@ import numpy as np
 from msgspec import Struct
 
 from excalibr._policy import Policy
-from excalibr._problem import relevance_order
+from excalibr._problem import Batch, relevance_order
 from excalibr._solver import solve
 from excalibr._types import Floats, Integers
+from excalibr.errors import InputError
 from excalibr.service._page.choices import Aim, Choices
 from excalibr.service._page.explored import Explored
-from excalibr.service._page.prepared import prepare
+from excalibr.service._page.prepared import Prepared, prepare
 
 VISITS = 7
 DIGITS = 9
 
 
 class PersonItem(Struct, frozen=True):
-    """An item of either slate: ``gain`` is (1 − λ)·score, ``adjusted`` the gain less what its categories cost.
+    """An item of either slate.
 
+    ``gain`` is (1 − λ)·score, ``group_price`` what its groups cost, ``adjusted`` what both and its categories leave.
     ``old_rank`` counts on beyond the slate; ``new_rank`` is the expected rank, given that it is shown.
     """
 
@@ -31,6 +33,7 @@ class PersonItem(Struct, frozen=True):
     categories: list[tuple[int, float]]
     score: float
     gain: float
+    group_price: float
     adjusted: float
     old_rank: int
     new_rank: float | None
@@ -79,7 +82,7 @@ def person_of(explored: Explored, choices: Choices, aim: Aim, user: int) -> Pers
     """Solve one user's question, with the error of :func:`excalibr.calibrate` where it has no answer."""
     prepared = prepare(explored, choices, np.array([user]))
     batch = prepared.at(aim)
-    policy = solve(batch.problem(0))
+    policy = _solved(prepared, batch)
     why = policy.explain()
     before, key, seed = why.before, explored.keys[user], explored.source.reranker.seed
     drawn = policy.sample(seed, key)
@@ -116,6 +119,16 @@ def person_of(explored: Explored, choices: Choices, aim: Aim, user: int) -> Pers
     )
 
 
+def _solved(prepared: Prepared, batch: Batch) -> Policy:
+    """The policy of the only user, with the prices of groups where there are some."""
+    explored = prepared.explored
+    if not batch.good[0]:
+        raise InputError(prepared.message(0, batch.error(0)))
+    if explored.prices is None:
+        return solve(batch.problem(0))
+    return explored.prices.solve(batch, explored.places[prepared.candidates], explored.keys[prepared.users[0]])
+
+
 def _deviation(policy: Policy, shares: Floats) -> float:
     """Of all attributes together."""
     return float(policy.problem.distances(shares).sum())
@@ -141,7 +154,7 @@ def _items(explored: Explored, candidates: Integers, policy: Policy, prices: Flo
     old = np.zeros(problem.n, dtype=np.int64)
     old[order] = np.arange(1, len(order) + 1)
     adjusted = problem.gains - problem.memberships.costs(prices)
-    rows = problem.memberships
+    rows, group_prices = problem.memberships, problem.item_prices
     both = sorted({*policy.before.rankings[0].tolist(), *np.flatnonzero(shown > 0).tolist()})
     found = []
     for candidate in both:
@@ -154,7 +167,8 @@ def _items(explored: Explored, candidates: Integers, policy: Policy, prices: Flo
                 explored.titles[place],
                 list(zip(rows.indices[own].tolist(), rows.values[own].round(DIGITS).tolist(), strict=True)),
                 float(problem.scores[candidate]),
-                float(problem.gains[candidate]),
+                float((1.0 - problem.trade_off) * problem.scores[candidate]),
+                0.0 if group_prices is None else float(group_prices[candidate]),
                 float(adjusted[candidate]),
                 int(old[candidate]),
                 float(ranks[candidate] / shown[candidate]) if shown[candidate] > 0 else None,

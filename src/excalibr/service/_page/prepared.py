@@ -9,11 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from excalibr._arrays import frozen, spans, starts_of
+from excalibr._many_users import Solver
 from excalibr._native import kernel
 from excalibr._policy import Lotteries, no_effort
 from excalibr._problem import Batch, relevance_order
 from excalibr._solver import questions_of
 from excalibr._types import Booleans, Floats, Integers
+from excalibr.errors import ExcalibrError
 from excalibr.service._page.choices import Aim, Choices, aim_options, reranker_of
 from excalibr.service._page.explored import Explored
 from excalibr.tables import Reranker
@@ -44,10 +46,23 @@ class Prepared:
         """The questions at an aim."""
         options = replace(self.batch.options, **aim_options(aim))
         trade_offs = frozen(np.full(len(self.users), options.asked_trade_off))
-        _ = self.batch.memberships, self.batch.scores, self.batch.lows  # computed once, for all aims
+        _ = self.batch.memberships, self.batch.scores, self.batch.lows, self.batch.highs  # computed once, for all aims
         made = replace(self.batch, options=options, trade_offs=trade_offs)
         vars(made).update({name: value for name, value in vars(self.batch).items() if name not in vars(made)})
         return made
+
+    def solver(self, batch: Batch) -> Solver:
+        """What solves the questions at an aim, with the prices of groups where there are some."""
+        prices = self.explored.prices
+        if prices is None:
+            return Solver.of(batch)
+        keys = [self.explored.keys[user] for user in self.users.tolist()]
+        return prices.solver(batch, self.explored.places[self.candidates], keys)
+
+    def message(self, number: int, error: ExcalibrError) -> str:
+        """What an error of one of the users says, with the user's id in place of the number."""
+        key = self.explored.keys[int(self.users[number])]
+        return self.explored.named(str(error).replace(f"user {number}:", f"user {key!r}:", 1))
 
     @cached_property
     def before(self) -> Lotteries:

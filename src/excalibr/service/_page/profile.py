@@ -13,6 +13,9 @@ from excalibr.service._page.explored import PageSource
 from excalibr.service._profiles import FILES, FOR_THE_PAGE, read_toml
 from excalibr.tables import Reranker
 
+EXACT = "excalibr"
+"""The method that the page shows, which has prices to explain an item by."""
+
 
 def source_of(profiles: Path | None) -> PageSource:
     """The source of a file of profiles; without one, the invented catalogue."""
@@ -24,6 +27,9 @@ def source_of(profiles: Path | None) -> PageSource:
     if options is None:
         must = 'have a profile with candidates = "file"'
         raise InputError("page", f"{profiles} names no candidates", must, "the page shows their users.")
+    method = options.get("method", EXACT)
+    if method != EXACT:
+        raise InputError("page", f"its profile has method = {method!r}", f"be of a profile with {EXACT!r}")
     tables: dict[str, Path | Mapping[str, Any]] = {}
     for key in (*FOR_THE_PAGE[:1], *FILES, *FOR_THE_PAGE[1:]):
         if key in options:

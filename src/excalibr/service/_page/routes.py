@@ -25,14 +25,14 @@ from excalibr.service._page.explored import Explored, PageSource, read_explored
 from excalibr.service._page.files import file_reply, security_headers
 from excalibr.service._page.person import Person, person_of
 from excalibr.service._page.prepared import Prepared, prepare
-from excalibr.service._page.sample import SampleFigures, figures_of, named_categories
+from excalibr.service._page.sample import SampleFigures, figures_of
 from excalibr.service._page.settings import Settings, settings_of
 from excalibr.service._reply import Reply
 
 MOST_BYTES = 100_000
 """Bytes of a question of the page."""
 
-MOST_AT_ONCE = 2
+CONCURRENT_SOLVES = 2
 """Pieces of the sample that are solved at the same time, each on all processors; a single user waits for none."""
 
 REMEMBERED = 4
@@ -54,25 +54,24 @@ class Page:
     Parameters
     ----------
     source
-        What is explored.
+        What is explored, or what reads it anew with each load.
     """
 
-    def __init__(self, source: PageSource) -> None:
-        self.source = source
+    def __init__(self, source: PageSource | Callable[[], PageSource]) -> None:
+        self._source = source
         self.explored: Explored | None = None
         self._prepared: OrderedDict[bytes, Prepared] = OrderedDict()
         self._lock = threading.Lock()
-        self._bodies = BodyReader(MOST_BYTES, 64)
-        self._solving = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._solving = threading.BoundedSemaphore(CONCURRENT_SOLVES)
         self._questions = self._all_questions()
 
     def load(self) -> None:
         """Read the tables and swap them in."""
-        explored = read_explored(self.source)
+        explored = read_explored(self._source if isinstance(self._source, PageSource) else self._source())
         with self._lock:
             self.explored, self._prepared = explored, OrderedDict()
 
-    def answer(self, environ: Mapping[str, Any], path: str) -> Reply | None:
+    def answer(self, environ: Mapping[str, Any], path: str, bodies: BodyReader) -> Reply | None:
         """The answer to a request for one of the page's paths; None for other paths."""
         asked = self._questions.get(path)
         reply = file_reply(path) if asked is None else None
@@ -87,7 +86,7 @@ class Page:
         if not environ.get("CONTENT_TYPE", "").startswith("application/json"):
             raise RequestFailure(400, "The body must be of the type application/json.")
         decode, answer = asked
-        return self._answered(decode, answer, self._bodies.read(environ))
+        return self._answered(decode, answer, bodies.read(environ, MOST_BYTES))
 
     def _all_questions(self) -> dict[str, tuple[Decode, Callable[[Explored, Any], Any]]]:
         """By path, what decodes a body and what answers it.
@@ -114,7 +113,7 @@ class Page:
             raise malformed(error) from None
         except ExcalibrError as error:
             # What cannot be is an answer like any other: a code for it would be an error of the page's own.
-            message = named_categories(explored, str(error))
+            message = explored.named(str(error))
             found = RequestFailure(422, message, f"$.choices.{field_of(message)}").body()
         if isinstance(found, bytes):
             named = 'attachment; filename="excalibr.html"'

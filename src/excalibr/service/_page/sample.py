@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from excalibr._arrays import starts_of, sums_by
-from excalibr._many_users import Solver, measure
+from excalibr._many_users import measure
 from excalibr._parallel import checked_threads, over_ranges
 from excalibr._policy import Lotteries, join
 from excalibr._problem import Batch, Status
@@ -17,9 +17,7 @@ from excalibr._solver import questions_of
 from excalibr._types import Floats
 from excalibr.metrics import kl
 from excalibr.service._page.choices import Aim, field_of
-from excalibr.service._page.explored import Explored
 from excalibr.service._page.prepared import Prepared, places_of
-from excalibr.tables._by_name import with_names
 
 DIGITS = 9
 """Decimals of the figures that are sent, which no picture shows."""
@@ -43,13 +41,15 @@ class SampleFigures(Struct, frozen=True):
 
     ``deviation`` is of the expectation, ``draw_deviation`` of a single draw, on average; ``kl`` is only there where KL
     is asked for, ``ndcg`` and ``recall`` where there is truth. ``new_items`` is how many items of a slate were not in
-    the order by scores, in expectation. The shares are sums over the users who count.
+    the order by scores, in expectation. The shares are sums over the users who count; a target has two edges, which are
+    the same where it is no band.
     """
 
     first: int
     counted: int
     columns: dict[str, list[float]]
     target: list[float]
+    target_high: list[float]
     before: list[float]
     after: list[float]
     refused: list[Refusal]
@@ -58,7 +58,7 @@ class SampleFigures(Struct, frozen=True):
 def figures_of(prepared: Prepared, aim: Aim, first: int, last: int) -> SampleFigures:
     """The figures of the users ``first`` to ``last`` of those that are prepared."""
     batch = prepared.at(aim)
-    found, measures = _solved(batch, first, last, checked_threads(prepared.reranker.threads))
+    found, measures = _solved(prepared, batch, first, last)
     good = found.statuses < Status.NO_CANDIDATES
     shares = shares_of(batch, found)
     own = slice(first, last)
@@ -75,9 +75,10 @@ def figures_of(prepared: Prepared, aim: Aim, first: int, last: int) -> SampleFig
         int(good.sum()),
         {name: np.where(good, values, np.nan).round(DIGITS).tolist() for name, values in columns.items()},
         batch.lows[own][good].sum(axis=0).tolist(),
+        batch.highs[own][good].sum(axis=0).tolist(),
         was[good].sum(axis=0).tolist(),
         shares[good].sum(axis=0).tolist(),
-        _refusals(prepared.explored, batch, found),
+        _refusals(prepared, batch, found),
     )
 
 
@@ -92,14 +93,10 @@ def shares_of(batch: Batch, lotteries: Lotteries) -> Floats:
     return sums_by(labels, rows.values * weights[rows.owners], users * batch.r).reshape(users, batch.r)
 
 
-def named_categories(explored: Explored, message: str) -> str:
-    """A message of the library with the names of categories in place of their numbers."""
-    return with_names(message, explored.items.categories.to_pylist(), explored.items.attributes)
-
-
-def _solved(batch: Batch, first: int, last: int, threads: int) -> tuple[Lotteries, Floats]:
+def _solved(prepared: Prepared, batch: Batch, first: int, last: int) -> tuple[Lotteries, Floats]:
     """The lotteries of a range, and what they do."""
-    solver, questions = Solver.of(batch), questions_of(batch)
+    solver, questions = prepared.solver(batch), questions_of(batch)
+    threads = checked_threads(prepared.reranker.threads)
 
     def solve(begin: int, end: int) -> tuple[Lotteries, Floats]:
         lotteries = solver.solve(first + begin, first + end)
@@ -146,18 +143,15 @@ def _found_again(prepared: Prepared, lotteries: Lotteries, suffix: str) -> dict[
     return {f"ndcg{suffix}": ndcg, f"recall{suffix}": recall}
 
 
-def _refusals(explored: Explored, batch: Batch, found: Lotteries) -> list[Refusal]:
+def _refusals(prepared: Prepared, batch: Batch, found: Lotteries) -> list[Refusal]:
     """The commonest reasons, with one user's words for each choice that they are about."""
     counts: Counter[tuple[str, str]] = Counter()
     words: dict[tuple[str, str], str] = {}
     for number in np.flatnonzero(found.statuses >= Status.NO_CANDIDATES).tolist():
         user = found.first + number
         error: Any = found.errors.get(user)
-        message = str(batch.error(user) if error is None else error)
+        message = prepared.message(user, batch.error(user) if error is None else error)
         kind = (field_of(message), type(error).__name__)
         words.setdefault(kind, message)
         counts[kind] += 1
-    return [
-        Refusal(named_categories(explored, words[kind]), kind[0], count)
-        for kind, count in counts.most_common(MOST_REASONS)
-    ]
+    return [Refusal(words[kind], kind[0], count) for kind, count in counts.most_common(MOST_REASONS)]

@@ -88,7 +88,7 @@ def _person(explored: Explored, choices: Choices, aim: Aim, user: int) -> Any:
     try:
         return person_of(explored, choices, aim, user)
     except ExcalibrError as error:
-        return {"error": {"message": str(error)}}
+        return {"error": {"message": explored.named(str(error))}}
 
 
 def _number(value: float) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import shlex
 from collections.abc import Mapping
@@ -127,16 +129,28 @@ def _column(explored: Explored, role: str) -> str:
 def _command(explored: Explored, reranker: Reranker, pin: tuple[Any, int] | None) -> str:
     files = _files(explored) or {name: Path(f"{name}.parquet") for name in ("candidates", "items", "history")}
     words = ["excalibr rerank", shlex.quote(str(files["candidates"]))]
-    words += [f"--{name} {shlex.quote(str(path))}" for name, path in files.items() if name != "candidates"]
+    named = {name: f"{name}.csv" if isinstance(given, Mapping) else str(given) for name, given in files.items()}
+    words += [f"--{name} {shlex.quote(path)}" for name, path in named.items() if name != "candidates"]
     for name, value in {**_options(reranker), **_columns(explored)}.items():
         flag = "-k" if name == "k" else f"--{name.replace('_', '-')}"
         words.append(flag if value is True else f"{flag} {shlex.quote(_word(value))}")
     if pin is not None:
         words.append(f"--pinned {PINS}")
     told = [] if _files(explored) else ["# The invented catalogue is in no file: put your own tables here."]
+    told += [f"# {named[name]}:\n{_csv(name, given)}" for name, given in files.items() if isinstance(given, Mapping)]
     if pin is not None:
         told.append(f"# {PINS}: user_id, item_id ({pin[0]}) and rank ({pin[1]}) of the users who have it to offer.")
     return "\n".join([*told, " ".join([*words, "--out slates.parquet"])]) + "\n"
+
+
+def _csv(name: str, written: Mapping[str, Any]) -> str:
+    """What is written down in place of a file, as the lines that the file would have, in comments."""
+    nested = any(isinstance(each, Mapping) for each in written.values())
+    rows = [(name, *each) for name, own in written.items() for each in own.items()] if nested else [*written.items()]
+    lines, amount = io.StringIO(), "price" if name == "prices" else "weight"
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerows([[*(["attribute"] if nested else []), "category", amount], *rows])
+    return "\n".join(f"# {line}" for line in lines.getvalue().splitlines())
 
 
 def _word(value: Any) -> str:
@@ -153,6 +167,8 @@ def _word(value: Any) -> str:
 def _profile(explored: Explored, reranker: Reranker, pin: tuple[Any, int] | None) -> str:
     files = _files(explored) or {name: Path(f"{name}.parquet") for name in ("items", "history")}
     lines = [] if _files(explored) else ["# The invented catalogue is in no file: put your own tables here."]
+    if any(isinstance(given, Path) and not given.is_absolute() for given in _files(explored).values()):
+        lines.append("# Paths count from the folder of this file: save it where the page was started.")
     lines += ["[profiles.explored]"]
     lines += [f"{name} = {_toml(given)}" for name, given in files.items() if name != "candidates"]
     lines += [f"{name} = {_toml(value)}" for name, value in {**_columns(explored), **_options(reranker)}.items()]

@@ -37,7 +37,7 @@ export function makeAim() {
     problem,
   );
   for (const [kind, { name }] of Object.entries(KINDS)) {
-    const input = element("input", { type: "radio", name: "kind", value: kind, disabled: isSaved && kind !== store.aim.kind, onchange: () => chooseKind(kind) });
+    const input = element("input", { type: "radio", name: "kind", value: kind, disabled: store.about.grids[kind] === undefined, onchange: () => chooseKind(kind) });
     readings.append(element("label", {}, input, element("span", {}, name)));
   }
   number.disabled = isSaved;

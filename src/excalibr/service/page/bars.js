@@ -3,7 +3,7 @@
 import { markShape } from "./categories.js";
 import { shape } from "./dom.js";
 import { cut, scale, ticks } from "./figures.js";
-import { percent } from "./numbers.js";
+import { percent, wantedWords } from "./numbers.js";
 
 const MOST_BARS = 24;
 
@@ -14,8 +14,8 @@ export function drawBars(svg, width, shares) {
   const each = 34;
   const order = largestFirst(shares);
   const bottom = 34 + order.length * each;
-  const x = scale(0, Math.max(0.05, ...order.map((at) => Math.max(shares.target[at], shares.high[at], shares.before[at], shares.after[at]))), left, width - 12);
-  const most = Math.max(0.05, ...order.map((at) => Math.max(shares.target[at], shares.before[at], shares.after[at])));
+  const most = Math.max(0.05, ...order.map((at) => Math.max(shares.high[at], shares.before[at], shares.after[at])));
+  const x = scale(0, most, left, width - 12);
   for (const value of ticks(0, most, narrow ? 3 : 5)) {
     svg.append(shape("line", { class: "grid", x1: x(value), x2: x(value), y1: 26, y2: bottom }));
     svg.append(shape("text", { class: "tick", x: x(value), y: bottom + 16, "text-anchor": "middle" }, percent(value, 0)));
@@ -61,13 +61,14 @@ function drawKey(svg, left) {
   );
 }
 
-// The category whose share comes nearest to its target, in words.
+// The category whose share comes nearer to its target than any other, in words.
 export function describeBars(shares) {
   const order = largestFirst(shares);
   if (order.length === 0) return "";
-  const off = (at) => Math.abs(shares.before[at] - shares.target[at]) - Math.abs(shares.after[at] - shares.target[at]);
+  const outside = (at, share) => Math.max(shares.target[at] - share, share - shares.high[at], 0);
+  const off = (at) => outside(at, shares.before[at]) - outside(at, shares.after[at]);
   const most = order.reduce((best, at) => (off(at) > off(best) ? at : best), order[0]);
   const left = shares.names.length > order.length ? " Categories with hardly a share are not drawn." : "";
   if (off(most) < 0.0005) return `The shares hardly change.${left}`;
-  return `${shares.names[most]} moves most: ${percent(shares.target[most])} is wanted, ${percent(shares.before[most])} by score alone, ${percent(shares.after[most])} now.${left}`;
+  return `${shares.names[most]} moves most: ${wantedWords(shares.target[most], shares.high[most])} is wanted, ${percent(shares.before[most])} by score alone, ${percent(shares.after[most])} now.${left}`;
 }

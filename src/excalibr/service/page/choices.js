@@ -24,10 +24,10 @@ export function makeChoices() {
     field("k", "Slots (k)", element("input", { type: "number", min: 1, max: store.about.most_slots, step: 1, value: store.choices.k, onchange: (event) => Number.isInteger(event.target.valueAsNumber) && choose({ k: event.target.valueAsNumber }) })),
     field("divergence", "Distance from the target", select("divergence")),
     field("draws", "What is shown", select("draws")),
-    field("position_weights", "Attention of each slot", select("position_weights")),
+    field("position_weights", "Attention to each slot", select("position_weights")),
   );
   if (store.about.attributes.length > 1) form.append(attributeWeights());
-  form.append(limits("floors", "Floors", "at least", "of what is seen, of"), limits("caps", "Caps", "at most", "of what is seen, of"), limits("at_most", "Slots a category", "at most", "slots for"), pinChooser());
+  form.append(limits("floors", "Floors", "at least", "of what is seen is"), limits("caps", "Caps", "at most", "of what is seen is"), limits("at_most", "Slots per category", "at most", "slots for"), pinChooser());
   if (isSaved) for (const each of form.querySelectorAll("input, select, button")) each.disabled = true;
 }
 
@@ -95,7 +95,7 @@ function limits(name, title, before, after) {
 }
 
 function limitRow(name, limit, asShare, before) {
-  const text = `${before} ${asShare ? `${Number((100 * limit.amount).toPrecision(6))} %` : limit.amount} ${limit.category}`;
+  const text = `${before} ${asShare ? `${Number((100 * limit.amount).toPrecision(6))}%` : limit.amount} ${limit.category}`;
   const drop = () => choose({ [name]: store.choices[name].filter((each) => each !== limit) });
   return element("p", { class: "limit" }, element("bdi", {}, text), element("button", { type: "button", class: "small", "aria-label": `Remove: ${text}`, onclick: drop }, "Remove"));
 }

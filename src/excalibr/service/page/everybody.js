@@ -34,8 +34,7 @@ function averages(attribute) {
   const figures = present();
   if (!figures || figures.counted === 0) return null;
   const own = (sums) => sums.slice(attribute.first, attribute.first + attribute.categories.length).map((sum) => sum / figures.counted);
-  const target = own(figures.target);
-  return { names: attribute.categories, target, high: target, before: own(figures.before), after: own(figures.after), offset: attribute.first };
+  return { names: attribute.categories, target: own(figures.target), high: own(figures.target_high), before: own(figures.before), after: own(figures.after), offset: attribute.first };
 }
 
 function showReadings() {

@@ -41,7 +41,7 @@ export function tunedPoint(points) {
 
 export function makeFrontier() {
   const rows = element("tbody");
-  const head = ["point", "relevance kept", "middle 80 %", "deviation left", "NDCG", "recall"];
+  const head = ["point", "relevance kept", "middle 80%", "deviation left", "NDCG", "recall"];
   const heading = element("tr", {}, head.slice(0, store.about.truth ? 6 : 4).map((name) => element("th", { scope: "col" }, name)));
   const scroller = element("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "The points of the picture" }, element("table", {}, element("thead", {}, heading), rows));
   const table = element("details", {}, element("summary", {}, "The points as a table"), scroller);
@@ -84,7 +84,7 @@ function describeFrontier() {
   const text = here
     ? `At ${aimText(store.aim)}, on average ${percent(here.kept.mean)} of the relevance is kept and a deviation of ${decimal(here.deviation.mean)} is left.`
     : "";
-  const band = "The band holds the middle 80 % of users.";
+  const band = "The band holds the middle 80% of users.";
   const truth = store.about.truth ? " NDCG and recall, with standard errors, are of the half of the users that tuning does not see." : "";
   return `${text} ${band}${truth}`;
 }

@@ -26,6 +26,11 @@ export function percent(value, digits = 1) {
   return format(value, { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
+// What is wanted of a category: a share, or anything within a band.
+export function wantedWords(low, high) {
+  return high - low < 0.0005 ? percent(low) : `${percent(low)} to ${percent(high)}`;
+}
+
 // A budget or a trade-off, which must not look rounder than it is.
 export function percentExact(value) {
   return format(value, { style: "percent", maximumFractionDigits: 2 });

@@ -50,7 +50,7 @@ function makeFinder() {
   const search = element("input", { type: "search", id: "user-search", autocomplete: "off", placeholder: "id", oninput: () => findUsers(search.value, list) });
   const random = element("button", { type: "button", id: "random-user", onclick: atRandom }, "At random");
   const worst = element("ul", { class: "worst", id: "worst-list" });
-  const box = element("details", { class: "worst-box" }, element("summary", {}, "The worst calibrated before"), worst);
+  const box = element("details", { class: "worst-box" }, element("summary", {}, "The worst calibrated before, with their deviation"), worst);
   show(byId("finder"), element("div", { class: "finder" }, element("label", { for: "user-search" }, isSaved ? "Find a saved user" : "Find a user"), search, random, box), list);
   when(["figures"], () => showWorst(worst));
 }

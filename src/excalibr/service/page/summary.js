@@ -8,7 +8,7 @@ function known(values, mask) {
   return found;
 }
 
-// The mean, its standard error, and the ends of the middle 80 %; nobody has a value: nothing but nan.
+// The mean, its standard error, and the ends of the middle 80%; nobody has a value: nothing but nan.
 export function summarise(values, mask = null) {
   const found = known(values, mask);
   const count = found.length;

@@ -62,7 +62,7 @@ async function solvePoint(value, control) {
 }
 
 function emptyFigures(all) {
-  return { done: 0, counted: 0, complete: false, columns: {}, target: [], before: [], after: [], refused: [], all };
+  return { done: 0, counted: 0, complete: false, columns: {}, target: [], target_high: [], before: [], after: [], refused: [], all };
 }
 
 function take(figures, found, all) {
@@ -73,7 +73,7 @@ function take(figures, found, all) {
     });
     figures.done = found.first + values.length;
   }
-  for (const part of ["target", "before", "after"]) {
+  for (const part of ["target", "target_high", "before", "after"]) {
     found[part].forEach((value, at) => {
       figures[part][at] = (figures[part][at] ?? 0) + value;
     });

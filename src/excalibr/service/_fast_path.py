@@ -1,7 +1,7 @@
-"""Most requests in one call of the kernel, from the lists of a body to the slate that is drawn, as JSON.
+"""The fast path: most requests in one call of the kernel, from the lists of a body to the drawn slate, as JSON.
 
-What asks for more (pins, earlier pages, bands, visits, every ranking, …) and what is wrong goes the long way, through
-``_candidates``, ``_ranking``, a policy and ``_answers``, and has the same answer where both ways are open.
+What asks for more (pins, earlier pages, bands, visits, every ranking, …) and what is wrong takes the general path,
+through ``_candidates``, ``_ranking``, a policy and ``_answers``. Where both can be taken, they give the same answer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from excalibr._problem import Status
 from excalibr.service._answers import Answer, LeftOut, PolicySummary, appended
-from excalibr.service._candidates import WIDEST, columns_of
+from excalibr.service._candidates import MAX_SCORE, columns_of
 from excalibr.service._draws import drawn_number
 from excalibr.service._profiles import Profile
 from excalibr.service._ranking import RequestOptions
@@ -23,8 +23,8 @@ from excalibr.service._targets import RequestTarget
 _OK, _STOPPED_EARLY = Status.OK.text, Status.STOPPED_EARLY.text
 
 
-class WrittenSlate(NamedTuple):
-    """A slate as the kernel writes it.
+class EncodedSlate(NamedTuple):
+    """A slate as the kernel encodes it.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class WrittenSlate(NamedTuple):
     unknown: list[int]
 
 
-def slate_at_once(
+def fast_slate(
     profile: Profile,
     asked: RequestOptions,
     request: RankRequest,
@@ -64,7 +64,7 @@ def slate_at_once(
     user: Hashable,
     *,
     alone: bool = False,
-) -> WrittenSlate | None:
+) -> EncodedSlate | None:
     """The slate of a request that asks for nothing out of the ordinary; None for all others.
 
     ``alone`` says that one request is worked on at a time, so that a short solve need not let other threads run.
@@ -79,8 +79,8 @@ def slate_at_once(
     if setting is None:
         return None
     draw = drawn_number(profile, request, user)
-    found = catalogue.slate(*columns, WIDEST, wanted.low, setting, draw, alone)
-    return None if found is None else WrittenSlate._make(found)
+    found = catalogue.slate(*columns, MAX_SCORE, wanted.low, setting, draw, alone)
+    return None if found is None else EncodedSlate._make(found)
 
 
 def _asks_more(request: RankRequest) -> bool:
@@ -89,8 +89,8 @@ def _asks_more(request: RankRequest) -> bool:
     return bool(request.shown or request.pinned or request.categories)
 
 
-def answer_of_written(profile: Profile, request: RankRequest, slate: WrittenSlate, took: float) -> Answer:
-    """The answer around a slate, which keeps the form of `SlateItem` and `PolicySummary`."""
+def answer_of_encoded(profile: Profile, request: RankRequest, slate: EncodedSlate, took: float) -> Answer:
+    """The answer around an encoded slate, which has the form of `SlateItem` and `PolicySummary`."""
     items, unknown = slate.items, slate.unknown
     columns = columns_of(request) if unknown and profile.append_unknown else None
     if columns is not None:

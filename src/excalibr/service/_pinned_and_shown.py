@@ -1,4 +1,4 @@
-"""What a request may say beyond its candidates: items that keep a place, and items that were shown before."""
+"""Items of a request that keep a place, and items that were shown before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from excalibr.service._failures import RequestFailure
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest, SeenItem
 
-FARTHEST = 2**53
+MAX_RANK = 2**53
 """The last slot that a number tells from its neighbours."""
 
 
@@ -37,10 +37,12 @@ def read_pins(profile: Profile, request: RankRequest, given: GivenItems, k: int)
         candidate = candidates.get(read(pin.item, path))
         if candidate is None:
             raise RequestFailure(422, f"The pinned item {pin.item!r:.80} must be one of the candidates.", path)
-        if pin.rank > k or pin.rank - 1 in pinned or candidate in pinned.values():
-            raise RequestFailure(
-                422, f"A pin must have a rank and an item of its own, and a rank of at most {k}.", path
-            )
+        if pin.rank > k:
+            raise RequestFailure(422, f"The rank {pin.rank} must be at most {k}, the number of slots.", f"{path}.rank")
+        if pin.rank - 1 in pinned:
+            raise RequestFailure(422, f"The rank {pin.rank} must be pinned only once.", f"{path}.rank")
+        if candidate in pinned.values():
+            raise RequestFailure(422, f"The item {pin.item!r:.80} must be pinned only once.", f"{path}.item")
         pinned[pin.rank - 1] = candidate
     return {0: pinned}
 
@@ -63,4 +65,4 @@ def read_shown(profile: Profile, options: Options, request: RankRequest) -> Show
 def _attention(seen: SeenItem, options: Options) -> float:
     if seen.weight is not None or seen.rank is None:
         return 1.0 if seen.weight is None else seen.weight
-    return float(options.attention_at(np.array([min(seen.rank, FARTHEST)], dtype=np.float64))[0])
+    return float(options.attention_at(np.array([min(seen.rank, MAX_RANK)], dtype=np.float64))[0])
