@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,3 +40,11 @@ def whole(tmp_path: Path, given: list[str]) -> tuple[bytes, bytes]:
     (tmp_path / "slates.parquet").write_bytes(OLD)
     (tmp_path / "report.parquet").unlink()
     return made[0], made[1]
+
+
+@pytest.fixture(autouse=True)
+def interrupts_are_heard() -> Iterator[None]:
+    """Also where the tests run in the background of a shell, which has them ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -1,7 +1,6 @@
 """Signals at every moment of a run: it ends with their code, and nothing is lost or half-written."""
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,6 @@ from excalibr._cli.rerank.parts import Run
 from tests.cli.reranking import before_call, last_line, names, nothing_half_written, outputs, run
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
-
-
-@pytest.fixture(autouse=True)
-def interrupts_are_heard() -> Iterator[None]:
-    """Also where the tests run in the background of a shell, which has them ignore SIGINT."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 STEPS: dict[str, tuple[Any, str, int]] = {
