@@ -109,6 +109,18 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         -------
         table
             Of the candidates' kind: user, rank (from 1), item, score and the kept columns; by user and rank.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            Where a table or an option cannot be used; for a single user only with ``fallback="error"``.
+
+        Warns
+        -----
+        BatchWarning
+            Once, with how many users and rows could not be used, and why.
+        TableWarning, TruncationWarning
+            Where a table looks wrong; without ``k``, where every user has as many slots as candidates.
         """
         return self._with_warnings(self.solve(candidates, items, day=day, **tables)).slates()
 
@@ -201,7 +213,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         Parameters
         ----------
         candidates, items
-            As for :meth:`rerank`; attributes across everybody are columns of ``items``.
+            As for :meth:`rerank`; the attributes of ``everyone`` are columns of ``items``.
         **asked
             ``everyone``, by attribute the wanted share of each group: a mapping from groups to shares that sum to 1
             or to pairs of low and high, or a table of ``category`` and ``weight``, or of ``category``, ``low`` and
@@ -216,6 +228,16 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         -------
         Balance
             With ``prices``, ``objective``, ``bound``, ``gap``, ``slates()``, ``lotteries()``, ``report()``.
+
+        Raises
+        ------
+        InfeasibleError
+            Where no lotteries keep ``everyone_floors`` and ``everyone_caps``; says which conflict.
+
+        Warns
+        -----
+        GapWarning
+            Where ``max_passes`` end before ``everyone_tolerance`` is reached.
 
         Examples
         --------
