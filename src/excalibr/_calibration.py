@@ -76,9 +76,9 @@ def calibrate(
     trade_off
         λ: 0 is relevance only, 1 is calibration only. 0.5 when nothing is given.
     relevance_loss
-        Instead of ``trade_off``: give up at most this part of the relevance that plain sorting has (0.02 for 2 %), and
-        be as calibrated as possible. Where relevance can be zero or negative, the part is of the spread between the
-        best and the worst relevance that any ranking has.
+        Instead of ``trade_off``: give up at most this fraction of the relevance that plain sorting has (0.02 for 2 %),
+        and be as calibrated as possible. Where relevance can be zero or negative, it is a fraction of the spread
+        between the best and the worst relevance that any ranking has.
     max_deviation
         Instead of ``trade_off``: deviate at most this much, in the divergence and weights asked for, and be as relevant
         as possible.
@@ -96,24 +96,26 @@ def calibrate(
         Count a category's deviation relative to its target, |p_j − q_j| / q_j; to the middle of a band. A category
         with a target of 0 counts as much as the one with the smallest positive target.
     floors, caps
-        Hard limits of the categories' expected shares on this page, as for ``category_weights``. When no policy can
-        keep them, :class:`excalibr.errors.InfeasibleError` says which conflict.
+        Hard limits of the categories' expected shares on this page, given as ``category_weights`` are. If no policy
+        can keep them, :class:`excalibr.errors.InfeasibleError` says which conflict.
     max_per_category
-        At most so many of the k slots for a category, in every ranking: a number for all, or as for
-        ``category_weights``. An item must have such a category as a whole, and no share of others.
+        At most this many of the k slots for a category, in every ranking: one number for all, or given as
+        ``category_weights`` are. An item must belong to such a category as a whole, with no share of others.
     pinned
         ``{slot: candidate}``, slots counted from 0: the candidate keeps the slot in every ranking, and counts.
     shown
         What was seen before, :class:`Shown`: it counts toward the target and is not shown again. What this page should
         then show, ``policy.problem.target``, may lie outside [0, 1].
     item_prices
-        (n,) what a unit of exposure of each candidate costs, of any sign: subtracted from the gains (1 − λ)·s, in their
-        units and whatever λ is. Prices for everybody together come from :meth:`excalibr.Reranker.balance`. Relevance
-        is reported with the scores as they are; ``objective``, ``gap`` and ``explain()`` count the prices.
+        (n,) what a unit of exposure of each candidate costs, of any sign and within ±1e150: subtracted from the gains
+        (1 − λ)·s, in their units and whatever λ is. Prices for everybody together come from
+        :meth:`excalibr.Reranker.balance`. Relevance is reported with the scores as they are; ``objective``, ``gap`` and
+        ``explain()`` count the prices.
     normalise
         "range" maps the scores to [0, 1] first, so that one ``trade_off`` means the same for everyone.
     method
-        A name of :data:`excalibr.methods.METHODS`.
+        A name of :data:`excalibr.methods.METHODS`. Other methods than "excalibr" solve the paper's problem alone, and
+        refuse a call that asks for more.
     draws
         "lottery": the policy may mix rankings. "single": one ranking, the best that a local search finds by its own
         deviation, with the proven gap to the best possible. "even": a lottery with the expectation of the optimal one,
@@ -122,7 +124,7 @@ def calibrate(
         Stop at this proven gap, relative to (1 − λ)·(max s − min s); no gap below 1e-13 of the largest price is asked,
         as rounding hides it.
     max_sorts
-        Stop after so many sorts of the candidates, for a request in flight, with the gap that was proven by then.
+        Stop after this many sorts of the candidates, for a request in flight, with the gap that was proven by then.
 
     Returns
     -------
@@ -131,16 +133,18 @@ def calibrate(
     Raises
     ------
     InputError, InputTypeError
-        Where an argument cannot be what it is, or does not go with another one.
+        Where an argument has a wrong value or type, or does not go with another one.
     InfeasibleError
         Where no policy keeps the limits or the budget; says which conflict, or how near one can come.
+    SolverError
+        Where the method ended without an answer.
 
     Warns
     -----
     TruncationWarning
         With as many slots as candidates.
     GapWarning
-        Where the gap that was asked could not be proven.
+        Where the gap that was asked could not be proven; says which was, and by how much a floor or cap is missed.
 
     Examples
     --------
@@ -183,13 +187,14 @@ def calibrate_path(
     trade_offs
         Each λ from 0 to 1, in any order.
     **asked
-        The other parameters of :func:`calibrate` but for the trade-off, the budgets and ``method``; ``max_sorts`` is
-        for each trade-off.
+        The other parameters of :func:`calibrate`, except the trade-off, the budgets and ``method``; ``max_sorts``
+        counts for each trade-off anew.
 
     Returns
     -------
     list of Policy
-        In the order of ``trade_offs``; each equals :func:`calibrate` at its trade-off within ``tolerance``.
+        In the order of ``trade_offs``; each equals :func:`calibrate` at its trade-off within ``tolerance``. Errors and
+        warnings are those of :func:`calibrate`.
 
     Examples
     --------
@@ -233,15 +238,23 @@ def frontier(
         The polyline is certified to be within this of the true curve everywhere, with deviation as it is and relevance
         in units of the spread of the scores. 0 finds every vertex; there can be thousands, at a solve or two each.
     max_vertices
-        Stop at so many vertices; ``error`` of the result then says how near the curve is.
+        Stop at this many vertices, at least 2; ``error`` of the result then says how near the curve is.
     **asked
-        The other parameters of :func:`calibrate` but for the trade-off, budgets, ``method``, ``draws``, ``tolerance``
-        and ``max_sorts``.
+        The other parameters of :func:`calibrate`, except the trade-off, the budgets, ``method``, ``draws``,
+        ``max_sorts`` and ``item_prices``.
 
     Returns
     -------
     Frontier
-        With ``relevance``, ``deviation``, ``trade_offs``, ``at(trade_off)``, ``within(relevance_loss=…)``, ``plot()``.
+        With ``relevance``, ``deviation``, ``trade_offs``, ``at(trade_off)``, ``within(relevance_loss=…)``, ``plot()``;
+        threads may share it.
+
+    Warns
+    -----
+    TruncationWarning
+        With as many slots as candidates.
+    GapWarning
+        Where the curve is not certified to be as near as was asked.
 
     Examples
     --------

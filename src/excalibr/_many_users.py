@@ -52,12 +52,12 @@ def calibrate_batch(
     scores
         (N,) the scores of all users' candidates, one user after another.
     indptr
-        (users + 1,) user u has the candidates ``indptr[u]`` to ``indptr[u + 1]``.
+        (users + 1,) user u has the candidates from ``indptr[u]`` up to, but not including, ``indptr[u + 1]``.
     categories
         (N, r) each candidate's share of each category, an array or ``scipy.sparse`` matrix; with ``items``, one row for
         each item instead.
     targets
-        (users, r), or (r,) for all alike.
+        (users, r), or (r,) for all alike: wanted shares, which sum to 1.
     items
         (N,) which row of ``categories`` each candidate is.
     trade_offs, slots
@@ -68,6 +68,7 @@ def calibrate_batch(
         None is one for each processor. The result is the same for any number.
     **options
         The other options of :func:`excalibr.calibrate`: ``k``, ``trade_off``, ``position_weights``, ``method``, ….
+        Bands, several attributes, ``pinned`` and ``shown`` are given as tables, to :class:`excalibr.Reranker`.
 
     Returns
     -------
@@ -76,7 +77,7 @@ def calibrate_batch(
     Raises
     ------
     InputError, InputTypeError
-        Where arrays do not fit together, or an option cannot be what it is.
+        Where arrays do not fit together, or an option has a wrong value or type.
 
     Warns
     -----

@@ -12,7 +12,7 @@
 
     ExcalibrWarning (UserWarning)
     ├── BatchWarning                  some users of a batch or a table could not be calibrated; says how many and why
-    ├── GapWarning                    a solve stopped before its tolerance; the policy is valid, its gap was proven
+    ├── GapWarning                    a solve stopped before its tolerance; its gap was proven, a missed limit is named
     ├── TableWarning                  a table reads as what was hardly meant; says which option would change that
     └── TruncationWarning             as many slots as candidates: a re-ranker can do little there
 

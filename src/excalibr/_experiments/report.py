@@ -108,15 +108,17 @@ $ excalibr experiment --ratings plays.parquet --items catalogue.csv --category-c
 | `--metrics` | what the table of further measures has, such as `recall`, `coverage`, `gini` or `l1_of_7_visits` |
 
 Before anything is fitted, everything that can be checked is, and what EASE needs is said. Rows without a user, an item
-or a rating, rows of unknown items and all but the latest row of a user and an item are left out and counted; everything
-that is wrong with the tables is said at once. Without
-`--trade-offs` they are spread along the users' own curves, whatever the scale of the scores.
+or a rating, rows of unknown items and all but the latest row of a user and an item are left out and counted. Rows
+without a time count as a user's earliest, and are counted too, as are held-out items that are in the ratings, so that
+the model knew them. Everything that is wrong with the tables is said at once. Without `--trade-offs` these are spread
+along the users' own curves, whatever the scale of the scores.
 
 Two such folders side by side, paired by user: `excalibr compare results-before results-after`.
 
-Interrupted, it goes on where it stopped when it is started again with the same arguments. In the folder are then
-`report.html`, which stands alone, `results.parquet` with a row for each user, method and trade-off,
-`summary.parquet` with means and standard errors, and the folders `figures` and `tables`.
+Interrupted, it goes on where it stopped when it is started again with the same arguments and data. A second run in the
+same folder is refused while the first is at work. In the folder are then `report.html`, which stands alone,
+`results.parquet` with a row for each user, method and trade-off, `summary.parquet` with means and standard errors, and
+the folders `figures` and `tables`.
 """
 
 

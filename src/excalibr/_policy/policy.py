@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class Policy:
     r"""A lottery: ranking :math:`Q_t` is shown with probability :math:`\theta_t`.
 
-    ``Policy(problem, rankings, weights)`` measures rankings from anywhere; they and their weights are checked.
+    ``Policy(problem, rankings, weights)`` measures rankings from anywhere, given as arrays or lists: every ranking must
+    have k distinct candidates, and the weights must sum to 1.
 
     Attributes
     ----------
@@ -248,7 +249,7 @@ class Policy:
         return chosen[0] if size is None else chosen
 
     def probability(self, ranking: ArrayLike) -> float:
-        """The probability that this ranking (k candidates, slot by slot) is drawn; 0 where the lottery has it not.
+        """The probability that this ranking (k candidates, slot by slot) is drawn; 0 if it is not in the lottery.
 
         Examples
         --------

@@ -65,9 +65,9 @@ class Shown:
         (m, r) the category rows of items that were shown and are not among the candidates; a mapping where the call's
         ``categories`` are one.
     position_weights
-        How much attention the shown items got, on the scale of this page's own weights: a name ("log", …) for a page
-        that was weighed from its first slot on, or a number for each item, the candidates' first. The page's own are
-        1/log(i + 1), 1/√i, 1/i, 1 by name, and as given where they are an array.
+        How much attention the shown items got, on the scale of this page's own weights before they are normalised:
+        1/log(i + 1), 1/√i, 1/i or 1 in slot i by name, and as given where they are an array. Either a name ("log", …),
+        for pages that were weighed from their first slot on, or a number for each item, the candidates first.
 
     Examples
     --------

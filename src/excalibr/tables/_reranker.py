@@ -56,8 +56,8 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
     threads
         None is one for each processor; the results are the same for any number.
     fallback
-        What users get who cannot be calibrated, for instance for want of a history: "relevance", the order of their
-        scores; "nothing"; or "error", to stop at the first of them.
+        What users who cannot be calibrated get, for instance because they have no history: "relevance", the order of
+        their scores; "nothing"; or "error", to stop at the first of them.
 
     Examples
     --------
@@ -84,15 +84,15 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
     )
 
     def rerank(self, candidates: Any, items: Any, *, day: Hashable = None, **tables: Any) -> Any:
-        """One ranking a user, drawn by (seed, user), or by (seed, (user, day)) where a day is given.
+        """One ranking per user, drawn by (seed, user), or by (seed, (user, day)) where a day is given.
 
         Parameters
         ----------
         candidates
             A table with ``user_id``, ``item_id``, ``score`` and any other columns, which are kept; rows in any order.
         items
-            A table with ``item_id``, ``category`` and an optional ``weight``: a row for each item and category, or a
-            row an item with a list, or with a text and ``separator``.
+            A table with ``item_id``, ``category`` and an optional ``weight``: one row for each item and category, or
+            one row per item with a list of categories, or with a text that is split at ``separator``.
         day
             Anything that names the draw besides the user: a date, a page.
         **tables
@@ -109,6 +109,18 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         -------
         table
             Of the candidates' kind: user, rank (from 1), item, score and the kept columns; by user and rank.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            Where a table or an option cannot be used; for a single user only with ``fallback="error"``.
+
+        Warns
+        -----
+        BatchWarning
+            Once, with how many users and rows could not be used, and why.
+        TableWarning, TruncationWarning
+            Where a table looks wrong; without ``k``, where every user has as many slots as candidates.
         """
         return self._with_warnings(self.solve(candidates, items, day=day, **tables)).slates()
 
@@ -120,7 +132,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         return self._with_warnings(self.solve(candidates, items, keep=True, **tables)).lotteries()
 
     def report(self, candidates: Any, items: Any, **tables: Any) -> Any:
-        """A row a user: candidates, slots, relevance and deviation before and after, gap, rankings, status.
+        """One row per user: candidates, slots, relevance and deviation before and after, gap, rankings, status.
 
         The parameters are those of :meth:`rerank`. ``deviation`` is of the expectation over the lottery,
         ``draw_deviation`` of a single draw, on average, and ``worst_draw_deviation`` of the worst one. ``engine``,
@@ -129,7 +141,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         return self._with_warnings(self.solve(candidates, items, measured=True, **tables)).report()
 
     def draw(self, lotteries: Any, *, day: Hashable = None, **options: Any) -> Any:
-        """One ranking a user from stored lotteries, by (seed, user, day), with nothing solved again.
+        """One ranking per user from stored lotteries, by (seed, user, day), with nothing solved again.
 
         ``draw(lotteries(...), day=day)`` is ``rerank(..., day=day)``, column for column.
 
@@ -201,7 +213,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         Parameters
         ----------
         candidates, items
-            As for :meth:`rerank`; attributes across everybody are columns of ``items``.
+            As for :meth:`rerank`; the attributes of ``everyone`` are columns of ``items``.
         **asked
             ``everyone``, by attribute the wanted share of each group: a mapping from groups to shares that sum to 1
             or to pairs of low and high, or a table of ``category`` and ``weight``, or of ``category``, ``low`` and
@@ -216,6 +228,16 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         -------
         Balance
             With ``prices``, ``objective``, ``bound``, ``gap``, ``slates()``, ``lotteries()``, ``report()``.
+
+        Raises
+        ------
+        InfeasibleError
+            Where no lotteries keep ``everyone_floors`` and ``everyone_caps``; says which conflict.
+
+        Warns
+        -----
+        GapWarning
+            Where ``max_passes`` end before ``everyone_tolerance`` is reached.
 
         Examples
         --------
