@@ -10,7 +10,7 @@ import pytest
 import threadpoolctl
 from scipy import sparse
 
-from excalibr import calibrate, calibrate_batch
+from excalibr import Band, calibrate, calibrate_batch
 from excalibr._many_users import measure, solve_users
 from excalibr._options import Options
 from excalibr._problem import Batch, Status
@@ -312,3 +312,20 @@ def test_blas_has_one_thread_while_methods_in_python_run(method: str) -> None:
             pytest.skip("no BLAS whose threads can be told and limited")
         assert list(solve_users(batch, blas)) == [{2} if method == "excalibr" else {1}]
         assert blas(None) == several
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        ({"pinned": {0: 1}}, InputError, "pinned: is given, must be left out. Hint: calibrate takes pins for one user"),
+        ({"shown": None}, InputError, "shown: is given, must be left out. Hint: calibrate takes earlier pages for one"),
+        ({"categories": {"genre": [[1, 0]]}}, InputTypeError, "categories: are a mapping.*several attributes for one"),
+        ({"targets": {"genre": [0.5, 0.5]}}, InputTypeError, "targets: are a mapping.*several attributes for one user"),
+        ({"targets": Band([0.2, 0.2], [0.8, 0.8])}, InputTypeError, "targets: have a Band.*calibrate takes bands for"),
+        ({"targets": [[0.5, 0.5], Band([0.2, 0.2], [0.8, 0.8])]}, InputTypeError, "targets: have a Band.*Reranker"),
+    ],
+)
+def test_what_a_batch_does_not_take_is_answered_with_who_does(change: Any, kind: type, message: str) -> None:
+    given = {"scores": [0.9, 0.5], "indptr": [0, 1, 2], "categories": [[1, 0], [0, 1]], "targets": [0.5, 0.5]}
+    with pytest.raises(kind, match=f"^{message}"):
+        calibrate_batch(**(given | change))

@@ -109,10 +109,17 @@ def test_uniform_and_fixed_targets_are_for_one_user_or_many() -> None:
 
 
 def test_an_empty_history_without_a_prior_is_refused() -> None:
-    with pytest.raises(InputError, match="history: row 1 has no item with a weight above 0.*Hint: pass prior="):
+    with pytest.raises(InputError, match="weights: row 1 has no item with a category and a weight above 0.*Hint: pass"):
         targets.histories(CATEGORIES, as_histories({0: 1}, {}))
-    with pytest.raises(InputError, match="history: row 0 has no item"):
+    with pytest.raises(InputError, match="^items: are empty, must have at least one.*Hint: pass prior="):
         targets.history(CATEGORIES, [])
+
+
+def test_a_history_that_counts_for_nothing_is_refused_by_the_name_of_what_is_at_fault() -> None:
+    with pytest.raises(InputError, match="^weights: are all 0, must have one above 0. Hint: pass prior="):
+        targets.history(CATEGORIES, [0, 1], weights=[0, 0])
+    with pytest.raises(InputError, match="^items: have no category where their weight is above 0, must have"):
+        targets.history([[0, 0], [0, 1]], [0, 1], weights=[1, 0])
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Many users at once: ``calibrate_batch``, and the loop under it. Ranges of users in threads, by the compiled loop.
 
-Other methods than the exact one are a Python call a user. One bad user stops nobody.
+Other methods than the exact one are one Python call per user. One bad user stops nobody.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -20,11 +20,11 @@ from excalibr._native import kernel
 from excalibr._options import AIMS, Options, read_options
 from excalibr._parallel import Advance, checked_threads, one_blas_thread, over_ranges, progress_bar
 from excalibr._policy import Effort, Lotteries, Policies, Policy, join, no_effort
-from excalibr._problem import Batch, Status
+from excalibr._problem import Band, Batch, Status
 from excalibr._solver import questions_of
 from excalibr._solver.seam import error_of
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import BatchWarning, ExcalibrError, InputError, SolverError
+from excalibr.errors import BatchWarning, ExcalibrError, InputError, InputTypeError, SolverError
 
 Result = TypeVar("Result")
 
@@ -99,6 +99,7 @@ def calibrate_batch(
     >>> policies[1].rankings.tolist()
     [[1]]
     """
+    _refuse_what_a_batch_lacks(categories, targets, options)
     asked = read_options(Options, options)
     if trade_offs is not None and asked.asked[1]:
         both = Message(Option("trade_offs"), " and ", Option(AIMS[asked.asked[1]]))
@@ -169,6 +170,22 @@ def measure(questions: kernel.Questions, lotteries: Lotteries) -> Floats:
     first, last = lotteries.first, lotteries.first + len(lotteries.counts)
     arrays = (np.ascontiguousarray(lotteries.places), lotteries.weights, np.ascontiguousarray(lotteries.counts))
     return kernel.measure_range(questions, *arrays, first, last)
+
+
+def _refuse_what_a_batch_lacks(categories: Any, targets: Any, options: dict[str, Any]) -> None:
+    """An error that says who takes pins, earlier pages, several attributes and bands."""
+    hint = "calibrate takes {} for one user, and Reranker for many."
+    for name, what in (("pinned", "pins"), ("shown", "earlier pages")):
+        if name in options:
+            raise InputError(name, "is given", "be left out", hint.format(what))
+    attributes, bands = hint.format("several attributes"), hint.format("bands")
+    if isinstance(categories, Mapping):
+        raise InputTypeError("categories", "are a mapping", "be an array or a scipy.sparse matrix", attributes)
+    if isinstance(targets, Mapping):
+        raise InputTypeError("targets", "are a mapping", "be an array of numbers", attributes)
+    rows = targets if isinstance(targets, (list, tuple)) else [targets]
+    if any(isinstance(row, Band) for row in rows):
+        raise InputTypeError("targets", "have a Band", "be an array of numbers", bands)
 
 
 def _warn_of_statuses(statuses: Integers) -> None:

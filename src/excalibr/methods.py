@@ -49,7 +49,23 @@ METHODS = {name: Method(partial(_load, name)) for name in METHOD_NAMES}
 
 
 def apply(name: str, problem: Problem) -> Policy:
-    """Run the method of this name, on a problem that it can take.
+    """Run the method of this name; a problem that asks for more than it can do is refused.
+
+    Parameters
+    ----------
+    name
+        A key of :data:`METHODS`.
+    problem
+        What is asked. Only "excalibr" takes more than one attribute, one distribution and the L1 divergence.
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    InputError
+        For a name that is none, or a problem that asks for more than the method can do.
 
     Examples
     --------

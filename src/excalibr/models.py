@@ -33,7 +33,7 @@ _BLOCK = 1024  # rows of a dense array that are worked on at once
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EASE:
-    """A fitted model: how much each item of a history speaks for each other item.
+    """A fitted model: how much each item of a history counts in favour of every other item.
 
     Peak memory, in dense arrays of items × items (1.7 GB each for 20,720 items in float32): :meth:`fit` holds one,
     :meth:`fit_many` two (three while the caller keeps an earlier model). Sparse blocks of 1,024 rows come on top.
@@ -43,7 +43,7 @@ class EASE:
     weights
         (items, items) B, read-only, its diagonal 0; row i is what having item i adds to every score.
     regularisation
-        λ, in units of users.
+        λ, on the scale of the Gram matrix's diagonal (numbers of users).
 
     Examples
     --------
@@ -216,7 +216,7 @@ def top_items(scores: ArrayLike, n: int) -> TopItems:
     scores
         (users, items) without NaN; −inf marks an item that must not be shown.
     n
-        How many, at most the number of items of each row that may be shown.
+        How many; at least 1, and at most as many as every row has that may be shown.
 
     Examples
     --------

@@ -38,6 +38,12 @@ def position_weights(weights: str | ArrayLike, k: int) -> Floats:
     k
         Number of slots.
 
+    Raises
+    ------
+    InputError, InputTypeError
+        For an unknown name, numbers of another shape, negative, not finite or all 0, or k that is no whole number of at
+        least 1.
+
     Examples
     --------
     >>> position_weights("reciprocal", 2).round(3).tolist()
@@ -64,7 +70,9 @@ def _named(name: str, k: int) -> Floats:
 
 
 def raw_weights(name: str, k: int, argument: str = "position_weights") -> Floats:
-    """(k,) the weights of a name before they are brought to a sum of 1, so that pages of different length compare.
+    """(k,) the weights of a name before they are normalised, so that pages of different length can be compared.
+
+    The logarithm of "log" is natural; k may be 0. ``argument`` is what errors call the name.
 
     >>> raw_weights("reciprocal", 2).tolist()
     [1.0, 0.5]

@@ -49,7 +49,13 @@ class RerankBatch:
         self._day = day
 
     def __call__(self, batch: Any) -> Any:
-        """The slates of one batch of candidates."""
+        """The slates of one batch of candidates.
+
+        Raises
+        ------
+        InputTypeError
+            For a mapping of arrays, which ``map_batches`` gives without ``batch_format="pyarrow"``.
+        """
         if isinstance(batch, Mapping):
             hint = "pass batch_format='pyarrow' to map_batches."
             raise InputTypeError("batch", "is a mapping of arrays", "be a table", hint)

@@ -1,4 +1,4 @@
-"""The same re-ranker on Spark: whole partitions as Arrow batches, items broadcast, one thread a task.
+"""The same re-ranker on Spark: whole partitions as Arrow batches, items broadcast, one thread per task.
 
 ``repartition`` by user, ``sortWithinPartitions``, ``mapInArrow``: the last user of a batch is carried over to the next.
 A task solves what a :class:`excalibr.Reranker` would solve for the same users, and so gives the same bits, however the
@@ -36,7 +36,7 @@ FOR_ALL = ("prior", "prices", "everyone", "start")
 
 
 def rerank(candidates: Any, items: Any, *, day: Hashable = None, **options: Any) -> Any:
-    """One ranking a user, as :meth:`excalibr.Reranker.rerank` draws it, as a Spark DataFrame.
+    """One ranking per user, drawn as :meth:`excalibr.Reranker.rerank` does, as a Spark DataFrame.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def lotteries(candidates: Any, items: Any, **options: Any) -> Any:
 
 
 def report(candidates: Any, items: Any, **options: Any) -> Any:
-    """A row a user, as :meth:`excalibr.Reranker.report`; parameters as for :func:`rerank`."""
+    """One row per user, as from :meth:`excalibr.Reranker.report`; parameters as for :func:`rerank`."""
     return _SparkRun.of(candidates, items, None, options, "report").run()
 
 

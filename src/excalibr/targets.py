@@ -30,6 +30,8 @@ __all__ = ["NEGLIGIBLE", "fixed", "histories", "history", "rating_weights", "rec
 NEGLIGIBLE = 1e-12
 """A share of the total below which a category counts as absent."""
 
+_LITTLE_HISTORY = Message("pass ", Option("prior", ...), " and ", Option("strength", ...), " for little or no history.")
+
 checked_half_life = real_number("be above 0", lambda value: value > 0.0)
 checked_strength = real_number("be a finite number of at least 0", lambda value: 0.0 <= value < inf)
 _checked_number = real_number("be a finite number", isfinite)
@@ -59,13 +61,19 @@ def history(
     prior
         (r,) what is believed before the history is seen, such as everybody's distribution; sums to 1.
     strength
-        How many items the prior is worth: the mean of a Dirichlet distribution with ``strength * prior`` pseudo-counts.
+        How many items the prior is worth: the result is the mean of a Dirichlet posterior with ``strength * prior`` as
+        pseudo-counts.
         A long history outweighs it; an empty one gives the prior itself.
 
     Returns
     -------
     (r,)
         Sums to 1.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Where arrays do not fit together, or the history is empty or counts for nothing and there is no prior.
 
     Examples
     --------
@@ -87,7 +95,13 @@ def history(
         must = f"have shape ({len(rows)},), one for each item of the history"
         raise InputError("weights", f"have shape {counted.shape}", must)
     one = Memberships(np.array([0, len(rows)]), rows, counted, n)
-    return np.asarray(_targets(shares, one, prior, strength)[0])
+    sums = _category_sums(shares, one, prior, strength)
+    if not sums.any():
+        if len(rows) and not counted.any():
+            raise InputError("weights", "are all 0", "have one above 0", _LITTLE_HISTORY)
+        found = "have no category where their weight is above 0" if len(rows) else "are empty"
+        raise InputError("items", found, "have at least one with a category", _LITTLE_HISTORY)
+    return np.asarray(shares_of(sums)[0])
 
 
 def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, strength: float = 0.0) -> Floats:
@@ -107,6 +121,11 @@ def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, 
     (users, r)
         Rows sum to 1.
 
+    Raises
+    ------
+    InputError, InputTypeError
+        As :func:`history`, for the first row that is at fault.
+
     Examples
     --------
     >>> from scipy.sparse import csr_array
@@ -114,11 +133,16 @@ def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, 
     [[0.5, 0.5], [1.0, 0.0]]
     """
     shares = _rows("categories", categories, "(items, r)")
-    return _targets(shares, _rows("weights", weights, "(users, items)"), prior, strength)
+    sums = _category_sums(shares, _rows("weights", weights, "(users, items)"), prior, strength)
+    known = sums.any(axis=1)
+    if not known.all():
+        found = f"row {int(np.argmin(known))} has no item with a category and a weight above 0"
+        raise InputError("weights", found, "have at least one", _LITTLE_HISTORY)
+    return shares_of(sums)
 
 
 def shares_of(sums: Floats) -> Floats:
-    """(users, r) each row divided by its sum, without shares that are too small to matter; nan where it sums to 0.
+    """(users, r) each row divided by its sum, with shares below NEGLIGIBLE of it set to 0; nan where it sums to 0.
 
     >>> shares_of(np.array([[3.0, 1.0, 1e-300], [1e-300, 1e-300, 0.0]])).tolist()
     [[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]]
@@ -178,7 +202,7 @@ def rating_weights(ratings: Any, *, above: float = 0.0) -> Any:
     ratings
         (h,) for one user; or (users, items) sparse for many, and so are the weights then.
     above
-        The rating that counts for nothing; 3.5 makes five stars weigh three times as much as four.
+        The rating whose weight is 0, as for any below; 3.5 makes five stars weigh three times as much as four.
 
     Examples
     --------
@@ -195,6 +219,13 @@ def rating_weights(ratings: Any, *, above: float = 0.0) -> Any:
 
 def uniform(r: int, users: int | None = None) -> Floats:
     """The same share for each of r categories: (r,), or (users, r).
+
+    Parameters
+    ----------
+    r
+        Number of categories, at least 1.
+    users
+        How many rows; None is one user, (r,).
 
     >>> uniform(4).tolist()
     [0.25, 0.25, 0.25, 0.25]
@@ -235,11 +266,11 @@ def _is_share(values: Floats) -> Booleans:
     return np.isfinite(values) & (values >= 0)
 
 
-def _targets(shares: Memberships, weights: Memberships, prior: ArrayLike | None, strength: float) -> Floats:
-    """(users, r) from the items' shares, and from how much each item counts for each user, a row a user."""
+def _category_sums(shares: Memberships, weights: Memberships, prior: ArrayLike | None, strength: float) -> Floats:
+    """(users, r) what each user has of each category, with the prior; ``weights`` has one row per user."""
     if weights.n_categories != shares.n_candidates:
         found = f"have shape ({weights.n_candidates}, {weights.n_categories})"
-        raise InputError("weights", found, f"have shape (users, {shares.n_candidates}), a column an item")
+        raise InputError("weights", found, f"have shape (users, {shares.n_candidates}), one column per item")
     _require_numbers("weights", weights, "item")
     _require_distributions("categories", shares)
     sums = shares.sums(weights.indices, weights.owners, weights.values, weights.n_candidates)
@@ -249,12 +280,7 @@ def _targets(shares: Memberships, weights: Memberships, prior: ArrayLike | None,
     if not np.isfinite(totals).all():
         row = int(np.argmin(np.isfinite(totals)))
         raise InputError("weights", f"of row {row} add up to infinity", "have a finite sum, with the prior's strength")
-    known = totals > 0
-    if not known.all():
-        where = f"row {int(np.argmin(known))} has no item with a weight above 0"
-        hint = Message("pass ", Option("prior", ...), " and ", Option("strength", ...), " for little or no history.")
-        raise InputError("history", where, "have at least one", hint)
-    return shares_of(sums)
+    return sums
 
 
 def _is_sparse(matrix: object) -> bool:

@@ -209,3 +209,12 @@ def test_a_budget_has_the_trade_off_that_it_was_found_at() -> None:
     assert policy.problem.trade_off != 0.5
     assert policy.objective == pytest.approx(again.objective, abs=1e-12)
     assert policy.bound >= again.objective - 1e-12
+
+
+def test_a_policy_takes_lists_as_well_as_arrays() -> None:
+    problem = lottery().problem
+    listed = Policy(problem, [[0, 2], [2, 0]], [0.75, 0.25], category_prices=[0.5, -0.5])
+    assert listed.rankings.dtype == np.int64
+    assert listed.weights.tolist() == [0.75, 0.25]
+    assert listed.category_prices is not None
+    assert listed.category_prices.tolist() == [0.5, -0.5]

@@ -1,4 +1,4 @@
-"""The command ``excalibr``, one command a module; it needs the extra ``cli``."""
+"""The command ``excalibr``, one command per module; it needs the extra ``cli``."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def serve(
     body_seconds: Annotated[
         float, typer.Option(min=0.1, help="How long a client may be silent before its body is complete.")
     ] = 10.0,
-    log: Annotated[str, typer.Option(help="A line a request to standard error: off, text or json.")] = "json",
+    log: Annotated[str, typer.Option(help="One line per request on standard error: off, text or json.")] = "json",
     token_file: Annotated[
         Path | None, typer.Option(help="File with the bearer token that requests must have, but for /livez.")
     ] = None,

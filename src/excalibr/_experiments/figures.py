@@ -1,4 +1,4 @@
-"""The figures: a metric against KL, one line a method with error bars, laid out as the paper has them.
+"""The figures: a metric against KL, one line per method with error bars, laid out as the paper has them.
 
 As PNG and SVG; a method has the same colour and marker everywhere. A method that ran on a sample has no curve beside
 those of all users: it is in the figures of paired differences, on its own users.

@@ -92,7 +92,7 @@ def measure_users(study: Study, plan: Plan, part: PlanPart, users: Iterable[int]
 def users_of(study: Study, plan: Plan, part: PlanPart) -> Integers:
     """Rows of the users that a part is run on."""
     users = min(plan.users, len(study))
-    mixed = not study.attributes[part.attribute].one_hot  # one category an item: no branch and bound for the best set
+    mixed = not study.attributes[part.attribute].one_hot  # one category per item: no branch and bound for the best set
     slow = {"sample": not part.setting.is_short, "mip_users": mixed}
     sample = ARMS[part.arm].sample
     return study.sample(min(users, getattr(plan, sample)) if slow.get(sample) else users)

@@ -66,7 +66,7 @@ def no_effort(users: int) -> Effort:
 class Lotteries:
     """The lotteries of a range of users of a batch."""
 
-    first: int  # the range's first user; the arrays of one entry a user begin with it
+    first: int  # the range's first user; the arrays of one entry per user begin with it
     places: Integers  # the rankings of all users: candidates, counted from the user's first, slot by slot
     weights: Floats  # the probability of each ranking, heaviest first for each user
     counts: Integers  # (users,) how many rankings each user has; none where the user could not be ranked

@@ -80,17 +80,18 @@ class Policy:
     def __init__(
         self,
         problem: Problem,
-        rankings: Integers,
-        weights: Floats,
+        rankings: ArrayLike,
+        weights: ArrayLike,
         gap: float = nan,
-        category_prices: Floats | None = None,
+        category_prices: ArrayLike | None = None,
         method: str = "excalibr",
         info: SolveInfo | None = None,
     ) -> None:
+        read = _read_rankings(rankings, problem)
         self.__dict__.update(  # past the guard of a frozen dataclass
             problem=problem,
-            rankings=frozen(_read_rankings(rankings, problem)),
-            weights=frozen(_read_weights(weights, len(rankings))),
+            rankings=frozen(read),
+            weights=frozen(_read_weights(weights, len(read))),
             gap=gap,
             category_prices=None if category_prices is None else frozen(numbers("category_prices", category_prices)),
             method=method,

@@ -38,7 +38,7 @@ class ThreadPool:
         def of_thread(number: int) -> list[Result]:
             return [work(chunk) for chunk in chunks[number::threads]]
 
-        others = [self._executor.submit(of_thread, number) for number in range(1, threads)]  # one task a thread
+        others = [self._executor.submit(of_thread, number) for number in range(1, threads)]  # one task per thread
         results = [of_thread(0), *(each.result() for each in others)]
         return [results[number % threads][number // threads] for number in range(len(chunks))]
 

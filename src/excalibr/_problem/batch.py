@@ -59,7 +59,7 @@ class Batch:
     item_prices: Floats | None = None  # (rows,) what a unit of exposure of each row costs, subtracted from the gains
 
     def __init__(self, **fields: Any) -> None:
-        # One update in place of a guarded assignment a field, which would take as long as all checks of a single call.
+        # One update in place of a guarded assignment per field, which would take as long as all checks of one call.
         # Defaults are found in the class.
         self.__dict__.update(fields)
 

@@ -17,7 +17,7 @@ SMOOTHING = KL_SMOOTHING
 
 
 def greedy(problem: Problem) -> Policy:
-    r"""The position-weighted calibrated greedy: fill slot by slot with the candidate that is best there and then.
+    r"""The position-weighted calibrated greedy: fill the slots one by one, each with the best candidate at that point.
 
     The candidate for the next slot, with the slots of weights :math:`e_1, \dots, e_{m-1}` filled by
     :math:`c_1, \dots, c_{m-1}`, is
@@ -36,6 +36,11 @@ def greedy(problem: Problem) -> Policy:
 
     Slots are filled heaviest first (ties: the earlier slot), which is the slot order unless weights rise somewhere.
     Candidates whose values agree to about 12 digits are a tie, and ties go to the lower index.
+
+    Raises
+    ------
+    InputError
+        Where the problem asks for more than the paper's: several attributes, a band, KL, weights, limits, pins, ….
 
     Examples
     --------
@@ -60,7 +65,8 @@ def greedy_simple(problem: Problem) -> Policy:
         \qquad p = \frac{1}{m} \Bigl(\sum_{t<m} A_{c_t} + A_i\Bigr)
 
     with p̃, α and ties as in :func:`greedy`. Scores are summed, not averaged, so λ weighs less here than in
-    :func:`greedy`. The order of selection is the ranking: the first selected gets the heaviest slot.
+    :func:`greedy`. The order of selection is the ranking: the first selected gets the heaviest slot. Errors as
+    in :func:`greedy`.
 
     References
     ----------
@@ -87,8 +93,8 @@ def greedy_projected(problem: Problem) -> Policy:
         p = \sum_{t<m} e_t A_{c_t} + e_m A_i + \Bigl(1 - \sum_{t \le m} e_t\Bigr)\, q
 
     The plain greedy judges its first pick as if it were the whole list, which favours candidates with many categories
-    whatever they are; here a first pick is judged by what it takes from the target. The last slot is filled as by the
-    plain greedy, where the two definitions of p agree.
+    whichever they are; here a first pick is judged by how far it moves the whole from the target. The last slot is
+    filled as by the plain greedy, where the two definitions of p agree. Errors as in :func:`greedy`.
 
     Examples
     --------
@@ -129,6 +135,8 @@ def select(
 def top_k(problem: Problem) -> Policy:
     """The k best scores, the best in the heaviest slot; equal scores by the lower index. The trade-off plays no part.
 
+    Errors as in :func:`excalibr.baselines.greedy`.
+
     Examples
     --------
     >>> from excalibr import Problem
@@ -149,7 +157,7 @@ def mmr(problem: Problem) -> Policy:
     The similarity of two candidates is the mass that their category rows share, :math:`1 - \tfrac12 \sum_j |A_{ij} -
     A_{lj}|`: 1 for equal rows, 0 for rows with no category in common; the first pick has nothing to be similar to. The
     target plays no part. λ is the problem's trade-off: 0 is relevance only. The order of selection fills the slots
-    heaviest first; ties as in :func:`excalibr.baselines.greedy`.
+    heaviest first; ties and errors as in :func:`excalibr.baselines.greedy`.
 
     References
     ----------

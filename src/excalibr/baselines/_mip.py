@@ -45,11 +45,26 @@ def mip_greedy(
         additions to a set, which are the same optimum. "scip": SCIP through CVXPY, the paper's stack
         (``excalibr[paper]``).
     max_nodes
-        Stop the branch and bound there with the best set so far, and a :class:`~excalibr.errors.GapWarning`. Problems
-        whose candidates have a few equally shared categories need one to some thousand nodes; shares that are
-        arbitrary fractions can need millions. A count, unlike a time, gives the same answer on every machine.
+        Stop branch and bound after so many nodes, with the best set found so far and a
+        :class:`~excalibr.errors.GapWarning`. Problems whose candidates have a few equally shared categories need
+        one to some thousand nodes; shares that are arbitrary fractions can need millions. A count, unlike a time, gives
+        the same answer on every machine.
     relative_gap
-        Stop at a set that is proven to be within this share of the best objective; 0 asks for the best.
+        Stop at a set that is proven to be within this fraction of the best objective; 0 asks for the best.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Where n = k, where an option has a wrong value or type, or as for :func:`excalibr.baselines.greedy`.
+    MissingExtraError
+        Where SCIP is asked for and the extra is not installed.
+    SolverError
+        When the solver ends without a set.
+
+    Warns
+    -----
+    GapWarning
+        When the solver stops at ``max_nodes``.
 
     References
     ----------

@@ -70,7 +70,7 @@ def genre(genres: Iterable[object]) -> Attribute:
     Parameters
     ----------
     genres
-        One entry an item: labels separated by ``|``, or a list of labels.
+        One entry per item: labels separated by ``|``, or a list of labels.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def from_column(
     name
         What to call the attribute.
     values
-        One entry an item, from a list, a numpy or Arrow array or a data frame's column: a label, several in one text
+        One entry per item, from a list, a numpy or Arrow array or a data frame's column: a label, several in one text
         with ``separator`` between them, or a list of labels. Categories are the labels that occur, in alphabetical
         order.
     separator

@@ -57,13 +57,13 @@ def download_movielens(
     name
         One of :data:`excalibr.datasets.OFFICIAL`.
     folder
-        Where to put it; made if need be.
+        Where to put it; created if it is missing.
     url
         Where the archives are; GroupLens, or a mirror with the same files.
     checksum
         The SHA-256 or MD5 that it must have, in hexadecimal; None is the one known for ``name``.
     accept_unverified
-        Take an archive of which no checksum is known, or which GroupLens has replaced: what the server itself says is
+        Accept an archive whose checksum is not known, or that GroupLens has replaced: what the server itself says is
         checked instead, and the server must be reached over https.
     progress
         Called with the bytes that are there and the bytes in all (None if the server does not say).

@@ -30,7 +30,7 @@ class Interactions:
     Attributes
     ----------
     user_ids
-        (users,) the outside world's ids, rising; row i is user ``user_ids[i]``.
+        (users,) the caller's ids, in ascending order; row i is user ``user_ids[i]``.
     item_ids
         (items,) the same for columns.
     indptr
@@ -200,7 +200,7 @@ _PAPER_SIZE = 5000  # users to validate and to test on, of MovieLens 20M's 136,0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOutUsers:
-    """Users that no model was trained on: what is known of them, and what is to be found.
+    """Users whom no model was trained on: what is known of them, and what is to be predicted.
 
     Attributes
     ----------
@@ -236,7 +236,7 @@ def split_users(
     seed: int = 0,
     by: str = "random",
 ) -> Split:
-    """Split users at random.
+    """Split users at random into training, validation and test users, and hide some positives of the latter two.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def hold_out(interactions: Interactions, *, share: float = 0.2, seed: int = 0, b
     interactions
         At least two for every user.
     share
-        How much of each user's is hidden, between 0 and 1.
+        The share of each user's positives that is hidden, between 0 and 1.
     seed
         The same seed hides the same, whatever the order of users.
     by

@@ -115,7 +115,7 @@ def load_movielens(
         The zip or the folder. Parquet folders hold ``ratings.parquet`` (user_id, item_id, rating, timestamp) and
         ``items.parquet`` (item_id, title, genres, and year if there is one).
     complete
-        Whether a folder that is called as an official set must have exactly as many ratings, users and items; pass
+        Whether a folder with the name of an official set must have exactly its number of ratings, users and items; pass
         False for a sample of one.
     max_bytes, max_ratio
         What the tables may unpack to at most, in bytes (4 GB) and as a multiple of the zip's size (100, where that is

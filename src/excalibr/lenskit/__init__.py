@@ -1,4 +1,4 @@
-"""ExCalibR in LensKit pipelines: a trainable re-ranker, a pipeline that feeds it enough candidates, and metrics.
+"""ExCalibR in LensKit pipelines: a trainable re-ranker, a pipeline that gives it enough candidates, and metrics.
 
 It needs the extra ``lenskit``. The data flow: ``Dataset`` → ``_learning`` (categories of items, targets of users) →
 ``_component`` (a list of scored items in, a calibrated list out).

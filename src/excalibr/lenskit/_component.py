@@ -28,7 +28,7 @@ from excalibr.tables._by_name import with_numbers
 class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
     """Re-ranks a user's candidates so that what is seen matches the categories of the user's history.
 
-    Trained, it has the categories of the dataset's items and the target of each of its users. A query with history
+    Training reads the categories of the dataset's items and the target of each of its users. A query with history
     items of its own gets the target of those. For one user it gives what :meth:`excalibr.Reranker.rerank` gives.
     Candidates without a finite score, or that the dataset did not have, are left out.
 
@@ -64,7 +64,7 @@ class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
         query
             Who asks: a user, or a query with history items.
         n
-            How many items to show; None, or less than 0: what is configured.
+            How many items to show; None or a negative number: the configured ``n``.
         """
         asked, given = RecQuery.create(query), items.scores()
         if not hasattr(self, "learned"):

@@ -48,7 +48,8 @@ class CalibratedRerankerConfig(_Declared, extra="forbid"):  # type: ignore[misc,
     ----------
     trade_off, relevance_loss, max_deviation, position_weights, divergence, attribute_weights, category_weights, \
 relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts, fallback
-        As for :class:`excalibr.Reranker`; options by category name the categories.
+        As for :class:`excalibr.Reranker`; options by category name the categories. Position weights that are a list
+        have as many numbers as slots are asked for.
     n
         How many items a list has where the pipeline is not asked for a number; None: as many as there are candidates.
     attribute
@@ -61,7 +62,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
     weight
         The attribute of interactions that says how much each counts, such as ``"rating"``; None: all count alike.
     half_life
-        Weigh the history by age: the weight halves with each; in the unit of the timestamps, seconds for dates.
+        Weigh the history by age: weights halve with every ``half_life``, in timestamp units (seconds for dates).
     targets
         Wanted shares by category for everybody, in place of the users' histories; with several attributes by name.
     prior, strength

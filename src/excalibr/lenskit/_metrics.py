@@ -28,7 +28,7 @@ class _Measure(RankingMetricBase):  # type: ignore[misc]
     reranker
         Trained on the training data; whether a pipeline has it does not matter.
     n
-        Measure the first ``n`` items.
+        Measure the first ``n`` items; None: all.
     divergence
         "kl" (natural logarithm, smoothed by 0.01), "l1", "hellinger" or "jensen_shannon".
     position_weights

@@ -34,7 +34,8 @@ def calibrated_pipeline(
     n
         The length of a list where the pipeline is run without one.
     reranker
-        A re-ranker of one's own, with its own options and ``n``; without it, one with these options.
+        A re-ranker of your own, which has its own options and ``n`` (giving both is an error); without it, one with
+        these options.
     name
         The pipeline's name.
     **options

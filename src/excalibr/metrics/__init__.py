@@ -1,6 +1,6 @@
 """What a policy is worth: relevance against held-out items, and how far its categories are from the target.
 
-Values of a user come first (:func:`evaluate`); means with standard errors are derived (:func:`summarise`). Deviations
+Metrics are computed for each user (:func:`evaluate`), and averaged with standard errors (:func:`summarise`). Deviations
 are given *of the expectation* and *of a draw*, mean and worst, which differ for every lottery.
 """
 

@@ -60,6 +60,8 @@ def kl(distribution: ArrayLike, target: ArrayLike, smoothing: float = KL_SMOOTHI
 def l1(distribution: ArrayLike, target: ArrayLike) -> Floats:
     r"""The paper's deviation, :math:`\sum_j |p_j - q_j|`, from 0 to 2.
 
+    Parameters as for :func:`kl`, without ``smoothing``.
+
     Examples
     --------
     >>> l1([[0.5, 0.5], [0.0, 1.0]], [1.0, 0.0]).tolist()
@@ -76,8 +78,8 @@ def hellinger(distribution: ArrayLike, target: ArrayLike) -> Floats:
 
         H(p, q) = \sqrt{\tfrac12 \sum_j \bigl(\sqrt{p_j} - \sqrt{q_j}\bigr)^2}
 
-    It is a metric, but not convex in p: that of an expectation may exceed the mean of the draws, unlike the other
-    three.
+    It is a metric, but not convex in p: the distance of an expectation may exceed the mean of the draws', unlike with
+    the other three. Parameters as for :func:`kl`, without ``smoothing``.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def jensen_shannon(distribution: ArrayLike, target: ArrayLike) -> Floats:
         \mathrm{JS}(p, q) = \tfrac12 \mathrm{KL}(p \,\|\, m) + \tfrac12 \mathrm{KL}(q \,\|\, m),
         \qquad m = \tfrac12 (p + q)
 
-    without smoothing, which it does not need. The divergence, not its square root.
+    without smoothing, which it does not need. The divergence, not its square root. Parameters as for :func:`kl`.
 
     Examples
     --------
@@ -168,6 +170,11 @@ def deviation(policy: Policy, divergence: str) -> Deviation:
         A name of :data:`DIVERGENCES`: "kl", "l1", "hellinger" or "jensen_shannon". The categories of several attributes
         count together.
 
+    Raises
+    ------
+    InputError
+        For an unknown divergence, or a policy whose target is a band.
+
     Examples
     --------
     One slot and a coin: right in expectation, wrong in every draw.
@@ -191,7 +198,8 @@ def deviation_over_ranks(policy: Policy, divergence: str) -> Deviation:
 
     A list that is calibrated only as a whole has more of it than one that is calibrated from the top. Of the
     expectation :math:`p_m` is :math:`\sum_t \theta_t\, p_m(Q_t)`; the worst draw is the one with the largest mean over
-    ranks. Prefixes of no weight (a first slot that nobody sees) are left out of the mean.
+    ranks. Prefixes of no weight (a first slot that nobody sees) are left out of the mean. Parameters and errors as for
+    :func:`deviation`.
 
     Examples
     --------

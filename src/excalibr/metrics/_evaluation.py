@@ -62,7 +62,7 @@ Value = TypeVar("Value", float, Summary)
 
 @dataclass(frozen=True, slots=True)
 class Evaluation(Generic[Value]):
-    """Every metric: of a user, ``Evaluation[float]``, or over users, ``Evaluation[Summary]``.
+    """Every metric of one user, ``Evaluation[float]``, or its mean over users, ``Evaluation[Summary]``.
 
     ``ndcg``, ``mrr`` and ``recall`` are expectations over the draws. ``…_of_expectation`` is of the expected
     distribution, ``…_of_draw_mean`` and ``…_of_draw_worst`` of the rankings by themselves; ``…_over_ranks_…`` averages
@@ -91,6 +91,11 @@ class Evaluation(Generic[Value]):
 
 def evaluate(policy: Policy, held_out: HeldOut) -> Evaluation[float]:
     """Every metric of one user's policy; the relevance metrics are over all its slots.
+
+    Raises
+    ------
+    InputError
+        Where the target is a band, or ``held_out`` is of another number of candidates.
 
     Examples
     --------

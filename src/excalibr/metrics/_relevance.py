@@ -20,7 +20,7 @@ from excalibr.errors import InputError, InputTypeError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """What the user went on to like: which of the candidates, and how many items in all.
+    """Which candidates the user went on to like, and how many items were held out in all.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ def ndcg(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
 
     where ranking :math:`Q_t` is drawn with probability :math:`\theta_t` and h is the number of held-out items, so the
     ideal is over min(k, h) as in Liang et al. (2018). The discount is this one whatever the position weights of the
-    problem.
+    problem. Where nothing was held out it is nan.
 
     Parameters
     ----------
@@ -81,6 +81,11 @@ def ndcg(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
         Of the same n candidates.
     k
         How many slots count, from the first; None is all.
+
+    Raises
+    ------
+    InputError
+        Where ``held_out`` is of another number of candidates, or k is not from 1 to the policy's number of slots.
 
     Examples
     --------
@@ -102,7 +107,7 @@ def mrr(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
 
         \mathrm{RR@}k = \sum_t \theta_t \frac{1}{\min \{ i \le k : Q_{t,i} \text{ held out} \}}
 
-    Its mean over users is the MRR. Parameters as for :func:`ndcg`.
+    Its mean over users is the MRR. Where nothing was held out it is nan. Parameters and errors as for :func:`ndcg`.
 
     Examples
     --------
@@ -123,7 +128,7 @@ def recall(policy: Policy, held_out: HeldOut, k: int | None = None) -> float:
         \mathrm{Recall@}k = \sum_t \theta_t \frac{1}{\min(k, h)} \sum_{i=1}^{k} \mathbb 1[Q_{t,i} \text{ held out}]
 
     with h held-out items. The denominator is that of Liang et al. (2018), so that a perfect list has 1 also where h >
-    k. Parameters as for :func:`ndcg`.
+    k; where nothing was held out it is nan. Parameters and errors as for :func:`ndcg`.
 
     Examples
     --------

@@ -33,6 +33,13 @@ def lp(problem: Problem, solver: str = "highs", matching: str = "any") -> Policy
     Policy
         As from :func:`lottery`.
 
+    Raises
+    ------
+    InputError
+        Where the problem asks for what the programs have no constraint for; see :func:`excalibr.paper.solve_reduced`.
+    SolverError
+        When the solver ends without an optimum.
+
     Examples
     --------
     >>> from excalibr import Problem
@@ -44,7 +51,7 @@ def lp(problem: Problem, solver: str = "highs", matching: str = "any") -> Policy
 
 
 def lp_full(problem: Problem, solver: str = "highs", matching: str = "any") -> Policy:
-    """The full program and Birkhoff–von Neumann on its n × n solution itself; parameters and result as in :func:`lp`.
+    """The full program and Birkhoff–von Neumann on its n × n solution itself; all else as in :func:`lp`.
 
     Examples
     --------
@@ -68,8 +75,13 @@ def lottery(problem: Problem, solution: Solution, matching: str = "any") -> Poli
     Returns
     -------
     Policy
-        Rankings that agree in their first k places are one. The gap is proven by the program's dual values: they are
+        Rankings that agree in their first k places are merged. The gap is proven by the program's dual values: they are
         taken as category prices and the bound is computed anew from them, so it does not rest on the LP solver.
+
+    Raises
+    ------
+    InputError
+        Where the solution is of a problem of another size, its matrix is not stochastic, or ``matching`` is not a name.
 
     Examples
     --------

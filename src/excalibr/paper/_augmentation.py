@@ -58,7 +58,17 @@ def augment(P_hat: MatrixLike) -> Augmented:
     Parameters
     ----------
     P_hat
-        (n, k), non-negative; columns sum to 1 and rows to at most 1, each within 1e-6; what is off is corrected.
+        (n, k), an array or ``scipy.sparse`` matrix, non-negative; columns sum to 1 and rows to at most 1 within 1e-6,
+        and smaller errors are corrected.
+
+    Returns
+    -------
+    Augmented
+
+    Raises
+    ------
+    InputError, InputTypeError
+        When the matrix is not such a matrix; says which row, column or entry is not as it must be.
 
     Examples
     --------

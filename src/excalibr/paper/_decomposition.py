@@ -67,11 +67,11 @@ def birkhoff(P: MatrixLike, matching: str = "any") -> Decomposition:
     Parameters
     ----------
     P
-        (m, m), an array or ``scipy.sparse`` matrix, non-negative; rows and columns sum to 1 within 1e-6; what is off
-        is corrected.
+        (m, m), an array or ``scipy.sparse`` matrix, non-negative; rows and columns sum to 1 within 1e-6, and smaller
+        errors are corrected.
     matching
         "any": the perfect matching that scipy finds first, as in the paper.
-        "bottleneck": the one whose smallest entry is largest; fewer terms, each of them dearer [1]_.
+        "bottleneck": the one whose smallest entry is largest: fewer terms, each of which takes longer to find [1]_.
 
     Raises
     ------

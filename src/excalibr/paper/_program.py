@@ -38,7 +38,7 @@ class Solution:
     solver
         The solver's name.
     status
-        What it said.
+        How the solver ended: an optimum, since anything else is an error.
     seconds_building, seconds_solving
         Time to put the program in the solver's form, and to solve it; with GLOP, measured in its own process.
     """
@@ -56,7 +56,7 @@ class Solution:
 
     @property
     def deviations(self) -> Floats:
-        """ε = ε⁺ + ε⁻, (r,): the paper's one variable a category."""
+        """ε = ε⁺ + ε⁻, (r,): the paper's single variable per category."""
         return self.excess + self.shortfall
 
     def __repr__(self) -> str:

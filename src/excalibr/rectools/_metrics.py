@@ -28,7 +28,7 @@ _with_fields = attr.s(auto_attribs=True)  # by another name: mypy knows attr.s, 
 class CalibrationError(AvgRecPopularity):  # type: ignore[misc]
     """The divergence of what is shown from what the user had before: ``calc_metrics(…, prev_interactions=…)``.
 
-    ``calc_metrics`` knows no metrics but RecTools' own kinds; this one is of the kind that is given the earlier
+    ``calc_metrics`` only knows RecTools' own kinds of metrics; this one is of the kind that is given the earlier
     interactions, which has no other meaning here.
 
     Parameters

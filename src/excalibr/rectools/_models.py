@@ -24,7 +24,7 @@ class CalibratedModel(ModelBase):  # type: ignore[misc]
     model
         The model that scores items.
     candidates
-        How many of its recommendations to choose from; more than the ``k`` that is asked.
+        How many of its recommendations to choose from; more than the ``k`` that is asked for.
     feature
         The categorical item feature of the dataset that has the categories, or several of them.
     items
@@ -93,7 +93,7 @@ class CalibratedModel(ModelBase):  # type: ignore[misc]
 
 
 class CalibratedRankingModel(CandidateRankingModel):  # type: ignore[misc]
-    """RecTools' two-stage model that shows the dataset to its :class:`CalibratedReranker`.
+    """RecTools' two-stage model, which passes the dataset to its :class:`CalibratedReranker`.
 
     Everything else is RecTools' own: generators, splitter, sampler, features.
     """

@@ -59,7 +59,7 @@ def _weighted(dataset: Dataset, feature: str) -> pd.DataFrame:
 
 
 def _listed(dataset: Dataset, features: list[str]) -> pd.DataFrame:
-    """A row an item with the list of its categories in each feature."""
+    """One row per item with the list of its categories in each feature."""
     ids = dataset.item_id_map.external_ids
     columns: dict[str, Any] = {Columns.Item: ids}
     for feature in features:

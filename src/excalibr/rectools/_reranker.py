@@ -19,7 +19,7 @@ from excalibr.rectools._calibrating import Calibrating
 class CalibratedReranker(SecondStage):  # type: ignore[misc]
     """RecTools' ``Reranker`` whose recommendations are calibrated to users' histories.
 
-    It is meant for :class:`CalibratedRankingModel`, which shows it the dataset; with RecTools' own
+    It is meant for :class:`CalibratedRankingModel`, which passes it the dataset; with RecTools' own
     ``CandidateRankingModel``, which does not, call :meth:`use` with the dataset first.
 
     Parameters
@@ -53,7 +53,7 @@ class CalibratedReranker(SecondStage):  # type: ignore[misc]
 
     @contextmanager
     def using(self, dataset: Dataset) -> Iterator[None]:
-        """Take them from this dataset for a while: a model that is stored later has no dataset in it."""
+        """Take them from this dataset within a ``with`` block, so that a model stored later has no dataset in it."""
         before, self._dataset = self._dataset, dataset
         try:
             yield

@@ -67,11 +67,11 @@ def application(
     profiles
         A TOML file, the same as a mapping, or None for the invented catalogue.
     limits
-        What requests may have at most.
+        The most that requests may have.
     token
         The bearer token that requests must have, one word of ASCII; None asks for none.
     log
-        A line a request to standard error: "off", "text" or "json".
+        One line per request on standard error: "off", "text" or "json".
     cors
         The origin that browsers may ask from.
 
@@ -83,7 +83,7 @@ def application(
     Raises
     ------
     InputError
-        As :func:`read_profiles`; and where a token or the form of the log cannot be.
+        As for :func:`read_profiles`; and where the token or the form of the log is not valid.
 
     Examples
     --------
@@ -102,7 +102,10 @@ def application(
 
 
 class Application:
-    """The service; until :meth:`load` has run, ranks and ``/readyz`` answer 503. Parameters as :func:`application`."""
+    """The service; until :meth:`load` has run, ranks and ``/readyz`` answer 503.
+
+    Parameters as for :func:`application`.
+    """
 
     def __init__(
         self,

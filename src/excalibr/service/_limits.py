@@ -15,7 +15,7 @@ _positive = real_number("be a number above 0", lambda seconds: seconds > 0)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a request may have at most; all but ``body_seconds`` are whole numbers of at least 1.
+    """The most that a request may have; all but ``body_seconds`` are whole numbers of at least 1.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Limits:
     Raises
     ------
     InputError
-        Where a limit is no such number.
+        Where a limit is not such a number.
 
     Examples
     --------

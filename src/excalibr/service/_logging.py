@@ -1,4 +1,4 @@
-"""One line a request to standard error, as JSON or as text; never a score, a history or a token."""
+"""One line per request on standard error, as JSON or as text; never a score, a history or a token."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def histogram() -> Any:
 
     class ManyHistogram(Histogram):
         def observe_all(self, amounts: list[float]) -> None:
-            """Each of the amounts, with one increment a bucket."""
+            """Each of the amounts, with one increment per bucket."""
             self._sum.inc(sum(amounts))
             for bucket, number in TallyOf(bisect_left(self._upper_bounds, each) for each in amounts).items():
                 self._buckets[bucket].inc(number)

@@ -97,7 +97,7 @@ class Balance:
 
     @property
     def prices(self) -> Any:
-        """A row a group: attribute, category, price (mean over the passes), shares before and after, low, high.
+        """One row per group: attribute, category, price (mean over the passes), shares before and after, low, high.
 
         A table of the candidates' kind. ``low`` and ``high`` are the wanted share or band, nan where none is.
         """
@@ -105,12 +105,12 @@ class Balance:
 
     @property
     def table(self) -> Any:
-        """All that the proof is about, for ``rerank(prices=…)``: see :mod:`excalibr.tables._prices`."""
+        """What the proof is about, for ``rerank(prices=…)``: pass, probability, attribute, category, price, block."""
         return self.frame.like(self.outcome.table)
 
     @property
     def simple(self) -> Any:
-        """One price a group, of the best single pass: easier to keep and slightly worse; see :attr:`simple_shares`."""
+        """One price per group, of the best single pass: easier to keep, slightly worse; see :attr:`simple_shares`."""
         found = self.outcome.found
         return self.frame.like(price_columns(self.groups, Mixture.single(found.passes[found.best].prices)))
 
@@ -122,14 +122,14 @@ class Balance:
 
     @property
     def history(self) -> Any:
-        """A row a pass over all users: pass, objective, bound and relative gap proven by then."""
+        """One row per pass over all users: pass, objective, bound and relative gap proven by then."""
         passes = self.outcome.found.history
         proven = ("objective", "bound", "relative_gap")
         columns = {name: np.array([getattr(each, name) for each in passes]) for name in proven}
         return self.frame.like({"pass": np.array([each.number for each in passes]), **columns})
 
     def slates(self, *, day: Hashable = None) -> Any:
-        """One ranking a user, as :meth:`excalibr.Reranker.rerank` with these prices."""
+        """One ranking per user, as :meth:`excalibr.Reranker.rerank` with these prices."""
         return self._results.slates() if day is None else self.solve(prices=self.table, day=day).slates()
 
     def lotteries(self) -> Any:
@@ -137,7 +137,7 @@ class Balance:
         return self._results.lotteries()
 
     def report(self) -> Any:
-        """A row a user, as :meth:`excalibr.Reranker.report`."""
+        """One row per user, as :meth:`excalibr.Reranker.report`."""
         return self._results.report()
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """Candidates as recommenders give them, arrays of item ids and scores, as the table that ``Reranker`` takes.
 
-One user, a row a user, or rows of different lengths; padding is left out. Masked arrays, tensors and lists are taken.
+One user, one row per user, or rows of different lengths; padding is left out. Masked arrays, tensors and lists too.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def from_arrays(ids: Any, scores: Any, *, users: Any = None, items: Any = None) 
     Parameters
     ----------
     ids
-        Item ids: (n,) of one user, (users, n) with a row a user, or a list, or a column of a table, of arrays of
-        different lengths. Beside scores with a row a user also (n,), the same candidates for everybody.
+        Item ids: (n,) of one user, (users, n) with one row per user, or a list (or a column of a table) of arrays of
+        different lengths. Beside scores with one row per user also (n,), the same candidates for everybody.
     scores
         Of the same shape. A pair whose id is missing (−1, None, nan, masked) or whose score is (nan, infinite, masked,
         or float32's smallest number) is padding, and left out.
     users
-        One user's id; with a row a user (users,) their ids, by default 0, 1, …; with arrays of (n,) also (n,), the
+        One user's id; with one row per user (users,) their ids, by default 0, 1, …; with arrays of (n,) also (n,), the
         user of each candidate.
     items
         (m,) item ids, where ``ids`` are places among them, as recommenders count columns: ``items[ids]``.

@@ -97,7 +97,7 @@ class ItemArrays:
 
 
 def read_items(table: Any, options: Tables) -> ItemArrays:
-    """Items from a row for each item and category, or a row an item with a list or a text with separators.
+    """Items from a row for each item and category, or one row per item with a list or a text with separators.
 
     An item of several categories has equal shares of them, or shares in proportion to ``weight``. An item without a
     category has the category ``(none)``.

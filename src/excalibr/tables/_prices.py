@@ -120,7 +120,7 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
 
 
 def _from_mapping(table: Mapping[Any, Any], what: str) -> GroupPrices:
-    """One price a group, by attribute and category."""
+    """One price per group, by attribute and category."""
     groups, values = [], []
     for name, own in table.items():
         if not isinstance(own, Mapping):

@@ -129,7 +129,7 @@ class Results:
         return [*review_items(self.items), *([NO_ROOM] if self._no_room() else [])]
 
     def slates(self) -> Any:
-        """One ranking a user: user, rank, item, score and the kept columns."""
+        """One ranking per user: user, rank, item, score and the kept columns."""
         slots = self._slots
         added = {self.options.rank: spans(np.ones(len(slots), dtype=np.int64), slots), **self._propensities()}
         return self._gather(self._joined("shown"), added, [])
@@ -147,7 +147,7 @@ class Results:
         return self._gather(self._joined("rankings"), added, [self.options.ranking, self.options.probability])
 
     def report(self, words: CommandWords | None = None) -> Any:
-        """A row a user, in the order of the users; reasons in Python's words, or in those of a command."""
+        """One row per user, in the order of the users; reasons in Python's words, or in those of a command."""
         measures = self._joined("measures", len(MEASURES), kind=float).T.copy()
         no_target = self.statuses >= Status.NO_CANDIDATES
         for name, values in zip(MEASURES, measures, strict=True):

@@ -76,7 +76,7 @@ class PriceSearch:
         return self.groups.rows.sparse()
 
     def n_blocks(self, users: int) -> int:
-        """How many blocks of users there can be: one a user, or as many as a pass can be kept for."""
+        """How many blocks of users there can be: one per user, or as many as a pass can be kept for."""
         most = MOST_NUMBERS // max(self.terms.n_groups, 1)
         return BLOCK_PER_USER if users <= OWN_BLOCKS else int(np.clip(most, 64, 16_384))
 
@@ -121,7 +121,7 @@ class FoundPrices:
         return price_columns(self.labels, self.mixture)
 
     def summary(self, before: Floats) -> dict[str, Any]:
-        """A row a group: its price, what it has without (``before``) and with prices, and what it should have."""
+        """One row per group: its price, what it has without (``before``) and with prices, and what it should have."""
         return {
             "attribute": [attribute for attribute, _ in self.labels],
             "category": [category for _, category in self.labels],

@@ -1,4 +1,4 @@
-"""Wanted shares as callers give them, tables or mappings for one attribute or several, as a frame an attribute."""
+"""Wanted shares as callers give them, tables or mappings for one attribute or several, one frame per attribute."""
 
 from __future__ import annotations
 

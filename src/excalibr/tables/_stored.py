@@ -1,4 +1,4 @@
-"""One ranking a user from lotteries that were stored, with nothing solved again."""
+"""One ranking per user from lotteries that were stored, with nothing solved again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from excalibr.tables._user_targets import read_visits
 
 
 def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
-    """One ranking a user from a stored table of lotteries, in any order of rows, with nothing solved again."""
+    """One ranking per user from a stored table of lotteries, in any order of rows, with nothing solved again."""
     check_day(day)
     frame = read_frame(table, "lotteries")
     users, owners = encode(options.read_ids(frame, "user_id"))

@@ -27,12 +27,12 @@ def balance(
     items: Annotated[Path, typer.Option(help="Items (item_id, category, and a column for each attribute of groups).")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the prices go: .parquet, .csv or .arrow.")],
     shares: Annotated[
-        Path | None, typer.Option(help="Also write a row a group here: price, share before and after, target.")
+        Path | None, typer.Option(help="Also write one row per group here: price, share before and after, target.")
     ] = None,
     slates: Annotated[
         Path | None, typer.Option(help="Also re-rank with the prices, and write the slates here.")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="With --slates, also write a row a user here.")] = None,
+    report: Annotated[Path | None, typer.Option(help="With --slates, also write one row per user here.")] = None,
     day: Annotated[str | None, typer.Option(help="Draw the slates by (seed, (user, day)).")] = None,
     resume: Resume = False,
     **options: Any,

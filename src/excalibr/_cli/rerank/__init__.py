@@ -26,7 +26,7 @@ def rerank(
     items: Annotated[Path, typer.Option(help="Items (item_id, category, optional weight).")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the slates go: .parquet, .csv or .arrow.")],
     report: Annotated[
-        Path | None, typer.Option(help="Also write a row a user here: before, after, gap, status.")
+        Path | None, typer.Option(help="Also write one row per user here: before, after, gap, status.")
     ] = None,
     lotteries: Annotated[
         Path | None, typer.Option(help="Also write all rankings with their probabilities here.")
