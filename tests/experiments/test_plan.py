@@ -49,7 +49,7 @@ def test_the_record_survives_json() -> None:
     [
         ({"arms": ("gredy",)}, "did you mean 'greedy'"),
         ({"weightings": ("Log",)}, "did you mean 'log'"),
-        ({"users": 0}, "users: is 0, must be at least 1"),
+        ({"users": 0}, "users: is 0, must be a whole number of at least 1"),
         ({"timed_users": -1}, "timed_users: is -1"),
         ({"trade_offs": (0.0, 0.5)}, "lie between 0 and 1"),
         ({"trade_offs": (0.5, 0.5)}, "each once"),

@@ -11,6 +11,7 @@ from typing import Any
 
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.measures import CATALOGUE, METRICS
+from excalibr._options import whole_number
 from excalibr.errors import InputError, unknown_name
 from excalibr.positions import NAMES
 
@@ -94,8 +95,7 @@ class Plan:
         _check_names("split", (self.split,), SPLITS)
         _check_names("metrics", self.metrics or METRICS, (*METRICS, *CATALOGUE))
         for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                raise InputError(name, f"is {getattr(self, name)}", f"be at least {least}")
+            whole_number(least, or_none=False)(name, getattr(self, name))
         for name in ("trade_offs", "settings", "regularisations"):
             given = getattr(self, name)
             if (not given and name != "trade_offs") or len(set(given)) < len(given):
@@ -111,6 +111,10 @@ class Plan:
         if setting == self.settings[0]:
             return self.weightings
         return self.weightings[: 2 if setting.candidates == setting.slots else 1]
+
+    def trade_offs_of(self, part: PlanPart) -> tuple[float, ...]:
+        """The sweep of a part; relevance only is one policy."""
+        return self.trade_offs if ARMS[part.arm].sweeps else (0.0,)
 
     def parts(self, attributes: Iterable[str]) -> Iterator[PlanPart]:
         """The work, in order; an arm that does not apply to a setting has no part there."""

@@ -138,13 +138,13 @@ def _lines(results: ExperimentResults, figures: Sequence[Figure], command: str) 
         words = markdown_text(_caption(figure, results))
         yield from (f"![{markdown_text(figure.title)}](experiment/{figure.name}.png)", "", words, "")
     if "equal-kl" in by_name:
-        by_name["equal-kl"] = _some(by_name["equal-kl"], results)
+        by_name["equal-kl"] = _rows_of_page(by_name["equal-kl"], results)
     for name in ("equal-kl", "differences", "aims", "lists", "list-bound", "measures"):
         yield from _section(by_name, name)
     apart = [f"- {markdown_text(line)}" for line in _expectation_and_draw(results)]
     if apart:
         yield from ("## How far expectation and draw are from each other", "", *apart, "")
-        yield from _table_lines(_some(by_name["draws"], results, "ExCalibR"))
+        yield from _table_lines(_rows_of_page(by_name["draws"], results, "ExCalibR"))
     if "runtimes" in by_name:
         yield from ("## Runtimes", "")
         for name in ("runtimes", "runtimes-split", "runtimes-drop"):
@@ -182,7 +182,7 @@ def _page_settings(results: ExperimentResults) -> list[Setting]:
     return [each for each in settings if each in (PAPER_SETTING, SLATE_SETTING)] or settings
 
 
-def _some(table: Table, results: ExperimentResults, method: str = "") -> Table:
+def _rows_of_page(table: Table, results: ExperimentResults, method: str = "") -> Table:
     """A table's rows of the first weighting, of the page's settings, and of methods whose name starts so."""
     places = {(results.curves.weighting, str(setting)) for setting in _page_settings(results)}
     return replace(table, rows=[row for row in table.rows if row[1:3] in places and row[3].startswith(method)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from excalibr import _seeds as seeds
 from excalibr._arrays import frozen, indices, is_real, is_whole, numbers, run_starts, spans, starts_of
 from excalibr._messages import Message, Option
+from excalibr._options import one_of
 from excalibr._sparse import SparseRows, build_rows, freeze_rows
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import InputError, InputTypeError, unknown_name
+from excalibr.errors import InputError, InputTypeError
 
 Values: TypeAlias = Literal["ones", "ratings", "timestamps"]
 
@@ -67,8 +68,7 @@ class Interactions:
 
     def values(self, which: Values) -> SparseRows:
         """(users, items) sparse, of ones, ratings or timestamps; what :mod:`excalibr.targets` weighs histories by."""
-        if which not in ("ones", "ratings", "timestamps"):
-            raise unknown_name("which", which, ["ones", "ratings", "timestamps"])
+        one_of(get_args(Values))("which", which)
         data = np.ones(len(self.items)) if which == "ones" else np.array(getattr(self, which), dtype=np.float64)
         return freeze_rows(build_rows(data, self.items.copy(), self.indptr.copy(), len(self.item_ids)))
 
@@ -298,8 +298,7 @@ def hold_out(interactions: Interactions, *, share: float = 0.2, seed: int = 0, b
     """
     if not is_real(share) or not 0.0 < share < 1.0:
         raise InputError("share", f"is {share!r}", "be between 0 and 1", "0.2 hides a fifth.")
-    if by not in ("random", "time"):
-        raise unknown_name("by", by, ["random", "time"])
+    one_of(("random", "time"))("by", by)
     sizes = np.diff(interactions.indptr)
     if sizes.min(initial=2) < 2:
         user = interactions.user_ids[int(np.argmin(sizes))]
