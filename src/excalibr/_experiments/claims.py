@@ -163,21 +163,21 @@ def _mostly_the_program(results: ExperimentResults) -> Iterator[Claim]:
     yield Claim(
         "Most of the time is the linear program's.",
         "More than half of the paper's stack's time, for every attribute.",
-        _plain(shares, above=0.5),
+        _verdict_within(shares, above=0.5),
         f"Share of the time: {_values(shares, '.0%')}.",
     )
     growth = {name: program(name, above=0.5) / program(name, below=0.1) for name in names}
     yield Claim(
         "The time of the linear program grows with the weight on calibration.",
         "Longer on average for λ of at least 0.5 than for λ of at most 0.1.",
-        _plain(growth, above=1.0),
+        _verdict_within(growth, above=1.0),
         f"Times as long: {_values(growth, '.2f')}.",
     )
     drops = {name: times.drop(name, "seconds") for name in names}
     yield Claim(
         "The reduced formulation takes about a third less time than the full one (33.6 to 35.0 %).",
         "It is quicker by 20 to 50 %.",
-        _plain(drops, above=0.2, below=0.5),
+        _verdict_within(drops, above=0.2, below=0.5),
         f"Less time by: {_values(drops, '.0%')}.",
     )
 
@@ -189,7 +189,7 @@ def _half_on_top(results: ExperimentResults) -> Iterator[Claim]:
         yield Claim(
             "The top 5 % of movies hold about half of the positives.",
             "Between 40 % and 60 %.",
-            _plain({"": share}, above=0.4, below=0.6),
+            _verdict_within({"": share}, above=0.4, below=0.6),
             f"They hold {said}.",
         )
 
@@ -215,10 +215,10 @@ def _above(curves: Curves, arm: str) -> dict[str, Estimate]:
     for weighting, setting in product(curves.weightings, many):
         for attribute, each in curves.margins((setting, "excalibr"), (setting, arm), weighting=weighting).items():
             found.setdefault(attribute, []).append(each)
-    return {attribute: _joined(of).mean for attribute, of in found.items()}
+    return {attribute: _all_levels(of).mean for attribute, of in found.items()}
 
 
-def _joined(found: list[Margins]) -> Margins:
+def _all_levels(found: list[Margins]) -> Margins:
     values, resampled = (
         np.concatenate([getattr(each, name) for each in found], axis=-1) for name in ("values", "resampled")
     )
@@ -242,7 +242,7 @@ def _values(found: Mapping[str, float], form: str) -> str:
     return ", ".join(f"{name} {'–' if isnan(value) else format(value, form)}" for name, value in found.items())
 
 
-def _plain(found: Mapping[str, float], above: float, below: float = np.inf) -> str:
+def _verdict_within(found: Mapping[str, float], above: float, below: float = np.inf) -> str:
     """Whether all numbers are within bounds; without an error of theirs to go by."""
     if any(isnan(value) for value in found.values()):
         return "not clear: not measured"

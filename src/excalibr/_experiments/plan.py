@@ -11,7 +11,8 @@ from typing import Any
 
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.measures import CATALOGUE, METRICS
-from excalibr._options import whole_number
+from excalibr._options import one_of, whole_number
+from excalibr.datasets._interactions import SPLITS
 from excalibr.errors import InputError, unknown_name
 from excalibr.positions import NAMES
 
@@ -45,7 +46,6 @@ class Setting:
         return f"{self.candidates}/{self.slots}"
 
 
-SPLITS = ("random", "time")
 PAPER_SETTING = Setting(150, 100)
 SLATE_SETTING = Setting(150, 10)
 
@@ -92,7 +92,7 @@ class Plan:
     def __post_init__(self) -> None:
         _check_names("weightings", self.weightings, NAMES)
         _check_names("arms", self.arms, ARMS)
-        _check_names("split", (self.split,), SPLITS)
+        one_of(SPLITS)("split", self.split)
         _check_names("metrics", self.metrics or METRICS, (*METRICS, *CATALOGUE))
         for name, least in _LEAST.items():
             whole_number(least, or_none=False)(name, getattr(self, name))

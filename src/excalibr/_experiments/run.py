@@ -125,7 +125,7 @@ def _stored_plan(store: Store, asked: Plan) -> Plan | None:
     record = store.read_json("choices.json")
     if record is None:
         return None
-    with store.readable("choices.json"):
+    with readable(store.folder / "choices.json"):
         kept: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in record.items()}
         return replace(asked, **kept)
 

@@ -21,6 +21,9 @@ from excalibr._sparse import SparseRows, build_rows, freeze_rows
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError
 
+SPLITS = ("random", "time")
+"""What is hidden of a user's positives: any of them, or the latest."""
+
 Values: TypeAlias = Literal["ones", "ratings", "timestamps"]
 
 
@@ -298,7 +301,7 @@ def hold_out(interactions: Interactions, *, share: float = 0.2, seed: int = 0, b
     """
     if not is_real(share) or not 0.0 < share < 1.0:
         raise InputError("share", f"is {share!r}", "be between 0 and 1", "0.2 hides a fifth.")
-    one_of(("random", "time"))("by", by)
+    one_of(SPLITS)("by", by)
     sizes = np.diff(interactions.indptr)
     if sizes.min(initial=2) < 2:
         user = interactions.user_ids[int(np.argmin(sizes))]
