@@ -88,10 +88,10 @@ class Interactions:
 
     def where(self, kept: Booleans) -> Interactions:
         """Some of the entries, (entries,) booleans; every user and item stays."""
-        if np.shape(kept) != self.items.shape:
-            raise InputError(
-                "kept", f"has shape {np.shape(kept)}", f"have shape {self.items.shape}, one for each entry"
-            )
+        kept = np.asarray(kept)
+        if kept.dtype != np.bool_ or kept.shape != self.items.shape:  # zeros and ones would be places
+            found = f"has shape {kept.shape} and type {kept.dtype}"
+            raise InputError("kept", found, f"be {len(self)} booleans, one for each entry")
         owners = np.repeat(np.arange(len(self.user_ids)), np.diff(self.indptr))
         sizes = np.bincount(owners[kept], minlength=len(self.user_ids))
         return self._take(self.user_ids.copy(), starts_of(sizes), np.flatnonzero(kept))
@@ -168,10 +168,12 @@ def positives(
     return Interactions(names[enough], item_names, starts_of(sizes[enough]), *parts)
 
 
-def _ids(argument: str, ids: ArrayLike) -> NDArray[Any]:
+def _ids(argument: str, ids: Any) -> NDArray[Any]:
     """Ids that can be sorted; one that is missing would become a user or an item of its own."""
     found = np.asarray(ids)
-    if found.dtype.kind == "O":
+    if np.ma.is_masked(ids):
+        missing = np.ravel(np.ma.getmaskarray(ids))
+    elif found.dtype.kind == "O":
         missing = np.array([value is None or bool(np.any(value != value)) for value in found.flat], dtype=np.bool_)
         kinds = set(map(type, found.flat))
         alike = any(all(issubclass(kind, each) for kind in kinds) for each in (str, (int, np.integer)))
@@ -186,15 +188,22 @@ def _ids(argument: str, ids: ArrayLike) -> NDArray[Any]:
     return found
 
 
-def _times(timestamps: ArrayLike) -> Integers:
+def _times(timestamps: Any) -> Integers:
     """Times as whole numbers, of which only the order counts."""
     found = np.asarray(timestamps)
     if found.dtype.kind not in "iuM":  # as numbers, large whole ones would be rounded
         found = numbers("timestamps", timestamps)
     missing = np.isnat(found) if found.dtype.kind == "M" else ~np.isfinite(found)
+    if np.ma.is_masked(timestamps):
+        missing = np.ma.getmaskarray(timestamps)
     if missing.any():
         row = int(np.argmax(missing))
         raise InputError("timestamps", f"are missing in row {row}", "be there in every row", "pass none at all.")
+    if found.dtype.kind in "uf":
+        large = np.abs(found) >= (np.uint64(2**63) if found.dtype.kind == "u" else 2.0**63)
+        if large.any():
+            at = int(np.argmax(large))
+            raise InputError("timestamps", f"are {found.flat[at]:g} in row {at}", "be below 2**63")
     return found.astype(np.int64)
 
 
