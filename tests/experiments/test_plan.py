@@ -71,7 +71,7 @@ def test_a_number_of_users_is_whole() -> None:
         Plan(users=2.5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["150", "10/20", "a/b", "1/0"])
+@pytest.mark.parametrize("text", ["150", "10/20", "a/b", "1/0", "²/1"])
 def test_a_setting_is_candidates_and_slots(text: str) -> None:
     with pytest.raises(InputError, match="must be candidates/slots"):
         Setting.parse(text)

@@ -31,7 +31,7 @@ class Setting:
     @classmethod
     def parse(cls, text: str) -> Setting:
         """From words like ``150/100``."""
-        numbers = [int(part) if part.strip().isdigit() else 0 for part in text.split("/")]
+        numbers = [int(part) if part.strip().isdecimal() else 0 for part in text.split("/")]
         if len(numbers) != 2 or not 1 <= numbers[1] <= numbers[0]:
             must = "be candidates/slots with at least as many candidates as slots"
             raise InputError("setting", f"is {text!r}", must, "150/100 ranks the best 150 into 100 slots.")
