@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from excalibr import _seeds as seeds
-from excalibr._experiments.arms import label_of
+from excalibr._experiments.arms import ARMS
 from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import SLATE_SETTING, Setting
 from excalibr._experiments.store import Block
@@ -57,8 +57,8 @@ class MethodCurve:
 
     @property
     def label(self) -> str:
-        """What figures and tables call its arm."""
-        return label_of(self.arm)
+        """What figures and tables call its arm; one that only another version has is called by its name."""
+        return ARMS[self.arm].label if self.arm in ARMS else self.arm
 
     @property
     def place(self) -> tuple[str, str, str, str]:
