@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
@@ -13,7 +13,7 @@ from excalibr._experiments.arms import ARMS
 from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._options import one_of, whole_number
 from excalibr.datasets._interactions import SPLITS
-from excalibr.errors import InputError, unknown_name
+from excalibr.errors import InputError
 from excalibr.positions import NAMES
 
 
@@ -140,12 +140,11 @@ class Plan:
 _LEAST = {"users": 1, "sample": 1, "mip_users": 1, "timed_users": 0, "points": 2, "min_item_count": 1}
 
 
-def _check_names(argument: str, names: Iterable[str], known: Iterable[str]) -> None:
+def _check_names(argument: str, names: Iterable[str], known: Collection[str]) -> None:
     given = list(names)
     if not given:
         raise InputError(argument, "are empty", "name at least one")
     if len(set(given)) < len(given):
         raise InputError(argument, f"are {', '.join(map(str, given))}", "name each once")
     for name in given:
-        if name not in known:
-            raise unknown_name(argument, name, known)
+        one_of(known)(argument, name)

@@ -195,6 +195,6 @@ def split_for(source: Source, plan: Plan) -> Split:
 
 
 def _drawn_users(available: int, plan: Plan) -> Integers:
-    """Rows of the test users that are taken: fewer of them are part of more."""
+    """Rows of the test users that are re-ranked: fewer of them are part of more."""
     order = np.argsort(seeds.uniforms(plan.seed, "test users", available), kind="stable")
     return np.sort(order[: plan.users])
