@@ -75,7 +75,7 @@ class Study:
     def users_of(self, plan: Plan, part: PlanPart) -> Integers:
         """Rows of the users that a part is run on."""
         users = min(plan.users, len(self))
-        mixed = not self.attributes[part.attribute].one_hot  # one category an item: no branch and bound for a set
+        mixed = not self.attributes[part.attribute].one_hot  # one category per item: no branch and bound for a set
         slow = {"sample": not part.setting.is_short, "mip_users": mixed}
         sample = ARMS[part.arm].sample
         return self.sample(min(users, getattr(plan, sample)) if slow.get(sample) else users)
