@@ -1,3 +1,4 @@
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from excalibr import models
-from excalibr.errors import InputError, SolverError
+from excalibr.errors import InputError, InputTypeError, SolverError
 from excalibr.models import EASE, gram_matrix, top_items
 
 Precision = Literal["float32", "float64"]
@@ -208,3 +209,32 @@ def test_an_array_that_cannot_be_written_to_is_copied() -> None:
     gram = np.eye(3)
     gram.setflags(write=False)
     assert not np.shares_memory(EASE.from_gram(gram, 1.0, overwrite=True).weights, gram)
+
+
+@pytest.mark.parametrize("regularisation", [1e300, 10**400, float("inf")])
+def test_a_regularisation_beyond_the_precision_is_refused(regularisation: float) -> None:
+    """Once 1e300 was ∞ in float32, with a warning of numpy's."""
+    with pytest.raises(InputError, match=r"regularisation: is .*, must be finite and above 0 in float32"):
+        EASE.fit(interactions(), regularisation=regularisation)
+
+
+def test_any_real_number_is_a_regularisation() -> None:
+    assert EASE.fit(interactions(), regularisation=Fraction(1, 2)).regularisation == 0.5  # type: ignore[arg-type]
+
+
+def test_a_gram_matrix_with_a_value_that_is_not_finite_is_refused() -> None:
+    """Once every weight of the model was nan."""
+    with pytest.raises(InputError, match="gram: has an inverse that is not finite, must be symmetric and finite"):
+        EASE.from_gram(np.array([[1.0, np.nan], [np.nan, 1.0]]), 1.0)
+
+
+def test_batches_of_a_small_integer_type_do_not_wrap_around() -> None:
+    model, users = EASE.fit(interactions(), regularisation=1.0), interactions(users=300)
+    found = model.top(users, 3, batch=np.uint8(200))  # type: ignore[arg-type]
+    assert np.array_equal(found.items, model.top(users, 3).items)
+
+
+def test_scores_under_a_mask_are_refused() -> None:
+    """Once the values beneath were ranked."""
+    with pytest.raises(InputTypeError, match="scores: cannot be read as numbers"):
+        top_items(np.ma.array([[1.0, 2.0]], mask=[[False, True]]), 1)

@@ -99,13 +99,14 @@ class EASE:
             Threads that the linear algebra may use. Each number of them rounds differently, which can swap items of
             nearly equal score: hence 1, so that a fit is the same again whatever the settings. None leaves it to BLAS.
         """
-        if not is_real(regularisation) or not 0 < regularisation < np.inf:
-            raise InputError("regularisation", f"is {regularisation!r}", "be finite and above 0")
         workers = None if threads is None else checked_threads(threads)
         gram = np.asarray(gram)
         if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.dtype not in (np.float32, np.float64):
             found = f"has shape {gram.shape} and type {gram.dtype}"
             raise InputError("gram", found, "have shape (items, items) and type float32 or float64")
+        if not is_real(regularisation) or not 0 < regularisation <= float(np.finfo(gram.dtype).max):
+            raise InputError("regularisation", f"is {regularisation!r}", f"be finite and above 0 in {gram.dtype}")
+        regularisation = float(regularisation)
         if not gram.size or not np.isfinite(gram.diagonal()).all():
             found = "has a diagonal that is not finite" if gram.size else "has no items"
             raise InputError("gram", found, "count finite interactions of at least one item")
@@ -115,10 +116,12 @@ class EASE:
             import threadpoolctl
         with threadpoolctl.threadpool_limits(workers, "blas"):
             _invert(array, regularisation)
+        if not np.isfinite(array.diagonal()).all():
+            raise InputError("gram", "has an inverse that is not finite", "be symmetric and finite")
         array *= -1.0 / array.diagonal()  # from P to B, all but its diagonal
         array += 0.0  # no −0
         np.fill_diagonal(array, 0.0)
-        return cls(frozen(array), float(regularisation))
+        return cls(frozen(array), regularisation)
 
     @property
     def items(self) -> int:
@@ -147,6 +150,7 @@ class EASE:
         hidden = rows if exclude is None else self._rows(exclude, "exclude")
         if not is_whole(batch) or batch < 1:
             raise InputError("batch", f"is {batch!r}", "be at least 1")
+        batch = int(batch)  # a sum of small integers of numpy's would wrap around
         if hidden.shape != rows.shape:
             raise InputError("exclude's shape", f"{hidden.shape}", f"be {rows.shape}")
         parts = []
@@ -224,7 +228,8 @@ def top_items(scores: ArrayLike, n: int) -> TopItems:
     [[1, 0, 2]]
     """
     given = np.asarray(scores)
-    values = given if given.dtype.kind == "f" else numbers("scores", scores)  # whole numbers have no −∞, nor all a −x
+    plain = given.dtype.kind == "f" and not np.ma.is_masked(scores)
+    values = given if plain else numbers("scores", scores)  # whole numbers have no −∞, nor all a −x
     if values.ndim != 2 or np.isnan(values).any():
         found = "have a value that is nan" if values.ndim == 2 else f"have shape {values.shape}"
         raise InputError("scores", found, "have shape (users, items), without nan")

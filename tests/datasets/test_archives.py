@@ -1,13 +1,14 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from excalibr.datasets import _archives as archives
 from excalibr.datasets import load_movielens
-from excalibr.errors import InputError, MissingExtraError
+from excalibr.errors import InputError, InputTypeError, MissingExtraError
 from tests.datasets.sets import (
     FORMATS,
     changed,
@@ -100,6 +101,14 @@ def test_the_limit_can_be_raised(tmp_path: Path) -> None:
     assert len(load_movielens(path, max_ratio=10_000).ratings) == 4
     with pytest.raises(InputError, match="unpacks to more than 11,000,000 bytes"):
         load_movielens(path, max_ratio=10_000, max_bytes=11_000_000)
+    assert len(load_movielens(path, max_ratio=float("inf")).ratings) == 4  # once an OverflowError
+
+
+@pytest.mark.parametrize("limits", [{"max_bytes": "4 GB"}, {"max_bytes": 0}, {"max_ratio": float("nan")}])
+def test_a_limit_that_is_none_is_refused(tmp_path: Path, limits: dict[str, Any]) -> None:
+    """Once a ratio of nan was a limit of 10 MB."""
+    with pytest.raises((InputError, InputTypeError), match=f"{next(iter(limits))}: is .*, must be a (whole )?number"):
+        load_movielens(tmp_path, **limits)
 
 
 @pytest.mark.parametrize("files", [csv_files, dat_files])

@@ -155,3 +155,10 @@ def test_some_items_are_taken_by_a_mask_and_no_fraction_is_one() -> None:
         attribute.take([0.5])
     with pytest.raises(InputError, match="items: contain 3, must be indices from 0 to 2"):
         attribute.take([3])
+
+
+@pytest.mark.parametrize("values", [{"Heat": "Crime", "Up": "Comedy"}, np.array("Crime")])
+def test_what_has_no_entry_for_each_item_is_refused(values: object) -> None:
+    """Once the keys of a mapping were taken for the labels."""
+    with pytest.raises(InputTypeError, match=r"values: are a (dict|ndarray), must be a list, an array or a column"):
+        from_column("genre", values)  # type: ignore[arg-type]

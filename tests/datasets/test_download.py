@@ -203,6 +203,12 @@ def test_an_archive_that_the_server_lacks_is_an_error(tmp_path: Path, server: Se
         download_movielens("ml-1m", tmp_path, url=server.url)
 
 
+def test_a_name_that_is_no_text_is_an_error_of_ours(tmp_path: Path) -> None:
+    """Once a list was a TypeError of Python's: unhashable type."""
+    with pytest.raises(InputError, match=r"name: is \['ml-1m'\], must be one of 'ml-1m'"):
+        download_movielens(["ml-1m"], tmp_path)  # type: ignore[arg-type]
+
+
 def test_an_unknown_name_is_told_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="name: is 'ml20m', must be one of 'ml-1m'.*did you mean 'ml-20m'"):
         download_movielens("ml20m", tmp_path)

@@ -236,5 +236,28 @@ def test_users_can_be_chosen_by_a_mask() -> None:
     for wrong in ([3], [-1], [True], [0.5], [[0]]):
         with pytest.raises((InputError, InputTypeError), match=r"rows: (contain|have shape|are of type)"):
             liked.of_users(wrong)
-    with pytest.raises(InputError, match=r"kept: has shape \(1,\), must have shape \(3,\)"):
+    with pytest.raises(InputError, match=r"kept: has shape \(1,\) and type bool, must be 3 booleans"):
         liked.where(np.array([True]))
+
+
+def test_zeros_and_ones_are_no_mask_of_entries() -> None:
+    """Once they were places: the first two entries, over and over."""
+    made = positives([1, 1, 1], [1, 2, 3], [5, 5, 5], minimum=1)
+    with pytest.raises(InputError, match=r"kept: has shape \(3,\) and type int64, must be 3 booleans"):
+        made.where(np.array([0, 1, 1]))
+
+
+@pytest.mark.parametrize("argument", ["user_ids", "item_ids", "timestamps"])
+def test_what_lies_under_a_mask_is_missing(argument: str) -> None:
+    """Once the value beneath counted."""
+    columns: dict[str, Any] = {"user_ids": [1, 1, 2], "item_ids": [1, 2, 3], "ratings": [5] * 3, "timestamps": [7] * 3}
+    columns[argument] = np.ma.array(columns[argument], mask=[False, True, False])
+    with pytest.raises(InputError, match=f"{argument}: are missing in row 1"):
+        positives(**columns, minimum=1)
+
+
+@pytest.mark.parametrize("time", [1e300, -1e300, np.uint64(2**63)])
+def test_a_time_that_is_no_64_bit_number_is_refused(time: Any) -> None:
+    """Once the latest of them became the earliest, in silence."""
+    with pytest.raises(InputError, match=r"timestamps: are -?[0-9.e+]+ in row 1, must be below 2\*\*63"):
+        positives([1, 1], [1, 2], [5, 5], np.array([type(time)(5), time]), minimum=1)

@@ -4,7 +4,7 @@ import pytest
 
 from excalibr._experiments import Plan, Setting
 from excalibr._experiments.arms import ARMS
-from excalibr.errors import InputError
+from excalibr.errors import InputError, InputTypeError
 
 
 def test_the_default_plan_has_everything_that_the_paper_has() -> None:
@@ -49,8 +49,9 @@ def test_the_record_survives_json() -> None:
     [
         ({"arms": ("gredy",)}, "did you mean 'greedy'"),
         ({"weightings": ("Log",)}, "did you mean 'log'"),
-        ({"users": 0}, "users: is 0, must be at least 1"),
+        ({"users": 0}, "users: is 0, must be a whole number of at least 1"),
         ({"timed_users": -1}, "timed_users: is -1"),
+        ({"split": "tme"}, "did you mean 'time'"),
         ({"trade_offs": (0.0, 0.5)}, "lie between 0 and 1"),
         ({"trade_offs": (0.5, 0.5)}, "each once"),
         ({"settings": ()}, "settings: are empty, must be at least one"),
@@ -64,7 +65,13 @@ def test_a_bad_plan_is_refused(change: dict[str, object], message: str) -> None:
         Plan(**change)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["150", "10/20", "a/b", "1/0"])
+def test_a_number_of_users_is_whole() -> None:
+    """Once two and a half users were accepted, and failed where the users were split."""
+    with pytest.raises(InputTypeError, match="users: is 2.5, must be a whole number of at least 1"):
+        Plan(users=2.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["150", "10/20", "a/b", "1/0", "²/1"])
 def test_a_setting_is_candidates_and_slots(text: str) -> None:
     with pytest.raises(InputError, match="must be candidates/slots"):
         Setting.parse(text)

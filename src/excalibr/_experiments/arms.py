@@ -109,8 +109,3 @@ ARMS: MappingProxyType[str, Arm] = MappingProxyType(
     }
 )
 """The arms by name, in the order of every legend and table."""
-
-
-def label_of(arm: str) -> str:
-    """What figures and tables call an arm; one that only another version has is called by its name."""
-    return ARMS[arm].label if arm in ARMS else arm

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, product
 from math import isnan
 
 import numpy as np
 
 from excalibr._experiments.arms import ARMS
-from excalibr._experiments.curves import DRAW_KL, KL, Curves, Estimate, Margins, best_rise, difference, kept, margins
+from excalibr._experiments.curves import DRAW_KL, KL, Curves, Estimate, Margins, best_rise, difference, kept
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Setting
 from excalibr._experiments.run import ExperimentResults
-from excalibr._experiments.table import number
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _keeps_ndcg(results: ExperimentResults) -> Iterator[Claim]:
         "Genre and year keep nearly the full NDCG at a much lower KL.",
         "At half of relevance only's KL at least 97 % of its NDCG is left (150/100, log weights).",
         {name: replace(each, value=each.value - 0.97) for name, each in found.items()},
-        "NDCG left: " + ", ".join(f"{name} {each.value:.1%}" for name, each in found.items()) + ".",
+        f"NDCG left: {_values({name: each.value for name, each in found.items()}, '.1%')}.",
     )
 
 
@@ -107,10 +107,11 @@ def _others_do_poorly(results: ExperimentResults) -> Iterator[Claim]:
 
 def _mrr_alike(results: ExperimentResults) -> Iterator[Claim]:
     same, other = 0, 0
-    for first, second in combinations(("excalibr", "greedy", "greedy-simple"), 2):
-        for pair in results.curves.pairs("log", (PAPER_SETTING, first), (PAPER_SETTING, second)):
-            agree = margins(*pair, "ndcg").clear * margins(*pair, "mrr").clear
-            same, other = same + int((agree > 0).sum()), other + int((agree < 0).sum())
+    for arms in combinations(("excalibr", "greedy", "greedy-simple"), 2):
+        places = [(PAPER_SETTING, arm) for arm in arms]
+        ndcg, mrr = (results.curves.margins(*places, weighting="log", metric=metric) for metric in ("ndcg", "mrr"))
+        agree = np.array([ndcg[attribute].clear * mrr[attribute].clear for attribute in ndcg])
+        same, other = same + int((agree > 0).sum()), other + int((agree < 0).sum())
     if same + other:
         yield Claim(
             "MRR behaves as NDCG does.",
@@ -139,7 +140,7 @@ def _wide_alike(results: ExperimentResults) -> Iterator[Claim]:
         "n = 200 is much like n = 150.",
         "NDCG at equal KL differs by less than 0.01, on average over the levels.",
         found,
-        "Difference: " + ", ".join(f"{name} {0.01 - each.value:.4f}" for name, each in found.items()) + ".",
+        f"Difference: {_values({name: 0.01 - each.value for name, each in found.items()}, '.4f')}.",
     )
 
 
@@ -157,30 +158,27 @@ def _mostly_the_program(results: ExperimentResults) -> Iterator[Claim]:
     times = results.runtimes
     if times is None:
         return
-    names = list(results.study.attributes)
-    shares = {name: times.mean(name, "reduced", "program") / times.mean(name, "reduced") for name in names}
+    names, program = list(results.study.attributes), partial(times.mean, method="reduced", what="program")
+    shares = {name: program(name) / times.mean(name, "reduced") for name in names}
     yield Claim(
         "Most of the time is the linear program's.",
         "More than half of the paper's stack's time, for every attribute.",
-        _plain(shares, above=0.5),
-        "Share of the time: " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()) + ".",
+        _verdict_within(shares, above=0.5),
+        f"Share of the time: {_values(shares, '.0%')}.",
     )
-    growth = {
-        name: times.mean(name, "reduced", "program", above=0.5) / times.mean(name, "reduced", "program", below=0.1)
-        for name in names
-    }
+    growth = {name: program(name, above=0.5) / program(name, below=0.1) for name in names}
     yield Claim(
         "The time of the linear program grows with the weight on calibration.",
         "Longer on average for λ of at least 0.5 than for λ of at most 0.1.",
-        _plain(growth, above=1.0),
-        "Times as long: " + ", ".join(f"{name} {number(ratio, 2)}" for name, ratio in growth.items()) + ".",
+        _verdict_within(growth, above=1.0),
+        f"Times as long: {_values(growth, '.2f')}.",
     )
     drops = {name: times.drop(name, "seconds") for name in names}
     yield Claim(
         "The reduced formulation takes about a third less time than the full one (33.6 to 35.0 %).",
         "It is quicker by 20 to 50 %.",
-        _plain(drops, above=0.2, below=0.5),
-        "Less time by: " + ", ".join(f"{name} {drop:.0%}" for name, drop in drops.items()) + ".",
+        _verdict_within(drops, above=0.2, below=0.5),
+        f"Less time by: {_values(drops, '.0%')}.",
     )
 
 
@@ -191,7 +189,7 @@ def _half_on_top(results: ExperimentResults) -> Iterator[Claim]:
         yield Claim(
             "The top 5 % of movies hold about half of the positives.",
             "Between 40 % and 60 %.",
-            _plain({"": share}, above=0.4, below=0.6),
+            _verdict_within({"": share}, above=0.4, below=0.6),
             f"They hold {said}.",
         )
 
@@ -206,8 +204,8 @@ def _means(
     curves: Curves, weighting: str, first: tuple[Setting, str], second: tuple[Setting, str], across: str = KL
 ) -> dict[str, Estimate]:
     """Attribute → how far one arm in its setting is above another, on average over the levels."""
-    pairs = curves.pairs(weighting, first, second)
-    return {one.attribute: margins(one, other, across=across).mean for one, other in pairs}
+    found = curves.margins(first, second, weighting=weighting, across=across)
+    return {attribute: each.mean for attribute, each in found.items()}
 
 
 def _above(curves: Curves, arm: str) -> dict[str, Estimate]:
@@ -215,12 +213,12 @@ def _above(curves: Curves, arm: str) -> dict[str, Estimate]:
     found: dict[str, list[Margins]] = {}
     many = [setting for setting in curves.settings if setting.slots >= PAPER_SETTING.slots]
     for weighting, setting in product(curves.weightings, many):
-        for pair in curves.pairs(weighting, (setting, "excalibr"), (setting, arm)):
-            found.setdefault(pair[0].attribute, []).append(margins(*pair))
-    return {attribute: _joined(of).mean for attribute, of in found.items()}
+        for attribute, each in curves.margins((setting, "excalibr"), (setting, arm), weighting=weighting).items():
+            found.setdefault(attribute, []).append(each)
+    return {attribute: _all_levels(of).mean for attribute, of in found.items()}
 
 
-def _joined(found: list[Margins]) -> Margins:
+def _all_levels(found: list[Margins]) -> Margins:
     values, resampled = (
         np.concatenate([getattr(each, name) for each in found], axis=-1) for name in ("values", "resampled")
     )
@@ -240,7 +238,11 @@ def _listed(found: Mapping[str, Estimate]) -> str:
     return "; ".join(f"{name} {each}" for name, each in found.items())
 
 
-def _plain(found: Mapping[str, float], above: float, below: float = np.inf) -> str:
+def _values(found: Mapping[str, float], form: str) -> str:
+    return ", ".join(f"{name} {'–' if isnan(value) else format(value, form)}" for name, value in found.items())
+
+
+def _verdict_within(found: Mapping[str, float], above: float, below: float = np.inf) -> str:
     """Whether all numbers are within bounds; without an error of theirs to go by."""
     if any(isnan(value) for value in found.values()):
         return "not clear: not measured"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import isnan
 from typing import Any
@@ -12,16 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from excalibr import _seeds as seeds
+from excalibr._experiments.arms import ARMS
 from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.plan import SLATE_SETTING, Setting
 from excalibr._experiments.store import Block
 from excalibr._experiments.table import number
-from excalibr._types import Floats
+from excalibr._types import Booleans, Floats
 
 KL, L1, DRAW_KL, DRAW_L1 = "kl_of_expectation", "l1_of_expectation", "kl_of_draw_mean", "l1_of_draw_mean"
 DEVIATIONS, RELEVANCE = (KL, L1, DRAW_KL, DRAW_L1), ("ndcg", "mrr")  # what curves are compared in, user by user
 WIDE_GAP = 0.15  # points that are further apart, as a share of relevance only's deviation, have a gap between them
 
+PLACE = ("attribute", "weights", "n/k", "method")
+"""The head of the columns that say which curve a row of a table is of."""
 
 UserValues = Mapping[str, Floats]
 """Of deviations, NDCG and MRR each user's own, (users, T + 1), at every trade-off and, last, of relevance only."""
@@ -52,6 +55,16 @@ class MethodCurve:
         """How many it was run on."""
         return len(self.user_ids)
 
+    @property
+    def label(self) -> str:
+        """What figures and tables call its arm; one that only another version has is called by its name."""
+        return ARMS[self.arm].label if self.arm in ARMS else self.arm
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """Which curve it is, in words: :data:`PLACE`."""
+        return self.attribute, self.weighting, str(self.setting), self.label
+
     def at(self, levels: Floats, x: str = KL, y: str = "ndcg") -> Floats:
         """``y`` where ``x`` has the given levels, between neighbouring points; nan where that is nowhere.
 
@@ -66,11 +79,17 @@ class MethodCurve:
         enough = self.at(levels, x) >= kept * self.start["ndcg"]
         return float(levels[int(np.argmax(enough))]) if enough.any() else self.start[x]
 
-    def is_wide(self, share: float, x: str) -> bool:
-        """Whether the points on both sides of a share of relevance only's ``x`` are far apart."""
+    def at_share(self, share: float, x: str, y: str = "ndcg") -> float:
+        """``y`` where ``x`` is down to a share of relevance only's; of relevance only, its one point."""
+        if self.arm == "relevance":
+            return self.start[y]
+        return float(self.at(np.array([share * self.start[x]]), x, y)[0])
+
+    def is_wide(self, shares: Floats, x: str) -> Booleans:
+        """Whether the points on both sides of each share of relevance only's ``x`` are far apart."""
         points = np.sort(np.append(self.means[x], self.start[x])) / (self.start[x] or 1.0)
-        place = int(np.clip(np.searchsorted(points, share), 1, len(points) - 1))
-        return bool(points[place] - points[place - 1] > WIDE_GAP)
+        places = np.clip(np.searchsorted(points, shares), 1, len(points) - 1)
+        return np.asarray(points[places] - points[places - 1] > WIDE_GAP)
 
     def nearest(self, trade_off: float) -> int:
         """The place of the trade-off of the sweep that is nearest to this one."""
@@ -122,6 +141,19 @@ class Curves:
             one, other = (self.get(attribute, weighting, *place) for place in (first, second))
             if one is not None and other is not None:
                 yield one, other
+
+    def margins(
+        self,
+        first: tuple[Setting, str],
+        second: tuple[Setting, str],
+        *,
+        weighting: str | None = None,
+        metric: str = "ndcg",
+        across: str = KL,
+    ) -> dict[str, Margins]:
+        """Attribute → by how much one arm in its setting is above another, with the first weights or with these."""
+        pairs = self.pairs(weighting or self.weighting, first, second)
+        return {one.attribute: margins(one, other, metric, across) for one, other in pairs}
 
     def __iter__(self) -> Iterator[MethodCurve]:
         return iter(self._curves.values())
@@ -192,6 +224,7 @@ class Margins:
     values: Floats  # (levels,) nan where a curve does not reach a level
     resampled: Floats  # (resamples, levels)
     users: int  # that both curves have
+    wide: Booleans = field(default_factory=lambda: np.zeros(len(SHARES), dtype=np.bool_))  # (levels,) in a wide gap
 
     @property
     def errors(self) -> Floats:
@@ -215,19 +248,21 @@ class Margins:
     def at(self, share: float) -> Estimate:
         """At one of :data:`SHARES`."""
         place = int(np.argmin(np.abs(SHARES - share)))
-        return Estimate(float(self.values[place]), float(self.errors[place]), self.users)
+        return Estimate(float(self.values[place]), float(self.errors[place]), self.users, bool(self.wide[place]))
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A difference, its standard error, and from how many users."""
+    """A difference, its standard error, and from how many users; ≈ marks one between points that are far apart."""
 
     value: float
     error: float
     users: int
+    wide: bool = False
 
     def __str__(self) -> str:
-        return "–" if isnan(self.value) else f"{self.value:+.4f} ± {number(2 * self.error, 4)}"
+        text = f"{self.value:+.4f} ± {number(2 * self.error, 4)}"
+        return "–" if isnan(self.value) else f"≈ {text}" if self.wide else text
 
     @property
     def verdict(self) -> str:
@@ -259,7 +294,8 @@ def margins(first: MethodCurve, second: MethodCurve, metric: str = "ndcg", acros
     users, axes = int(one.sum()), (across, metric)
     counts = _resamples(users)
     found = [_at_shares(of_users(curve.own, same), counts, axes) for curve, same in ((first, one), (second, other))]
-    return _margins(found[0] - found[1], users)
+    wide = first.is_wide(SHARES, across) | second.is_wide(SHARES, across)
+    return replace(_margins(found[0] - found[1], users), wide=wide)
 
 
 def of_users(own: UserValues, users: NDArray[Any]) -> UserValues:

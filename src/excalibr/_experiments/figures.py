@@ -192,18 +192,17 @@ def _draw_curves(axes: Axes, present: Sequence[MethodCurve], x: str, y: str) -> 
 
 def _draw_differences(axes: Axes, present: Sequence[MethodCurve], base: MethodCurve, x: str, y: str) -> None:
     """At equal shares of what relevance only has, two standard errors either way."""
-    axes.axhline(0.0, color=_STYLES[base.arm][0], linewidth=1.4, label=ARMS[base.arm].label)
+    axes.axhline(0.0, color=_STYLES[base.arm][0], linewidth=1.4, label=base.label)
     shown = []
     for number, curve in enumerate(present):
         colour, marker = _STYLES[curve.arm]
         found = margins(curve, base, y, x)
         across = SHARES + 0.004 * (number - 0.5 * len(present))  # side by side
         _draw_points(axes, curve.arm, across, found.values, alpha=0.4, yerr=2 * found.errors)
-        wide = [curve.is_wide(share, x) or base.is_wide(share, x) for share in SHARES]
         hollow: dict[str, Any] = {"color": "white", "markeredgecolor": colour, "markersize": 5, "zorder": 5}
-        axes.plot(across[wide], found.values[wide], marker, **hollow)
+        axes.plot(across[found.wide], found.values[found.wide], marker, **hollow)
         shown.append(found.values)
-    sampled = [f"{ARMS[curve.arm].label}: {curve.users} users" for curve in present if not curve.complete]
+    sampled = [f"{curve.label}: {curve.users} users" for curve in present if not curve.complete]
     if sampled:
         axes.text(0.98, 0.02, "\n".join(sampled), transform=axes.transAxes, ha="right", va="bottom", fontsize=7)
     heights = np.concatenate([*shown, [0.0]])

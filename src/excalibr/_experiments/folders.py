@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._experiments.arms import label_of
 from excalibr._experiments.curves import (
     DEVIATIONS,
     KL,
+    PLACE,
     RELEVANCE,
     Curves,
     Estimate,
@@ -29,8 +29,9 @@ from excalibr._experiments.curves import (
 )
 from excalibr._experiments.store import Store, readable
 from excalibr._experiments.table import Table, number
+from excalibr._options import one_of
 from excalibr._types import Floats
-from excalibr.errors import InputError, unknown_name
+from excalibr.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,9 +72,8 @@ class FolderComparison:
 
 def compare_folders(old: Path, new: Path, *, metric: str = "ndcg", across: str = KL) -> FolderComparison:
     """Compare every method of two folders, by a metric at equal deviation."""
-    for name, given, known in (("metric", metric, RELEVANCE), ("across", across, DEVIATIONS)):
-        if given not in known:
-            raise unknown_name(name, given, known)
+    one_of(RELEVANCE)("metric", metric)
+    one_of(DEVIATIONS)("across", across)
     first, second = ResultFolder.read(old), ResultFolder.read(new)
     names = [(first.settings.get(name), second.settings.get(name)) for name in ("data", "fingerprint")]
     same_data = any(one == other for one, other in names if one is not None)
@@ -85,7 +85,7 @@ def compare_folders(old: Path, new: Path, *, metric: str = "ndcg", across: str =
     if not rows:
         raise InputError(str(new), f"has no attribute, weighting, setting and method in common with {old}", "have some")
     levels = (f"{metric}, 50 %: old", "new", "difference, 50 %", "25 %", "mean over levels")
-    head = ("attribute", "weights", "n/k", "method", "users", *levels, "new is")
+    head = (*PLACE, "users", *levels, "new is")
     note = (
         f"{metric} of the new folder less that of the old, where {across} is down to shares of what relevance only had "
         "in the old one; for relevance only itself as it is. ± is twice the standard error. Users of both folders are "
@@ -102,7 +102,6 @@ def _row(one: MethodCurve, other: MethodCurve, metric: str, across: str, *, same
     paired = len(places) > 1 and same_data
     first, second = (of_users(one.own, places), of_users(other.own, others)) if paired else (one.own, other.own)
     users = f"{len(places)} paired" if paired else f"{one.users} and {other.users}"
-    start = (one.attribute, one.weighting, str(one.setting), label_of(one.arm), users)
     if one.arm == "relevance":  # one point
         points = [own[metric][:, -1] for own in (first, second)]
         heights, estimates = [float(values.mean()) for values in points], (_difference(*points, paired=paired),) * 3
@@ -111,7 +110,7 @@ def _row(one: MethodCurve, other: MethodCurve, metric: str, across: str, *, same
         level = 0.5 * float(first[across][:, -1].mean())
         heights = [_height(own, level, metric, across) for own in (first, second)]
         estimates = (found.at(0.5), found.at(0.25), found.mean)
-    return (*start, *(number(value, 4) for value in heights), *map(str, estimates), _verdict(estimates[-1]))
+    return (*one.place, users, *(number(value, 4) for value in heights), *map(str, estimates), _verdict(estimates[-1]))
 
 
 def _difference(old: Floats, new: Floats, *, paired: bool) -> Estimate:
@@ -158,7 +157,7 @@ def _only(old: ResultFolder, new: ResultFolder) -> Iterator[str]:
         "attributes": lambda curve: curve.attribute,
         "weightings": lambda curve: curve.weighting,
         "settings": lambda curve: str(curve.setting),
-        "methods": lambda curve: label_of(curve.arm),
+        "methods": lambda curve: curve.label,
     }
     for kind, of in kinds.items():
         for folder, other in ((old, new), (new, old)):

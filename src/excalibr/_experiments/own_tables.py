@@ -5,8 +5,8 @@ From them come who liked what and, of a model of one's own, candidates and score
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +42,8 @@ class Columns:
     timestamp: str = "timestamp"  # for a split by time, and the latest of a user's rows of an item; may be missing
 
 
-Roles = Mapping[str, str]
-"""What a column is for, as the option that names it, and the name that was given for it."""
+Roles = Sequence[tuple[str, str]]
+"""What columns are for, as the options that name them, each with the name that was given for it."""
 
 _DEFAULTS = {"user": "user_id", "item": "item_id", "rating": "rating", "score": "score", "timestamp": "timestamp"}
 _ROLES = _DEFAULTS | {"items_item": "item_id"}  # as the tables' room calls them
@@ -52,13 +52,15 @@ _OPTIONAL = "timestamp"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnTable:
-    """A file, and the column that each role has in it; ``remarks`` say which rows were of no use, once it is read."""
+    """A file, the column that each role has in it, and what to tell of it.
+
+    That is: columns that nobody named, delimiters that are not commas and, once it is read, rows of no use.
+    """
 
     path: Path
     table: Any
-    asked: Roles
     found: dict[str, str]
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[str]
 
     @property
     def item_role(self) -> str:
@@ -99,16 +101,6 @@ class OwnTable:
         """Remember how many rows are of no use, and why."""
         self.remarks.extend(f"left out: {count:,} {why}" for why, count in counts.items() if count)
 
-    def said(self) -> list[str]:
-        """What to say of it: columns that nobody named, delimiters that are not commas."""
-        taken = [
-            f"`{name}` of {self.path.name} is taken as {self.asked[role]}"
-            for role, name in self.found.items()
-            if name != self.asked[role]
-        ]
-        between = dialect_of(self.path).text if kind_of(self.path) == "csv" else ""
-        return [*taken, *([f"{self.path.name} has {between}"] if between else [])]
-
 
 def open_tables(
     ratings: Path, items: Path, scores: Path | None, held_out: Path | None, columns: Columns
@@ -121,17 +113,20 @@ def open_tables(
         except InputError as error:
             complaints.append(error)
             continue
-        found = {}
-        for role, asked in roles.items():
+        found, remarks = {}, []
+        for role, asked in roles:
             usual = _usual(table.column_names, role)
             if asked in table.column_names:
                 found[role] = asked
             elif asked == _DEFAULTS.get(role) and len(usual) == 1:  # nobody named one
                 found[role] = usual[0]
+                remarks.append(f"`{usual[0]}` of {path.name} is taken as {asked}")
             elif role != _OPTIONAL:
-                kind, likely = role.partition(" ")[0], usual[0] if usual else ""
-                complaints.append(InputError(missing_column(asked, str(path), table.column_names, kind, likely)))
-        opened.append(OwnTable(path, table, roles, found))
+                likely = usual[0] if usual else ""
+                complaints.append(InputError(missing_column(asked, str(path), table.column_names, role, likely)))
+        if kind_of(path) == "csv" and (between := dialect_of(path).text):
+            remarks.append(f"{path.name} has {between}")
+        opened.append(OwnTable(path, table, found, remarks))
     if complaints:
         raise joined_error(complaints, "the tables")
     return opened
@@ -141,17 +136,17 @@ def _roles(
     ratings: Path, items: Path, scores: Path | None, held_out: Path | None, columns: Columns
 ) -> Iterator[tuple[Path, Roles]]:
     """What each table must have, and the moment, which the ratings may have; a model's two come together or not."""
-    who = {"user": columns.user, "item": columns.item}
-    stars = {"rating": columns.rating} if columns.rating else {}
-    yield ratings, who | stars | {_OPTIONAL: columns.timestamp}
-    item = {"items_item": columns.items_item} if columns.items_item else {"item": columns.item}
-    yield items, item | {f"categories {each}": each for each in columns.categories}
+    who = [("user", columns.user), ("item", columns.item)]
+    stars = [("rating", columns.rating)] if columns.rating else []
+    yield ratings, [*who, *stars, (_OPTIONAL, columns.timestamp)]
+    item = ("items_item", columns.items_item) if columns.items_item else ("item", columns.item)
+    yield items, [item, *(("categories", each) for each in columns.categories)]
     if (scores is None) != (held_out is None):
         missing, other = ("--held-out", "--scores") if held_out is None else ("--scores", "--held-out")
         hint = "the ratings are what the model knew; what its users are judged by comes in a table of its own."
         raise InputError(missing, "is missing", f"be given with {other}", hint)
     if scores is not None and held_out is not None:
-        yield from ((scores, who | {"score": "score"}), (held_out, who))
+        yield from ((scores, [*who, ("score", "score")]), (held_out, who))
 
 
 def _read(path: Path) -> Any:
@@ -164,7 +159,7 @@ def _read(path: Path) -> Any:
 
 
 def _usual(names: list[str], role: str) -> list[str]:
-    usual = usual_columns(_ROLES.get(role.partition(" ")[0], ""), names)
+    usual = usual_columns(_ROLES.get(role, ""), names)
     return usual or [name for name in names if role == "rating" and _plain(name) in PLAYS]
 
 
@@ -255,19 +250,12 @@ def read_given(scores: OwnTable, judged: OwnTable, liked: Interactions) -> Given
     best = best[np.isin(users[best], rows)]
     best = best[np.lexsort((items[best], -values[best], users[best]))]
     owners, wanted_items = wanted[:, np.isin(wanted[0], rows)]
-    if both := _in_both(liked, owners, wanted_items):
+    if both := int(liked.matrix[owners, wanted_items].sum()):
         judged.remarks.append(f"{both:,} items of {judged.path.name} are in their users' ratings: the model knew them")
     history, none = liked.of_users(rows), np.zeros(len(owners), dtype=np.int64)
     of_users = (history.user_ids.copy(), liked.item_ids, _starts(owners, rows))
     held_out = Interactions(*of_users, wanted_items, np.ones(len(owners)), none)
     return GivenScores(_starts(users[best], rows), items[best], values[best], history, held_out)
-
-
-def _in_both(liked: Interactions, users: Integers, items: Integers) -> int:
-    """How many pairs of a user and an item are among what was liked."""
-    owners = np.repeat(np.arange(len(liked.user_ids)), np.diff(liked.indptr))
-    width = len(liked.item_ids)
-    return int(np.isin(users * width + items, owners * width + liked.items).sum())
 
 
 def _starts(owners: Integers, users: Integers) -> Integers:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
 
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.measures import CATALOGUE, METRICS
-from excalibr.errors import InputError, unknown_name
+from excalibr._options import one_of, whole_number
+from excalibr.datasets._interactions import SPLITS
+from excalibr.errors import InputError
 from excalibr.positions import NAMES
 
 
@@ -29,7 +31,7 @@ class Setting:
     @classmethod
     def parse(cls, text: str) -> Setting:
         """From words like ``150/100``."""
-        numbers = [int(part) if part.strip().isdigit() else 0 for part in text.split("/")]
+        numbers = [int(part) if part.strip().isdecimal() else 0 for part in text.split("/")]
         if len(numbers) != 2 or not 1 <= numbers[1] <= numbers[0]:
             must = "be candidates/slots with at least as many candidates as slots"
             raise InputError("setting", f"is {text!r}", must, "150/100 ranks the best 150 into 100 slots.")
@@ -44,7 +46,6 @@ class Setting:
         return f"{self.candidates}/{self.slots}"
 
 
-SPLITS = ("random", "time")
 PAPER_SETTING = Setting(150, 100)
 SLATE_SETTING = Setting(150, 10)
 
@@ -91,11 +92,10 @@ class Plan:
     def __post_init__(self) -> None:
         _check_names("weightings", self.weightings, NAMES)
         _check_names("arms", self.arms, ARMS)
-        _check_names("split", (self.split,), SPLITS)
+        one_of(SPLITS)("split", self.split)
         _check_names("metrics", self.metrics or METRICS, (*METRICS, *CATALOGUE))
         for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                raise InputError(name, f"is {getattr(self, name)}", f"be at least {least}")
+            whole_number(least, or_none=False)(name, getattr(self, name))
         for name in ("trade_offs", "settings", "regularisations"):
             given = getattr(self, name)
             if (not given and name != "trade_offs") or len(set(given)) < len(given):
@@ -111,6 +111,10 @@ class Plan:
         if setting == self.settings[0]:
             return self.weightings
         return self.weightings[: 2 if setting.candidates == setting.slots else 1]
+
+    def trade_offs_of(self, part: PlanPart) -> tuple[float, ...]:
+        """The sweep of a part; relevance only is one policy."""
+        return self.trade_offs if ARMS[part.arm].sweeps else (0.0,)
 
     def parts(self, attributes: Iterable[str]) -> Iterator[PlanPart]:
         """The work, in order; an arm that does not apply to a setting has no part there."""
@@ -136,12 +140,11 @@ class Plan:
 _LEAST = {"users": 1, "sample": 1, "mip_users": 1, "timed_users": 0, "points": 2, "min_item_count": 1}
 
 
-def _check_names(argument: str, names: Iterable[str], known: Iterable[str]) -> None:
+def _check_names(argument: str, names: Iterable[str], known: Collection[str]) -> None:
     given = list(names)
     if not given:
         raise InputError(argument, "are empty", "name at least one")
     if len(set(given)) < len(given):
         raise InputError(argument, f"are {', '.join(map(str, given))}", "name each once")
     for name in given:
-        if name not in known:
-            raise unknown_name(argument, name, known)
+        one_of(known)(argument, name)

@@ -74,7 +74,7 @@ class Measured:
 
 def measure_users(study: Study, plan: Plan, part: PlanPart, users: Iterable[int]) -> Measured:
     """Answer and measure some of the users."""
-    arm, trade_offs, weightings = ARMS[part.arm], trade_offs_of(plan, part), plan.weightings_of(part.setting)
+    arm, trade_offs, weightings = ARMS[part.arm], plan.trade_offs_of(part), plan.weightings_of(part.setting)
     rows = []
     seen = np.zeros((len(weightings), len(trade_offs), len(study.popularity)), dtype=np.int64)
     for user in users:
@@ -89,22 +89,8 @@ def measure_users(study: Study, plan: Plan, part: PlanPart, users: Iterable[int]
     return Measured(np.asarray(rows, dtype=np.float64).reshape(shape).swapaxes(0, 1), seen)
 
 
-def users_of(study: Study, plan: Plan, part: PlanPart) -> Integers:
-    """Rows of the users that a part is run on."""
-    users = min(plan.users, len(study))
-    mixed = not study.attributes[part.attribute].one_hot  # one category per item: no branch and bound for the best set
-    slow = {"sample": not part.setting.is_short, "mip_users": mixed}
-    sample = ARMS[part.arm].sample
-    return study.sample(min(users, getattr(plan, sample)) if slow.get(sample) else users)
-
-
-def trade_offs_of(plan: Plan, part: PlanPart) -> tuple[float, ...]:
-    """The sweep of a part; relevance only is one policy."""
-    return plan.trade_offs if ARMS[part.arm].sweeps else (0.0,)
-
-
 def _chunks(study: Study, plan: Plan, part: PlanPart, seconds: float) -> Iterator[_Chunk]:
-    users = users_of(study, plan, part).tolist()
+    users = study.users_of(plan, part).tolist()
     size = max(1, min(50, int(_CHUNK_SECONDS / max(seconds, 1e-6))))
     for start in range(0, len(users), size):
         some = tuple(users[start : start + size])
@@ -112,10 +98,10 @@ def _chunks(study: Study, plan: Plan, part: PlanPart, seconds: float) -> Iterato
 
 
 def _block(study: Study, plan: Plan, part: PlanPart, found: Sequence[Measured]) -> Block:
-    users = study.user_ids[users_of(study, plan, part)]
+    users = study.user_ids[study.users_of(plan, part)]
     values = np.concatenate([each.values for each in found], axis=1)
     catalogue = catalogue_measures(np.sum([each.seen for each in found], axis=0))
-    return Block(part, plan.weightings_of(part.setting), users, trade_offs_of(plan, part), values, catalogue)
+    return Block(part, plan.weightings_of(part.setting), users, plan.trade_offs_of(part), values, catalogue)
 
 
 def _measured(

@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 
 from excalibr._experiments.arms import ARMS, MIP_GAP, MIP_NODES
-from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, MethodCurve, margins
+from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, MethodCurve
 from excalibr._experiments.figures import Figure, figures_of, write_figures
 from excalibr._experiments.plan import PAPER_SETTING, SLATE_SETTING, Plan, Setting
 from excalibr._experiments.run import ExperimentResults
@@ -35,41 +35,29 @@ th { position: sticky; top: 0; background: #fff; }
 
 def write_files(results: ExperimentResults, out: Path, *, figures: bool = True) -> Path:
     """Write figures (PNG and SVG), tables (Markdown and CSV) and the report; returns the report."""
-    if figures:
-        write_figures(figures_of(results.curves), results.curves, out / "figures", ("png", "svg"))
+    drawn, folder = list(figures_of(results.curves)) if figures else [], out / "figures"
+    write_figures(drawn, results.curves, folder, ("png", "svg"))
     store, title = Store(out), escape(f"Calibrated re-ranking on {results.study.name}")
     head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-    tables, folder = write_tables(results, store), out / "figures" if figures else None
-    body = "\n".join([f"<h1>{title}</h1>", *_body(results, tables, folder)])
+    body = "\n".join([f"<h1>{title}</h1>", *_body(results, write_tables(results, store), drawn, folder)])
     page = f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
     return store.write_text("report.html", page)
 
 
-def _body(results: ExperimentResults, tables: Sequence[Table], figures: Path | None) -> Iterator[str]:
+def _body(
+    results: ExperimentResults, tables: Sequence[Table], figures: Sequence[Figure], folder: Path
+) -> Iterator[str]:
     yield from (f"<p>{escape(paragraph)}</p>" for paragraph in introduction(results))
     yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in _verdicts(results)) + "</ul>"
-    yield from (_table(table) for table in tables if table.name == "claims")
-    drawn = (
-        [] if figures is None else [(figure, figures / f"{figure.name}.png") for figure in figures_of(results.curves)]
-    )
-    if drawn:
+    yield from (table.html() for table in tables if table.name == "claims")
+    if figures:
         yield f"<h2>Figures</h2><p>{escape(_READING)}</p>"
-    for figure, path in drawn:
-        coded = base64.b64encode(path.read_bytes()).decode()
+    for figure in figures:
+        coded = base64.b64encode((folder / f"{figure.name}.png").read_bytes()).decode()
         words = escape(_caption(figure, results))
         picture = f'<img alt="{escape(figure.title)}" src="data:image/png;base64,{coded}">'
         yield f"<figure>{picture}<figcaption>{words}</figcaption></figure>"
-    yield from (_table(table) for table in tables if table.name != "claims")
-
-
-def _table(table: Table) -> str:
-    head, rows = "".join(f"<th>{escape(name)}</th>" for name in table.head), []
-    for row in table.rows:
-        cells = zip(table.head, map(escape, row), strict=True)
-        shown = (f"<td><b>{cell}</b></td>" if name == table.bold else f"<td>{cell}</td>" for name, cell in cells)
-        rows.append("<tr>" + "".join(shown) + "</tr>")
-    note = f"<p>{escape(table.note)}</p>" if table.note else ""
-    return f"<h2>{escape(table.title)}</h2>\n<table><tr>{head}</tr>\n" + "\n".join(rows) + f"</table>{note}"
+    yield from (table.html() for table in tables if table.name != "claims")
 
 
 _TAKES_LONG = "takes minutes, and data that are large enough; tests/experiments runs small ones"
@@ -152,13 +140,13 @@ def _lines(results: ExperimentResults, figures: Sequence[Figure], command: str) 
         words = markdown_text(_caption(figure, results))
         yield from (f"![{markdown_text(figure.title)}](experiment/{figure.name}.png)", "", words, "")
     if "equal-kl" in by_name:
-        by_name["equal-kl"] = _some(by_name["equal-kl"], results)
+        by_name["equal-kl"] = _rows_of_page(by_name["equal-kl"], results)
     for name in ("equal-kl", "differences", "aims", "lists", "list-bound", "measures"):
         yield from _section(by_name, name)
     apart = [f"- {markdown_text(line)}" for line in _expectation_and_draw(results)]
     if apart:
         yield from ("## How far expectation and draw are from each other", "", *apart, "")
-        yield from _table_lines(_some(by_name["draws"], results, "ExCalibR"))
+        yield from _table_lines(_rows_of_page(by_name["draws"], results, "ExCalibR"))
     if "runtimes" in by_name:
         yield from ("## Runtimes", "")
         for name in ("runtimes", "runtimes-split", "runtimes-drop"):
@@ -196,7 +184,7 @@ def _page_settings(results: ExperimentResults) -> list[Setting]:
     return [each for each in settings if each in (PAPER_SETTING, SLATE_SETTING)] or settings
 
 
-def _some(table: Table, results: ExperimentResults, method: str = "") -> Table:
+def _rows_of_page(table: Table, results: ExperimentResults, method: str = "") -> Table:
     """A table's rows of the first weighting, of the page's settings, and of methods whose name starts so."""
     places = {(results.curves.weighting, str(setting)) for setting in _page_settings(results)}
     return replace(table, rows=[row for row in table.rows if row[1:3] in places and row[3].startswith(method)])
@@ -258,14 +246,14 @@ def _verdicts(results: ExperimentResults) -> Iterator[str]:
     """Where the exact methods are above the strongest greedy, level with it and below, on the same users."""
     for arm, setting in product(("excalibr", "excalibr-kl", "single-kl"), results.curves.settings):
         across, words = (DRAW_KL, "KL of the list") if arm == "single-kl" else (KL, "KL of the expectation")
-        found: dict[str, list[str]] = {}
-        for pair in results.curves.pairs(results.curves.weighting, (setting, arm), (setting, "greedy-projected")):
-            estimate = margins(*pair, across=across).mean
-            place = {"holds": "above", "does not hold": "below"}.get(estimate.verdict, "level")
-            found.setdefault(place, []).append(f"{pair[0].attribute} ({estimate})")
-        if found:
-            places = [place for place in ("above", "level", "below") if place in found]
-            listed = "; ".join(f"{place}: {', '.join(found[place])}" for place in places)
+        found: dict[str, list[str]] = {"above": [], "level": [], "below": []}
+        for attribute, each in results.curves.margins(
+            (setting, arm), (setting, "greedy-projected"), across=across
+        ).items():
+            place = {"holds": "above", "does not hold": "below"}.get(each.mean.verdict, "level")
+            found[place].append(f"{attribute} ({each.mean})")
+        listed = "; ".join(f"{place}: {', '.join(names)}" for place, names in found.items() if names)
+        if listed:
             yield f"{ARMS[arm].label} against the projected greedy, {setting}, NDCG at equal {words}: {listed}."
 
 
@@ -283,7 +271,7 @@ def _caption(figure: Figure, results: ExperimentResults) -> str:
     sampled: dict[str, list[str]] = {}  # method → attributes
     for curve in results.curves:
         if curve.setting == figure.setting and curve.arm in figure.arms and not curve.complete:
-            sampled.setdefault(ARMS[curve.arm].label, []).append(curve.attribute)
+            sampled.setdefault(curve.label, []).append(curve.attribute)
     listed = ", ".join(f"{label} ({', '.join(dict.fromkeys(of))})" for label, of in sorted(sampled.items()))
     note = f" On a sample, and so in the figures of differences only: {listed}." if sampled else ""
     return f"{figure.title}.{note}"

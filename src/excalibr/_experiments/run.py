@@ -19,7 +19,7 @@ from excalibr import __version__
 from excalibr._experiments.arms import ARMS, answer
 from excalibr._experiments.curves import Curves
 from excalibr._experiments.plan import Plan, PlanPart
-from excalibr._experiments.processes import measure_users, run_parts, users_of
+from excalibr._experiments.processes import measure_users, run_parts
 from excalibr._experiments.runtimes import Runtimes, time_methods
 from excalibr._experiments.scoring import FURTHER, Progress, check_memory, cost_of_fit, count_that_keeps
 from excalibr._experiments.sources import Source
@@ -125,7 +125,7 @@ def _stored_plan(store: Store, asked: Plan) -> Plan | None:
     record = store.read_json("choices.json")
     if record is None:
         return None
-    with store.readable("choices.json"):
+    with readable(store.folder / "choices.json"):
         kept: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in record.items()}
         return replace(asked, **kept)
 
@@ -243,7 +243,7 @@ def _measured_seconds(study: Study, plan: Plan, store: Store) -> dict[PlanPart, 
 def total_seconds(study: Study, choices: RunChoices, threads: int) -> float:
     """How long the parts and the runtime tables take."""
     plan = choices.plan
-    work = sum(seconds * len(users_of(study, plan, part)) for part, seconds in choices.seconds.items())
+    work = sum(seconds * len(study.users_of(plan, part)) for part, seconds in choices.seconds.items())
     return work / threads + plan.timed_users * len(plan.trade_offs) * _TIMED_CALL * len(study.attributes) / 3
 
 

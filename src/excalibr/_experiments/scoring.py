@@ -121,13 +121,13 @@ def best_of(tuning: Mapping[float, float]) -> float:
 def _validation_ndcg(model: EASE, users: HeldOutUsers) -> float:
     """Mean NDCG@100 of plain relevance, or at as many slots as there are items for every user."""
     slots = min(_JUDGED, model.items - int(np.diff(users.history.indptr).max()))
-    hits = among(users.held_out.matrix, model.top(users.history.matrix, slots).items)
+    hits = is_held_out(users.held_out.matrix, model.top(users.history.matrix, slots).items)
     discounts = 1.0 / np.log2(np.arange(2.0, slots + 2.0))
     ideals = np.cumsum(discounts)[np.minimum(np.diff(users.held_out.indptr), slots) - 1]
     return float((hits @ discounts / ideals).mean())
 
 
-def among(hidden: SparseRows, items: Integers) -> Booleans:
+def is_held_out(hidden: SparseRows, items: Integers) -> Booleans:
     """(users, n): which of each user's candidates are in the user's row."""
     found: Any = hidden[np.arange(len(items))[:, None], items]
     return np.asarray(found.toarray() > 0)

@@ -54,34 +54,28 @@ class Source:
         counts = self.liked.counts
         if least <= 1 or (counts >= least).all():
             return self
-        entries = counts[self.liked.items] >= least
-        owners = np.repeat(np.arange(len(self.liked.user_ids)), np.diff(self.liked.indptr))[entries]
-        if not (np.bincount(owners) >= 2).any():
+        kept = self.liked.where(counts[self.liked.items] >= least)
+        sizes = np.diff(kept.indptr)
+        if not (sizes >= 2).any():
             found = f"is {least}, and no user has two positives of items with so many"
             raise InputError("min_item_count", found, "leave users", f"the most liked item has {counts.max():,}.")
-        kept = positives(
-            self.liked.user_ids[owners], self.liked.item_ids[self.liked.items[entries]], self.liked.ratings[entries],
-            self.liked.timestamps[entries], above=-np.inf, minimum=2,
-        )  # fmt: skip
-        return replace(self, liked=kept)
+        rows = (np.repeat(kept.user_ids, sizes), kept.item_ids[kept.items], kept.ratings, kept.timestamps)
+        return replace(self, liked=positives(*rows, above=-np.inf, minimum=2))
 
     def fingerprint(self, *, by_time: bool = False) -> str:
         """What tells two data sets apart, whatever they are called; by their times too where these split them."""
-        digest = hashlib.sha256()
-        for ids in (self.liked.user_ids, self.liked.item_ids):
+        digest, liked, given = hashlib.sha256(), self.liked, self.given
+        for ids in (liked.user_ids, liked.item_ids):
             digest.update(json.dumps(list(map(str, ids.tolist()))).encode())
-        for array in (self.liked.indptr, self.liked.items, self.liked.ratings):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        if by_time:
-            digest.update(self.liked.timestamps.tobytes())
-        if self.given is not None:
-            digest.update(self.given.scores.tobytes() + self.given.items.tobytes() + self.given.starts.tobytes())
-            for array in (self.given.held_out.indptr, self.given.held_out.items):
-                digest.update(array.astype(np.int64).tobytes())
-        for attribute in self.attributes(self.liked.counts):
+        arrays = [liked.indptr, liked.items, liked.ratings, *([liked.timestamps] if by_time else [])]
+        if given is not None:
+            arrays += [given.scores, given.items, given.starts, given.held_out.indptr, given.held_out.items]
+        for array in arrays:
+            digest.update(array.tobytes())
+        for attribute in self.attributes(liked.counts):
             digest.update(json.dumps([attribute.name, *attribute.categories]).encode())
-            for numbers_of in (attribute.matrix.indptr, attribute.matrix.indices):
-                digest.update(numbers_of.astype(np.int64).tobytes())
+            for places in (attribute.matrix.indptr, attribute.matrix.indices):
+                digest.update(places.astype(np.int64).tobytes())
         return digest.hexdigest()[:16]
 
 
@@ -142,14 +136,13 @@ def table_source(
         ]
 
     plays = ["any play counts as a positive"] if rated.counts_plays and above is None else []
-    said = [*rated.said(), *plays, *(text for each in (listed, *of_model) for text in each.said())]
-    said += [text for each in (listed, rated, *of_model) for text in each.remarks]
+    remarks = [*rated.remarks, *plays, *(text for each in (listed, *of_model) for text in each.remarks)]
     return Source(
         name=name or ratings.stem,
         liked=liked,
         counted={"ratings": f"{rated.table.num_rows:,}", "items": f"{len(rows):,}"},
         labelled=labelled,
-        understood="; ".join([items_text(known.columns), f"{len(liked.user_ids):,} users", *said]),
+        understood="; ".join([items_text(known.columns), f"{len(liked.user_ids):,} users", *remarks]),
         notes=tuple(review_items(known)),
         given=given,
     )

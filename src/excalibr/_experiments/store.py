@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -40,11 +40,12 @@ _NOT_MADE_AGAIN = "what belongs to it cannot be told without it: an experiment n
 
 
 @contextmanager
-def readable(path: Path, hint: str = _MADE_AGAIN) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     """Around reading a file of an experiment: an error of ours for one that is damaged, or not an experiment's."""
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        hint = _NOT_MADE_AGAIN if path.suffix == ".json" else _MADE_AGAIN
         raise InputError(str(path), f"cannot be read ({error})", "be as an experiment wrote it", hint) from error
 
 
@@ -80,15 +81,11 @@ class Store:
         path = self.folder / name
         if not path.is_file():
             return None
-        with self.readable(name):
+        with readable(path):
             record = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(record, dict):
                 raise ValueError(f"it holds a {type(record).__name__}")
         return record
-
-    def readable(self, name: str) -> AbstractContextManager[None]:
-        """Around reading one of its records."""
-        return readable(self.folder / name, _NOT_MADE_AGAIN)
 
     @property
     def study(self) -> Path:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from excalibr import _seeds as seeds
 from excalibr import targets
-from excalibr._experiments.arms import Question
-from excalibr._experiments.plan import Plan, Setting
-from excalibr._experiments.scoring import FURTHER, Progress, among, best_of, fit_candidates
+from excalibr._experiments.arms import ARMS, Question
+from excalibr._experiments.plan import Plan, PlanPart, Setting
+from excalibr._experiments.scoring import FURTHER, Progress, best_of, fit_candidates, is_held_out
 from excalibr._experiments.sources import Source
 from excalibr._sparse import build_rows
 from excalibr._types import Booleans, Floats, Integers
@@ -72,6 +72,14 @@ class Study:
         """Rows of a sample of the users, rising; a smaller sample is part of a larger one."""
         return np.sort(self.order[:size])
 
+    def users_of(self, plan: Plan, part: PlanPart) -> Integers:
+        """Rows of the users that a part is run on."""
+        users = min(plan.users, len(self))
+        mixed = not self.attributes[part.attribute].one_hot  # one category per item: no branch and bound for a set
+        slow = {"sample": not part.setting.is_short, "mip_users": mixed}
+        sample = ARMS[part.arm].sample
+        return self.sample(min(users, getattr(plan, sample)) if slow.get(sample) else users)
+
     def question(self, user: int, attribute: str, setting: Setting) -> Question:
         of = self.attributes[attribute]
         rows = of.matrix[self.items[user, : setting.candidates]]
@@ -119,14 +127,14 @@ def prepare(source: Source, plan: Plan, progress: Progress = lambda *_: None, fu
     if given is not None:
         trained, tuning = source.liked, dict[float, float]()
         enough = np.flatnonzero(given.sizes >= n)
-        users = enough[_some(len(enough), plan)]
+        users = enough[_drawn_users(len(enough), plan)]
         history, hidden, top = given.history.of_users(users), given.held_out.of_users(users), given.top(users, n)
         counted = f"users with scores, of whom with {n} candidates, of whom re-ranked"
         facts = {counted: f"{len(given.sizes):,}, {len(enough):,}, {len(users):,}"}
     else:
         split = split_for(source, plan)
         trained, tested = split.train, len(split.test.history.user_ids)
-        users = _some(tested, plan)
+        users = _drawn_users(tested, plan)
         history, hidden = split.test.history.of_users(users), split.test.held_out.of_users(users)
         top, tuning = fit_candidates(split, history, n, plan.regularisations, progress, further)
         facts = {
@@ -147,7 +155,7 @@ def prepare(source: Source, plan: Plan, progress: Progress = lambda *_: None, fu
         user_ids=history.user_ids.astype(np.int64 if whole_numbers else np.str_),  # a file has them without pickles
         items=top.items,
         scores=top.scores.astype(np.float64),
-        relevant=among(hidden.matrix, top.items),
+        relevant=is_held_out(hidden.matrix, top.items),
         totals=np.diff(hidden.indptr),
         order=np.argsort(seeds.uniforms(plan.seed, "sample", len(users)), kind="stable"),
         popularity=trained.counts / max(len(trained.user_ids), 1),
@@ -186,7 +194,7 @@ def split_for(source: Source, plan: Plan) -> Split:
     return split_users(source.liked, test=test, seed=plan.seed, by=plan.split)
 
 
-def _some(available: int, plan: Plan) -> Integers:
-    """Rows of the test users that are taken: fewer of them are part of more."""
+def _drawn_users(available: int, plan: Plan) -> Integers:
+    """Rows of the test users that are re-ranked: fewer of them are part of more."""
     order = np.argsort(seeds.uniforms(plan.seed, "test users", available), kind="stable")
     return np.sort(order[: plan.users])

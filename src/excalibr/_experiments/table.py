@@ -1,4 +1,4 @@
-"""A table of texts, as Markdown and as CSV."""
+"""A table of texts, as Markdown, HTML and CSV."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from math import isnan
 
 from excalibr._text import csv_cell, markdown_text
@@ -33,6 +34,16 @@ class Table:
             cells = zip(map(markdown_text, row), bold, strict=True)
             lines.append(_line(f"**{cell}**" if strong and cell else cell for cell, strong in cells))
         return "\n".join(lines) + "\n"
+
+    def html(self) -> str:
+        """As HTML, under its title and above its note."""
+        head, rows = "".join(f"<th>{escape(name)}</th>" for name in self.head), []
+        for row in self.rows:
+            cells = zip(self.head, map(escape, row), strict=True)
+            shown = (f"<td><b>{cell}</b></td>" if name == self.bold else f"<td>{cell}</td>" for name, cell in cells)
+            rows.append("<tr>" + "".join(shown) + "</tr>")
+        note = f"<p>{escape(self.note)}</p>" if self.note else ""
+        return f"<h2>{escape(self.title)}</h2>\n<table><tr>{head}</tr>\n" + "\n".join(rows) + f"</table>{note}"
 
     def csv(self) -> str:
         """As CSV; a label that a spreadsheet would take for a formula has an apostrophe before it."""

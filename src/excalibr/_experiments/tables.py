@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import product
 from math import isnan
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from excalibr._experiments.arms import ARMS
 from excalibr._experiments.claims import check_claims
-from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, WIDE_GAP, Margins, MethodCurve, margins
+from excalibr._experiments.curves import DRAW_KL, DRAW_L1, KL, L1, PLACE, WIDE_GAP, MethodCurve, margins
 from excalibr._experiments.measures import CATALOGUE, METRICS
 from excalibr._experiments.run import ExperimentResults
 from excalibr._experiments.runtimes import Runtimes
@@ -61,11 +60,10 @@ def _equal_kl(results: ExperimentResults) -> Table:
     rows = []
     for curve in results.curves:
         if curve.arm != "relevance":
-            start = f"{curve.start['ndcg']:.4f}"
             values = (_at_level(curve, level, KL) for level in _LEVELS)
-            rows.append((*_place(curve), ARMS[curve.arm].label, str(curve.users), start, *values))
+            rows.append((*curve.place, str(curve.users), f"{curve.start['ndcg']:.4f}", *values))
     levels = (f"{share:.0%} of the KL" for share in _LEVELS)
-    head = ("attribute", "weights", "n/k", "method", "users", "relevance only", *levels)
+    head = (*PLACE, "users", "relevance only", *levels)
     note = (
         "NDCG where the KL of the expectation is down to a share of what relevance only has, between neighbouring "
         f"trade-offs; – where no trade-off gets there, ≈ where the neighbours are more than {WIDE_GAP:.0%} of the KL "
@@ -76,22 +74,15 @@ def _equal_kl(results: ExperimentResults) -> Table:
 
 def _at_level(curve: MethodCurve, level: float, across: str) -> str:
     """NDCG at a share of relevance only's deviation, marked where it lies in a wide gap."""
-    value = _at_share(curve, level, across, "ndcg")
-    return number(value, 4) if isnan(value) or not curve.is_wide(level, across) else f"≈ {value:.4f}"
-
-
-def _at_share(curve: MethodCurve, share: float, across: str, metric: str) -> float:
-    """A metric where a deviation is down to a share of relevance only's; relevance only's own at its one point."""
-    if curve.arm == "relevance":
-        return curve.start[metric]
-    return float(curve.at(np.array([share * curve.start[across]]), across, metric)[0])
+    value, wide = curve.at_share(level, across), curve.is_wide(np.array(level), across)
+    return f"≈ {value:.4f}" if wide and not isnan(value) else number(value, 4)
 
 
 def _draws(results: ExperimentResults) -> Table:
     metrics = [f"{which}_of_{what}" for which in ("kl", "l1") for what in ("expectation", "draw_mean", "draw_worst")]
     rows = [
         (
-            *(*_place(curve), ARMS[curve.arm].label, f"{curve.trade_offs[place]:g}"),
+            *(*curve.place, f"{curve.trade_offs[place]:g}"),
             *(f"{curve.means[metric][place]:.4f}" for metric in metrics),
             f"{curve.means['rankings'][place]:.1f}",
         )
@@ -100,7 +91,7 @@ def _draws(results: ExperimentResults) -> Table:
     ]
     words = [f"{which}, {what}" for which in ("KL", "L1") for what in ("expectation", "draw", "worst draw")]
     note = "A draw is on average over the lottery; the worst draw is the worst ranking that the lottery holds."
-    head = ("attribute", "weights", "n/k", "method", "λ", *words, "rankings")
+    head = (*PLACE, "λ", *words, "rankings")
     return Table("draws", "Of the expectation and of a draw", head, rows, note)
 
 
@@ -131,13 +122,9 @@ def _seconds(results: ExperimentResults, times: Runtimes) -> Table:
     rows = [(label, *(short(times.mean(name, method)) for name in names)) for method, label in methods.items()]
     ratios = (number(times.mean(name, "reduced") / times.mean(name, "excalibr"), 0) for name in names)
     rows.append(("the paper's stack takes … times our solver", *ratios))
-    rows += [
-        (
-            f"{ARMS.get(method, ARMS['excalibr']).label}, as the paper reports",
-            *(reported.get(name, "–") for name in names),
-        )
-        for method, reported in _OF_PAPER["seconds"].items()
-    ]
+    for method, reported in _OF_PAPER["seconds"].items():
+        label = ARMS.get(method, ARMS["excalibr"]).label
+        rows.append((f"{label}, as the paper reports", *(reported.get(name, "–") for name in names)))
     return Table("runtimes", "Seconds a user", ("method", *names), rows, _timed_note(results, times))
 
 
@@ -186,10 +173,9 @@ def _differences(results: ExperimentResults) -> Table:
     """Methods in pairs, on the users that both ran on."""
     rows, weighting = [], results.curves.weighting
     for (first, second, across), setting in product(_PAIRS, results.curves.settings):
-        for pair in results.curves.pairs(weighting, (setting, first), (setting, second)):
-            found, attribute = margins(*pair, across=across), pair[0].attribute
-            what = f"{ARMS[first].label} less {ARMS[second].label}"
-            estimates = (*(_marked(found, pair, share, across) for share in (0.5, 0.25)), str(found.mean))
+        what = f"{ARMS[first].label} less {ARMS[second].label}"
+        for attribute, found in results.curves.margins((setting, first), (setting, second), across=across).items():
+            estimates = map(str, (found.at(0.5), found.at(0.25), found.mean))
             rows.append((what, MEASURED[across], str(setting), attribute, str(found.users), *estimates))
     head = ("NDCG of", "at equal", "n/k", "attribute", "users", "at 50 %", "at 25 %", "mean over levels")
     note = (
@@ -228,8 +214,8 @@ def _measures(results: ExperimentResults) -> Table:
     rows, weighting = [], results.curves.weighting
     for curve in results.curves:
         if curve.weighting == weighting:
-            numbers = (number(_at_share(curve, 0.5, KL, name), 4) for name in names)
-            rows.append((curve.attribute, str(curve.setting), ARMS[curve.arm].label, str(curve.users), *numbers))
+            numbers = (number(curve.at_share(0.5, KL, name), 4) for name in names)
+            rows.append((curve.attribute, str(curve.setting), curve.label, str(curve.users), *numbers))
     head = ("attribute", "n/k", "method", "users", *names)
     note = (
         f"At half of relevance only's KL of the expectation, {weighting} weights. Popularity is the share of training "
@@ -257,7 +243,7 @@ def _lists(results: ExperimentResults) -> Table:
                 least = (f"{curve.least(measure, share):.4f}" for share in shares)
                 gap = float(curve.means["gap"].mean())
                 numbers = (f"{curve.start[measure]:.4f}", *least, "–" if isnan(gap) else f"{gap:.1e}")
-                rows.append((attribute, MEASURED[measure], ARMS[arm].label, *numbers))
+                rows.append((attribute, MEASURED[measure], curve.label, *numbers))
     head = ("attribute", "measured", "method", "relevance only", *(f"{share:.0%} of the NDCG" for share in shares))
     note = (
         f"n/k = {setting}, {weighting} weights: the least mean deviation of a list (for the lottery, of a draw) with "
@@ -272,21 +258,18 @@ def _list_bound(results: ExperimentResults) -> Table:
     """How much better than the found lists any list could be, beside how much better than a greedy's they are."""
     rows, weighting, setting = [], results.curves.weighting, results.curves.list_setting
     arms = ("single-kl", "greedy-projected")
-    for pair in results.curves.pairs(weighting, *((setting, arm) for arm in arms)) if setting else ():
-        curve, found = pair[0], margins(*pair, across=DRAW_KL)
-        relevance = _relevance(results, curve)
-        reached = [share for share in (0.5, 0.25, 0.15, 0.1) if not isnan(found.at(share).value)]
-        for share in reached:
+    for curve, other in results.curves.pairs(weighting, *((setting, arm) for arm in arms)) if setting else ():
+        found, relevance = margins(curve, other, across=DRAW_KL), _relevance(results, curve)
+        for share in (0.5, 0.25, 0.15, 0.1):
+            difference = found.at(share)
+            if isnan(difference.value):
+                continue
             place = int(np.argmin(np.abs(curve.means[DRAW_KL] - share * curve.start[DRAW_KL])))
             trade_off, gap = float(curve.trade_offs[place]), float(curve.means["gap"][place])
             score = gap / (1.0 - trade_off)
-            numbers = (
-                f"{trade_off:g}",
-                f"{gap:.1e}",
-                f"{score:.1e}",
-                f"{score / relevance:.2%}" if relevance > 0 else "–",
-            )
-            rows.append((curve.attribute, f"{share:.0%}", _marked(found, pair, share, DRAW_KL), *numbers))
+            numbers = (f"{trade_off:g}", f"{gap:.1e}", f"{score:.1e}")
+            part = f"{score / relevance:.2%}" if relevance > 0 else "–"
+            rows.append((curve.attribute, f"{share:.0%}", str(difference), *numbers, part))
     words = ("at λ", "proven gap", "in score", "of relevance")
     head = ("attribute", "KL of the list", "NDCG less greedy, projected", *words)
     note = (
@@ -305,27 +288,10 @@ def _relevance(results: ExperimentResults, curve: MethodCurve) -> float:
     return float((results.study.scores[:, :slots] @ position_weights(curve.weighting, slots)).mean())
 
 
-def _marked(found: Margins, pair: Iterable[MethodCurve], share: float, across: str) -> str:
-    """A difference at a share, marked where it lies in a wide gap of one of the curves."""
-    estimate = found.at(share)
-    wide = any(curve.is_wide(share, across) for curve in pair)
-    return f"≈ {estimate}" if wide and not isnan(estimate.value) else str(estimate)
-
-
 def _claims(results: ExperimentResults) -> Table:
-    claims = check_claims(results)
-    rows = [
-        (
-            claim.statement + ("" if claim.of_paper else " (not the paper's)"),
-            claim.verdict,
-            claim.figures,
-            claim.criterion,
-        )
-        for claim in claims
-    ]
+    rows = []
+    for claim in check_claims(results):
+        statement = claim.statement if claim.of_paper else f"{claim.statement} (not the paper's)"
+        rows.append((statement, claim.verdict, claim.figures, claim.criterion))
     note = "Paired on users; ± is twice the standard error, and a difference is clear beyond it. The weakest decides."
     return Table("claims", "What the paper claims", ("claim", "here", "figures", "judged by"), rows, note, bold="here")
-
-
-def _place(curve: MethodCurve) -> tuple[str, str, str]:
-    return curve.attribute, curve.weighting, str(curve.setting)

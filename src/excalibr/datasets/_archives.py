@@ -47,7 +47,7 @@ class Unpacked:
         self.path, self.max_bytes, self.max_ratio = path, max_bytes, max_ratio
         self.most = max_bytes
         if path.is_file():
-            self.most = min(max_bytes, max(FREE_BYTES, int(max_ratio * path.stat().st_size)))
+            self.most = int(min(max_bytes, max(FREE_BYTES, max_ratio * path.stat().st_size)))
         self.announced = 0
         self.reached: dict[str, int] = {}
 

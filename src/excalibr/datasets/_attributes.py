@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import NoneType
 
@@ -105,7 +105,8 @@ def from_column(
     """
     if isinstance(values, (str, bytes)):
         raise InputError("values", f"are the text {values!r}", "have an entry for each item")
-    if not isinstance(values, Iterable) or hasattr(values, "columns"):  # a whole table would give its columns' names
+    by_key = isinstance(values, Mapping) or hasattr(values, "columns")  # a table would give the names of its columns
+    if by_key or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         found = f"are a {type(values).__name__}"
         raise InputTypeError("values", found, "be a list, an array or a column, with an entry for each item")
     if not isinstance(separator, (str, NoneType)):

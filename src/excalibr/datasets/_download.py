@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from excalibr._messages import Message, Option
+from excalibr._options import one_of
 from excalibr._writing import open_without_links
 from excalibr.datasets._movielens import OFFICIAL
-from excalibr.errors import DownloadError, InputError, unknown_name
+from excalibr.errors import DownloadError, InputError
 
 GROUPLENS = "https://files.grouplens.org/datasets/movielens"
 
@@ -73,8 +74,7 @@ def download_movielens(
     DownloadError
         Without a network, or if the archive is not what it must be; says what to do by hand.
     """
-    if name not in OFFICIAL:
-        raise unknown_name("name", name, OFFICIAL)
+    one_of(OFFICIAL)("name", name)
     target, source = Path(folder) / f"{name}.zip", f"{url.rstrip('/')}/{name}.zip"
     known = _known_checksum(name, checksum, accept_unverified)
     if target.exists():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from excalibr import _seeds as seeds
 from excalibr._arrays import frozen, indices, is_real, is_whole, numbers, run_starts, spans, starts_of
 from excalibr._messages import Message, Option
+from excalibr._options import one_of
 from excalibr._sparse import SparseRows, build_rows, freeze_rows
 from excalibr._types import Booleans, Floats, Integers
-from excalibr.errors import InputError, InputTypeError, unknown_name
+from excalibr.errors import InputError, InputTypeError
+
+SPLITS = ("random", "time")
+"""What is hidden of a user's positives: any of them, or the latest."""
 
 Values: TypeAlias = Literal["ones", "ratings", "timestamps"]
 
@@ -67,8 +71,7 @@ class Interactions:
 
     def values(self, which: Values) -> SparseRows:
         """(users, items) sparse, of ones, ratings or timestamps; what :mod:`excalibr.targets` weighs histories by."""
-        if which not in ("ones", "ratings", "timestamps"):
-            raise unknown_name("which", which, ["ones", "ratings", "timestamps"])
+        one_of(get_args(Values))("which", which)
         data = np.ones(len(self.items)) if which == "ones" else np.array(getattr(self, which), dtype=np.float64)
         return freeze_rows(build_rows(data, self.items.copy(), self.indptr.copy(), len(self.item_ids)))
 
@@ -85,10 +88,10 @@ class Interactions:
 
     def where(self, kept: Booleans) -> Interactions:
         """Some of the entries, (entries,) booleans; every user and item stays."""
-        if np.shape(kept) != self.items.shape:
-            raise InputError(
-                "kept", f"has shape {np.shape(kept)}", f"have shape {self.items.shape}, one for each entry"
-            )
+        kept = np.asarray(kept)
+        if kept.dtype != np.bool_ or kept.shape != self.items.shape:  # zeros and ones would be places
+            found = f"has shape {kept.shape} and type {kept.dtype}"
+            raise InputError("kept", found, f"be {len(self)} booleans, one for each entry")
         owners = np.repeat(np.arange(len(self.user_ids)), np.diff(self.indptr))
         sizes = np.bincount(owners[kept], minlength=len(self.user_ids))
         return self._take(self.user_ids.copy(), starts_of(sizes), np.flatnonzero(kept))
@@ -165,10 +168,12 @@ def positives(
     return Interactions(names[enough], item_names, starts_of(sizes[enough]), *parts)
 
 
-def _ids(argument: str, ids: ArrayLike) -> NDArray[Any]:
+def _ids(argument: str, ids: Any) -> NDArray[Any]:
     """Ids that can be sorted; one that is missing would become a user or an item of its own."""
     found = np.asarray(ids)
-    if found.dtype.kind == "O":
+    if np.ma.is_masked(ids):
+        missing = np.ravel(np.ma.getmaskarray(ids))
+    elif found.dtype.kind == "O":
         missing = np.array([value is None or bool(np.any(value != value)) for value in found.flat], dtype=np.bool_)
         kinds = set(map(type, found.flat))
         alike = any(all(issubclass(kind, each) for kind in kinds) for each in (str, (int, np.integer)))
@@ -183,15 +188,22 @@ def _ids(argument: str, ids: ArrayLike) -> NDArray[Any]:
     return found
 
 
-def _times(timestamps: ArrayLike) -> Integers:
+def _times(timestamps: Any) -> Integers:
     """Times as whole numbers, of which only the order counts."""
     found = np.asarray(timestamps)
     if found.dtype.kind not in "iuM":  # as numbers, large whole ones would be rounded
         found = numbers("timestamps", timestamps)
     missing = np.isnat(found) if found.dtype.kind == "M" else ~np.isfinite(found)
+    if np.ma.is_masked(timestamps):
+        missing = np.ma.getmaskarray(timestamps)
     if missing.any():
         row = int(np.argmax(missing))
         raise InputError("timestamps", f"are missing in row {row}", "be there in every row", "pass none at all.")
+    if found.dtype.kind in "uf":
+        large = np.abs(found) >= (np.uint64(2**63) if found.dtype.kind == "u" else 2.0**63)
+        if large.any():
+            at = int(np.argmax(large))
+            raise InputError("timestamps", f"are {found.flat[at]:g} in row {at}", "be below 2**63")
     return found.astype(np.int64)
 
 
@@ -298,8 +310,7 @@ def hold_out(interactions: Interactions, *, share: float = 0.2, seed: int = 0, b
     """
     if not is_real(share) or not 0.0 < share < 1.0:
         raise InputError("share", f"is {share!r}", "be between 0 and 1", "0.2 hides a fifth.")
-    if by not in ("random", "time"):
-        raise unknown_name("by", by, ["random", "time"])
+    one_of(SPLITS)("by", by)
     sizes = np.diff(interactions.indptr)
     if sizes.min(initial=2) < 2:
         user = interactions.user_ids[int(np.argmin(sizes))]

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from excalibr._arrays import frozen
 from excalibr._messages import Message, Option
+from excalibr._options import real_number, whole_number
 from excalibr._types import Integers
 from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO, read_tables
 from excalibr.datasets._interactions import Interactions, positives
@@ -131,6 +132,8 @@ def load_movielens(
     It needs the extra ``data``. Checked are: columns and types; nothing missing; ratings in steps of a half from 0.5
     to 5; no item twice in the catalogue, no pair of user and item twice; every rated item in the catalogue; the counts.
     """
+    whole_number(1, or_none=False)("max_bytes", max_bytes)
+    real_number("be a number above 0", lambda ratio: ratio > 0)("max_ratio", max_ratio)
     where = Path(path)
     folder, rating_table, item_table = read_tables(where, max_bytes, max_ratio)
     items = _items(item_table, where)

@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field, create_model, model_validator
 from excalibr._options import read_options
 from excalibr.tables import Reranker, Tables
 
-OTHERWISE = ("k", "seed", "threads")
-"""Options that LensKit has other words for, or that say how many users are solved at once."""
+OPTIONS = {each.name: each for each in dataclasses.fields(Reranker) if each.name not in ("k", "seed", "threads")}
+"""Those of ``Reranker`` but what LensKit has other words for, or what says how many users are solved at once."""
 
 KINDS: dict[str, Any] = {
     "position_weights": str | list[float],
@@ -31,10 +31,9 @@ KINDS: dict[str, Any] = {
 
 def _declared() -> dict[str, Any]:
     """The options of ``Reranker`` as fields of a pydantic model."""
-    fields = [each for each in dataclasses.fields(Reranker) if each.name not in OTHERWISE]
     return {
-        each.name: (KINDS.get(each.name, Any), Field(each.default, description=each.metadata["help"]))
-        for each in fields
+        name: (KINDS.get(name, Any), Field(each.default, description=each.metadata["help"]))
+        for name, each in OPTIONS.items()
     }
 
 
@@ -83,15 +82,14 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
     def _check(self) -> CalibratedRerankerConfig:
         """Refuse what ``Reranker`` would refuse, in its words."""
         self.reranker(k=self.n or None)
-        self.tables(history=None if self.targets is not None else ())
+        self.tables()
         return self
 
     def reranker(self, **more: Any) -> Reranker:
         """The same options as those of a re-ranker of tables."""
-        named = {each.name for each in dataclasses.fields(Reranker) if each.name not in OTHERWISE}
-        return read_options(Reranker, {name: getattr(self, name) for name in named} | more)
+        return read_options(Reranker, {name: getattr(self, name) for name in OPTIONS} | more)
 
-    def tables(self, **more: Any) -> Tables:
-        """Where targets come from, as for a re-ranker of tables."""
-        named = ("targets", "prior", "strength", "half_life")
-        return read_options(Tables, {name: getattr(self, name) for name in named} | more)
+    def tables(self, history: Any = ()) -> Tables:
+        """Where targets come from, as for a re-ranker of tables; a history counts where no targets are given."""
+        given = {name: getattr(self, name) for name in ("targets", "prior", "strength", "half_life")}
+        return read_options(Tables, given | {"history": history if self.targets is None else None})

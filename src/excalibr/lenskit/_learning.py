@@ -88,8 +88,7 @@ def learn(data: Dataset, config: CalibratedRerankerConfig) -> Learned:
     """Categories and targets of a dataset."""
     items = _read_categories(data, config)
     places = codes_in(read_ids(pa.array(data.items.ids())), items.ids)
-    history = None if config.targets is not None else _history(data, config)
-    tables = config.tables(history=history)
+    tables = config.tables(_history(data, config)) if config.targets is None else config.tables()
     user_ids = read_ids(pa.array(data.users.ids()))
     users = sorted_unique(user_ids)
     wanted, numbers = read_wanted(users, items, tables), codes_in(user_ids, users)
@@ -98,7 +97,7 @@ def learn(data: Dataset, config: CalibratedRerankerConfig) -> Learned:
     return Learned(
         *(items, data.items, np.append(places, -1), data.users),
         *(wanted.targets[numbers], wanted.statuses[numbers] == Status.OK),
-        *(config.tables(history=None if config.targets is not None else ()), read_priors(items, tables)),
+        *(config.tables(), read_priors(items, tables)),  # without the history, which is large
     )
 
 

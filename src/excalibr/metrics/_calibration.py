@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr._arrays import is_real, numbers
-from excalibr._options import KL_SMOOTHING
+from excalibr._options import KL_SMOOTHING, one_of
 from excalibr._policy import Policy
 from excalibr._types import Floats
-from excalibr.errors import InputError, unknown_name
+from excalibr.errors import InputError
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
@@ -272,6 +272,5 @@ def _target(policy: Policy) -> Floats:
 
 
 def _measure(divergence: str) -> Divergence:
-    if not isinstance(divergence, str) or divergence not in DIVERGENCES:
-        raise unknown_name("divergence", divergence, DIVERGENCES)
+    one_of(DIVERGENCES)("divergence", divergence)
     return DIVERGENCES[divergence]
