@@ -22,10 +22,10 @@ from excalibr.service._ids import Ids
 from excalibr.service._prices import ItemPrices
 from excalibr.tables import ItemArrays, Reranker, Tables, read_wanted
 from excalibr.tables._by_name import with_names, with_numbers
-from excalibr.tables._files import read_table
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import sorted_unique
 from excalibr.tables._reranker import read_items_and_prices
+from excalibr.tables._sources import TableSource
 from excalibr.tables._user_targets import read_priors
 
 DEMO = "demo"
@@ -35,8 +35,8 @@ FILES = ("items", "history", "targets", "prior", "prices")
 INLINE = ("targets", "prior", "prices")
 """Those that may also be written in the profile itself."""
 
-FOR_THE_PAGE = ("candidates", "truth")
-"""Keys that only the page reads: files with candidates of users, and with what users went on to like."""
+TABLES = ("candidates", *FILES, "truth")
+"""The same with those that only the page reads: candidates of users, and what users went on to like."""
 
 UNKNOWN = ("leave out", "append")
 _NOT_HERE = ("users", "pinned", "shown", "visit", "propensities", "threads")
@@ -185,39 +185,48 @@ def _read_profile(name: str, options: Any, where: str, folder: Path) -> Profile:
         _check_keys(options)
         if "items" not in options:
             raise InputError("items", "is missing", "name a file")
-        given = dict(options)
-        files = {key: _read_file(key, given.pop(key), folder) for key in FILES if key in given}
-        for key in FOR_THE_PAGE:
-            given.pop(key, None)
-        unknown = given.pop("unknown", UNKNOWN[0])
+        ranking, columns, tables = split_profile(options, folder)
+        files = {key: read_source(key, tables[key]) for key in FILES if key in tables}
+        unknown = options.get("unknown", UNKNOWN[0])
         if unknown not in UNKNOWN:
             raise unknown_name("unknown", unknown, UNKNOWN)
-        ranking = {key: given.pop(key) for key in _names(Reranker) if key in given}
-        return load_profile(name, read_options(Reranker, ranking), given, files, append_unknown=unknown == "append")
+        return load_profile(name, read_options(Reranker, ranking), columns, files, append_unknown=unknown == "append")
 
 
 def _check_keys(options: Mapping[str, Any]) -> None:
-    known = [
-        *FILES,
-        *FOR_THE_PAGE,
-        "unknown",
-        *(each for each in (*_names(Reranker), *_names(Tables)) if each not in _NOT_HERE),
-    ]
+    fields = [each for each in (*_names(Reranker), *_names(Tables)) if each not in _NOT_HERE]
+    known = [*TABLES, "unknown", *fields]
     for key in options:
         if key not in known:
             raise unknown_name("key", key, list(dict.fromkeys(known)))
 
 
-def _read_file(key: str, value: Any, folder: Path) -> Any:
-    """A table from a file, or what is written down in place of one."""
+def split_profile(
+    options: Mapping[str, Any], folder: Path
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Path | Mapping[str, Any]]]:
+    """A profile's keys as how to rank, how columns are called and read, and what :func:`read_source` reads."""
+    tables = {key: _source_of(key, options[key], folder) for key in TABLES if key in options}
+    ranking = {key: options[key] for key in _names(Reranker) if key in options}
+    others = {*tables, *ranking, "unknown"}
+    return ranking, {key: value for key, value in options.items() if key not in others}, tables
+
+
+def _source_of(key: str, value: Any, folder: Path) -> Path | Mapping[str, Any]:
     if isinstance(value, Mapping) and key in INLINE:
         return value
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not value:
         raise InputError(key, f"is {value!r}", "be the name of a file")
+    return folder / value
+
+
+def read_source(name: str, source: Path | Mapping[str, Any]) -> Any:
+    """A table from a file or a folder of them, or what is written down in place of one."""
+    if isinstance(source, Mapping):
+        return source
     try:
-        return read_table(folder / value)
+        return TableSource(name, source).read()
     except OSError as error:
-        raise InputError(key, f"{folder / value} cannot be read ({error.strerror})", "be a file") from error
+        raise InputError(name, f"{source} cannot be read ({error.strerror})", "be a file") from error
 
 
 def load_profile(

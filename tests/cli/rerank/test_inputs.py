@@ -12,9 +12,9 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from excalibr._cli.rerank.inputs import TableSource
 from excalibr._cli.rerank.parts import Run
 from excalibr.errors import InputError, InputTypeError
+from excalibr.tables._sources import TableSource
 from tests.cli.reranking import arguments, before_call, names, nothing_half_written, outputs, run, write
 from tests.cli.test_signals import STEPS
 from tests.tables.invented import Invented

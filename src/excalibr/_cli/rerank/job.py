@@ -17,7 +17,7 @@ from excalibr import __version__
 from excalibr._cli.lock import locked
 from excalibr._cli.options import WORDS, read_words
 from excalibr._cli.printing import print_line, print_warning
-from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
+from excalibr._cli.rerank.inputs import Inputs, check_apart, format_of
 from excalibr._cli.rerank.parts import Run, StoredPart, check_columns
 from excalibr._cli.rerank.user_blocks import BlockSize, Scan, UserBlock, UserBlocks, in_user_order, scan
 from excalibr._cli.signals import Stop
@@ -27,6 +27,7 @@ from excalibr.errors import InputError
 from excalibr.tables import NO_ROOM, ItemArrays, Tables, items_text, review_items
 from excalibr.tables._reranker import Reranker, read_items_and_prices
 from excalibr.tables._results import Results, Tally
+from excalibr.tables._sources import TableSource
 from excalibr.tables._users import UserStream
 
 CHUNK_ROWS = 250_000

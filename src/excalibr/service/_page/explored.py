@@ -17,10 +17,9 @@ from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError
 from excalibr.service._page.truth import Truth, read_truth
 from excalibr.service._prices import ItemPrices
+from excalibr.service._profiles import read_source
 from excalibr.tables import ItemArrays, Reranker, Tables, Wanted, read_candidates, read_wanted, review_items
-from excalibr.tables._arrow import pa
 from excalibr.tables._by_name import with_names
-from excalibr.tables._files import files_of, read_table
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import codes_in
 from excalibr.tables._reranker import read_items_and_prices
@@ -117,7 +116,7 @@ class Explored:
 
 def read_explored(source: PageSource) -> Explored:
     """Read the tables of a source, all of them into memory."""
-    tables = {name: _table(name, given) for name, given in source.tables.items()} or _invented()
+    tables = {name: read_source(name, given) for name, given in source.tables.items()} or _invented()
     truth, price_table = tables.pop("truth", None), tables.pop("prices", None)
     candidates, items_table = tables.pop("candidates"), tables.pop("items")
     options = read_options(Tables, {**source.columns, **tables})
@@ -147,12 +146,6 @@ def read_explored(source: PageSource) -> Explored:
         "; ".join([*counted, *options.recognised_text()]),
         [str(note.message) for note in review_items(items)],
     )
-
-
-def _table(name: str, given: Path | Mapping[str, Any]) -> Any:
-    if isinstance(given, Mapping):
-        return given
-    return pa.concat_tables([read_table(path) for path in files_of(name, given)], promote_options="permissive")
 
 
 def _invented() -> dict[str, Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from excalibr._options import read_options
 from excalibr.errors import InputError
 from excalibr.service._page.explored import PageSource
-from excalibr.service._profiles import FILES, FOR_THE_PAGE, read_toml
+from excalibr.service._profiles import read_toml, split_profile
 from excalibr.tables import Reranker
 
 EXACT = "excalibr"
@@ -30,13 +29,5 @@ def source_of(profiles: Path | None) -> PageSource:
     method = options.get("method", EXACT)
     if method != EXACT:
         raise InputError("page", f"its profile has method = {method!r}", f"be of a profile with {EXACT!r}")
-    tables: dict[str, Path | Mapping[str, Any]] = {}
-    for key in (*FOR_THE_PAGE[:1], *FILES, *FOR_THE_PAGE[1:]):
-        if key in options:
-            value = options[key]
-            tables[key] = value if isinstance(value, Mapping) else profiles.parent / str(value)
-    names = {each.name for each in fields(Reranker)}
-    ranking = {"k": 10, **{key: value for key, value in options.items() if key in names}}
-    other = {*tables, *names, "unknown"}
-    columns = {key: value for key, value in options.items() if key not in other}
-    return PageSource(read_options(Reranker, ranking), columns, tables)
+    ranking, columns, tables = split_profile(options, profiles.parent)
+    return PageSource(read_options(Reranker, {"k": 10, **ranking}), columns, tables)
