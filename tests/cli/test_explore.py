@@ -70,6 +70,23 @@ def test_mistakes_are_told_in_the_commands_own_words(tmp_path: Path) -> None:
     assert "does not exist" in refusal(tmp_path / "none.parquet", items, history, "--save", tmp_path / "out.html")
 
 
+def test_a_table_that_is_not_there_is_refused_before_the_page_says_that_it_reads_them(tmp_path: Path) -> None:
+    tables = write_tables(tmp_path)
+    result = asked(tables["candidates"], f"--items={tables['items']}", f"--history={tmp_path}/none.csv", "--no-browser")
+    assert str(result.exception) == f"--history: {tmp_path}/none.csv does not exist, must be a file or a folder."
+    assert result.output == ""
+
+
+def test_the_page_ranks_with_prices_of_groups(tmp_path: Path) -> None:
+    tables = write_tables(tmp_path)
+    prices = tmp_path / "prices.csv"
+    prices.write_text("attribute,category,price\ndecade,1950s,0.2\n", encoding="utf-8")
+    named = [f"--{name}={tables[name]}" for name in ("items", "history")]
+    out = tmp_path / "report.html"
+    assert asked(tables["candidates"], *named, "--category=genres", f"--prices={prices}", "--save", out).exit_code == 0
+    assert "prices of 1 groups (decade)" in stored_in(out)["about"]["understood"]
+
+
 def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

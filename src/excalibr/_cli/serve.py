@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from excalibr._parallel import checked_threads
 from excalibr.errors import InputError, needs_extra, unknown_name
 
 LOGS = ("off", "text", "json")
@@ -23,7 +23,10 @@ def serve(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes, each with the tables of its own.")] = 1,
     threads: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="Requests a process works on at a time; one a processor.")
+        int | None,
+        typer.Option(
+            min=1, max=1024, help="Requests a process works on at a time; one for each processor that it may use."
+        ),
     ] = None,
     backpressure: Annotated[
         int, typer.Option(min=1, max=4096, help="Requests in flight a process; one more is refused with 503.")
@@ -67,7 +70,7 @@ def serve(
     if page and (host not in LOOPBACK or token_file is not None):
         found = f"is asked for with {'a token' if host in LOOPBACK else f'--host {host}'}"
         raise InputError("page", found, "be for this machine alone, and without a token")
-    limits = Limits(max_items, max_batch, max_body, backpressure, threads or os.cpu_count() or 1, body_seconds)
+    limits = Limits(max_items, max_batch, max_body, backpressure, checked_threads(threads), body_seconds)
     asked: dict[str, Any] = {"host": host, "port": port, "workers": workers, "log": log, "cors": cors, "admin": admin}
     if page:
         from excalibr.service._page.profile import source_of
