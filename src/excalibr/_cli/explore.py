@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from excalibr._cli.options import WORDS, read_words, with_options
+from excalibr._cli.options import WORDS, given_paths, read_words, with_options
 from excalibr._options import read_options
 from excalibr.errors import InputError, needs_extra
 from excalibr.tables import Reranker, Tables
@@ -78,8 +78,7 @@ def _read(
 ) -> tuple[Reranker, dict[str, Any], dict[str, Path]]:
     """How to rank, how columns are called, and the tables."""
     ranking, columns, others = read_words(options)
-    given = {"candidates": candidates, "items": items, "truth": truth}
-    tables = {name: path for name, path in given.items() if path is not None} | others
+    tables = given_paths(candidates=candidates, items=items, truth=truth) | others
     for name, path in tables.items():
         files_of(name, path)  # refused before the page says that it reads them
     if tables and not {"candidates", "items"} <= tables.keys():

@@ -11,7 +11,6 @@ import typer
 from excalibr._parallel import checked_threads
 from excalibr.errors import InputError, needs_extra, unknown_name
 
-LOGS = ("off", "text", "json")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -61,10 +60,11 @@ def serve(
     """
     with needs_extra("serve"):
         from excalibr.service._limits import Limits
+        from excalibr.service._logging import FORMATS
         from excalibr.service._server import Server
         from excalibr.service._server import serve as run
-    if log not in LOGS:
-        raise unknown_name("log", log, LOGS)
+    if log not in FORMATS:
+        raise unknown_name("log", log, FORMATS)
     if profiles is not None:
         _require_file("profiles", profiles)
     if page and (host not in LOOPBACK or token_file is not None):

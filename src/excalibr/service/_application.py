@@ -18,7 +18,7 @@ from excalibr.errors import ExcalibrError, InputError, unknown_name
 from excalibr.service._answers import Answer, BatchAnswer, answer_of
 from excalibr.service._body import BodyReader
 from excalibr.service._candidates import read_given
-from excalibr.service._failures import RequestFailure, malformed, require_method
+from excalibr.service._failures import UNDECODABLE, RequestFailure, malformed, require_method
 from excalibr.service._fast_path import answer_of_encoded, fast_slate
 from excalibr.service._limits import FairSemaphore, Gate, Limits
 from excalibr.service._logging import FORMATS, Log
@@ -207,21 +207,22 @@ class Application:
         """The answer to one body, and how many items it shows of those that were ranked."""
         try:
             request = decode_rank(body)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        except UNDECODABLE as error:
             raise malformed(error) from None
         self._check_sizes(request)
         user = request.user
         if user is not None and profile.user_ids is not None:
             user = profile.user_ids.read(user, "$.user")
         wanted, asked = read_target_of(request, profile, user), options_for(profile, request)
-        slate = fast_slate(profile, asked, request, wanted, user, alone=self.limits.threads == 1)
+        named = request.session if user is None else user
+        slate = fast_slate(profile, asked, request, wanted, named, alone=self.limits.threads == 1)
         if slate is not None:
             answer = answer_of_encoded(profile, request, slate, _milliseconds_since(start))
             shown, seconds = slate.slots, slate.seconds
         else:
             given = read_given(request, profile)
-            ranked = rank(profile, asked, request, given, wanted, request.session if user is None else user)
-            answer = answer_of(profile, request, given, ranked, user, _milliseconds_since(start))
+            ranked = rank(profile, asked, request, given, wanted, named)
+            answer = answer_of(profile, request, given, ranked, named, _milliseconds_since(start))
             policy = ranked.policy
             shown = 0 if policy is None else policy.problem.k
             seconds = math.nan if policy is None or policy.info is None else policy.info.seconds
@@ -232,7 +233,7 @@ class Application:
         """The answers to several; one that cannot be answered has its error in its place."""
         try:
             asked = decode_batch(body).requests
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        except UNDECODABLE as error:
             raise malformed(error) from None
         if len(asked) > self.limits.max_batch:
             raise RequestFailure(

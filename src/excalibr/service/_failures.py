@@ -56,6 +56,9 @@ def require_method(method: str, *allowed: str) -> None:
         raise RequestFailure(405, f"The method is {method:.20}, must be {' or '.join(allowed)}.", allowed=allowed)
 
 
+UNDECODABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+"""What msgspec raises for a body that it cannot decode, as :func:`malformed` tells it."""
+
 _AT = re.compile(r" - at `(.*)`$", re.DOTALL)
 
 

@@ -246,11 +246,10 @@ def load_profile(
         prices = ItemPrices.of(group_prices, items.groups)
         trial.with_item_prices(prices.by_pass[0])  # beside a budget there can be none
     prior = {key: files[key] for key in ("prior",) if key in files}
-    plain = not items.attributes and prices is None
     return Profile(
         *(name, reranker, numbered, {**columns, **prior}, items, item_ids, user_ids),
         *(wanted.targets, wanted.highs, wanted.statuses, read_priors(items, options), append_unknown, prices),
-        catalogue=_catalogue(item_ids, items, numbered) if plain else None,
+        catalogue=None if items.attributes or prices is not None else _catalogue(item_ids, items, numbered),
     )
 
 
