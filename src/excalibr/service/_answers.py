@@ -85,18 +85,18 @@ def answer_of(
     if policy is None:
         nothing = PolicySummary(status=ranked.status.text, left_out=left_out, reason=ranked.reason)
         return Answer(request.id, took, _unknown_items(profile, given, 0), nothing)
-    slate = _slate(ranked, policy, drawn_ranking(profile, request, policy, named))
+    slate = _slate(given, policy, drawn_ranking(profile, request, policy, named))
     columns = zip(slate.picked, slate.scores, slate.propensities, strict=True)
     shown = [SlateItem(given.labels[at], score, rank, chance) for rank, (at, score, chance) in enumerate(columns, 1)]
     items = shown + _unknown_items(profile, given, len(shown))
     answer = Answer(request.id, took, items, _summary(profile, ranked, policy, slate, left_out))
     if request.lottery:
         answer.lottery = [
-            LotteryRanking(weight, [given.labels[at] for at in ranked.picked[each].tolist()])
+            LotteryRanking(weight, [given.labels[at] for at in given.picked[each].tolist()])
             for weight, each in zip(policy.weights.tolist(), policy.rankings, strict=True)
         ]
     if request.explain:
-        answer.explain = _explained(profile, given, ranked)
+        answer.explain = _explained(profile, given, policy)
     return answer
 
 
@@ -128,11 +128,11 @@ class Slate(NamedTuple):
     probability: float
 
 
-def _slate(ranked: Ranked, policy: Policy, chosen: int) -> Slate:
+def _slate(given: GivenItems, policy: Policy, chosen: int) -> Slate:
     problem, batch = policy.problem, policy.problem.batch
     lottery = (policy.rankings, policy.weights, batch.position_weights, chosen)
     edges = (None, None) if batch.terms is None else (problem.target, problem.high)
-    parts = kernel.slate_of(batch.checked, *lottery, ranked.picked, ranked.scores, *edges)
+    parts = kernel.slate_of(batch.checked, *lottery, given.picked, given.scores, *edges)
     return Slate(*parts, float(policy.weights[chosen]))
 
 
@@ -178,12 +178,11 @@ def _named(profile: Profile, values: list[float]) -> Any:
     }
 
 
-def _explained(profile: Profile, given: GivenItems, ranked: Ranked) -> dict[str, Any] | None:
+def _explained(profile: Profile, given: GivenItems, policy: Policy) -> dict[str, Any] | None:
     """What the slate's items cost and where they stood before."""
-    policy = ranked.policy
-    if policy is None or policy.category_prices is None:
+    if policy.category_prices is None:
         return None
-    labels = [given.labels[at] for at in ranked.picked.tolist()]
+    labels = [given.labels[at] for at in given.picked.tolist()]
     names: Any = {each.name: list(profile.numbers[each.name]) for each in profile.items.parts}
     why = policy.explain(labels, names if profile.attributes else names[""])
     tables = {

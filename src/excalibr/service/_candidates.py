@@ -83,7 +83,7 @@ def _read_any(request: RankRequest, profile: Profile) -> GivenItems:
     places = np.array(profile.item_ids.find(labels, "$.items"), dtype=np.int64)
     ranks, own = places, own_ids(request, profile)
     if own:
-        ids = [profile.item_ids.read(label, f"$.items[{number}]") for number, label in enumerate(labels)]
+        ids = profile.item_ids.read_all(labels, "$.items")
         ranks = _ranks_by_id(ids)
         usable = (places >= 0) | np.array([each in own for each in ids], dtype=np.bool_)
     else:
@@ -150,10 +150,9 @@ def own_ids(request: RankRequest, profile: Profile) -> set[int | str]:
 
 def _without_shown(given: GivenItems, shown: list[Any], profile: Profile) -> GivenItems:
     """The same without items that were shown before, whoever knows their categories."""
-    read = profile.item_ids.read
-    items = [each.item if type(each) is SeenItem else each for each in shown]
-    seen = {read(item, f"$.shown[{number}]") for number, item in enumerate(items)}
-    is_new = [read(label, f"$.items[{number}]") not in seen for number, label in enumerate(given.labels)]
+    read_all = profile.item_ids.read_all
+    seen = set(read_all([each.item if type(each) is SeenItem else each for each in shown], "$.shown"))
+    is_new = [each not in seen for each in read_all(given.labels, "$.items")]
     kept = np.array(is_new, dtype=np.bool_)[given.picked]
     return replace(
         given,

@@ -22,11 +22,10 @@ from excalibr._options import AIMS, Options
 from excalibr._policy import Policy
 from excalibr._problem import Batch, Memberships, Problem, Status, read_problem
 from excalibr._solver import questions_of, setting_of, solve
-from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError, explain
 from excalibr.service._candidates import GivenItems
+from excalibr.service._category_weights import rows_of
 from excalibr.service._failures import RequestFailure
-from excalibr.service._own_items import rows_of
 from excalibr.service._pinned_and_shown import read_pins, read_shown
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest
@@ -89,16 +88,11 @@ class RequestOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """A policy over the candidates, how they were ranked, and the reason where they were not calibrated.
-
-    ``picked`` are the candidates as places in the request, ``scores`` theirs as the request has them.
-    """
+    """A policy over the candidates, how they were ranked, and the reason where they were not calibrated."""
 
     policy: Policy | None
     status: Status
-    reason: str | None
-    picked: Integers
-    scores: Floats
+    reason: str | None = None
 
 
 def options_for(profile: Profile, request: RankRequest) -> RequestOptions:
@@ -134,7 +128,7 @@ def rank(
 ) -> Ranked:
     """The policy for these candidates and this target; where there is none, their order by score if that is wanted."""
     if not len(given.picked):
-        return Ranked(None, Status.NO_CANDIDATES, None, given.picked, given.scores)
+        return Ranked(None, Status.NO_CANDIDATES)
     special = request.shown or request.pinned or request.categories or profile.is_special or wanted.is_band
     if special or wanted.status != Status.OK or not isinstance(asked.options.position_weights, str):
         return _rank_as_batch(profile, asked, request, given, wanted, user)
@@ -143,7 +137,7 @@ def rank(
         policy = _apply(read_problem(given.scores, rows, wanted.low, asked.with_slots(len(given.scores))))
     except ExcalibrError:
         return _rank_as_batch(profile, asked, request, given, wanted, user)
-    return Ranked(policy, _ended(policy), None, given.picked, given.scores)
+    return Ranked(policy, _ended(policy))
 
 
 def _apply(problem: Problem) -> Policy:
@@ -180,13 +174,12 @@ def _rank_as_batch(
         try:
             prices = profile.prices
             policy = _apply(batch.problem(0)) if prices is None else prices.solve(batch, places, user)
-            return Ranked(policy, _ended(policy), None, given.picked, given.scores)
+            return Ranked(policy, _ended(policy))
         except ExcalibrError as error:
             status, reason = Status.FAILED, str(error)
-    reason = (
-        None if reason is None else with_names(str(reason), profile.items.categories.to_pylist(), profile.attributes)
-    )
-    return Ranked(_fallback(profile, batch, status, reason), status, reason, given.picked, given.scores)
+    if reason is not None:
+        reason = with_names(str(reason), profile.items.categories.to_pylist(), profile.attributes)
+    return Ranked(_fallback(profile, batch, status, reason), status, reason)
 
 
 def _batch(

@@ -158,16 +158,19 @@ def _sample(wanted: Wanted, sizes: Integers, source: PageSource) -> Integers:
     """Users who can be calibrated, chosen by the seed and put in order; anybody where nobody can."""
     usable = np.flatnonzero((wanted.statuses == Status.OK) & (sizes > 0))
     usable = usable if len(usable) else np.arange(len(sizes))
-    draws = seeds.uniforms(source.reranker.seed, "sample of the page", len(usable))
-    chosen: Integers = np.sort(usable[np.argsort(draws, kind="stable")[: source.sample]])
-    return chosen
+    chosen = _drawn(source.reranker.seed, "sample of the page", len(usable))[: source.sample]
+    return np.asarray(np.sort(usable[chosen]))
 
 
 def _first_half(sample: Integers, seed: int) -> Booleans:
-    draws = seeds.uniforms(seed, "halves of the page", len(sample))
     half = np.zeros(len(sample), dtype=bool)
-    half[np.argsort(draws, kind="stable")[: len(sample) // 2]] = True
+    half[_drawn(seed, "halves of the page", len(sample))[: len(sample) // 2]] = True
     return half
+
+
+def _drawn(seed: int, purpose: str, count: int) -> Integers:
+    """So many numbers in an order that the seed draws."""
+    return np.argsort(seeds.uniforms(seed, purpose, count), kind="stable")
 
 
 def _titles(table: Any, items: ItemArrays, options: Tables, column: str | None) -> list[str]:
