@@ -14,7 +14,6 @@ from excalibr.errors import InputError, needs_extra
 from excalibr.tables import Reranker, Tables
 from excalibr.tables._files import files_of
 
-DEFAULT_SLOTS = 10
 PORTS = range(8000, 8100)
 
 LEFT_OUT = (
@@ -84,7 +83,6 @@ def _read(
     if tables and not {"candidates", "items"} <= tables.keys():
         missing = "candidates" if candidates is None else "items"
         raise InputError(missing, "are missing", "be given with the other tables")
-    ranking["k"] = DEFAULT_SLOTS if ranking["k"] is None else ranking["k"]
     return read_options(Reranker, ranking), columns, tables
 
 

@@ -104,9 +104,8 @@ def _columns(request: RankRequest) -> tuple[list[Any], Floats]:
     """Ids and scores, from either form of the body."""
     items, scores = request.items, request.scores
     if scores is None:
-        labels = [each.id if type(each) is Candidate else _without_score(number) for number, each in enumerate(items)]
         values = np.array([_score(each, number) for number, each in enumerate(items)], dtype=np.float64)
-        path = "$.items[{}].score"
+        labels, path = [each.id for each in items], "$.items[{}].score"  # type: ignore[union-attr]
     else:
         labels, path = items, "$.scores[{}]"
         if Candidate in set(map(type, items)):
@@ -123,11 +122,9 @@ def _columns(request: RankRequest) -> tuple[list[Any], Floats]:
     return labels, values
 
 
-def _without_score(number: int) -> Any:
-    raise RequestFailure(422, "`scores` is missing: one for each item.", f"$.items[{number}]")
-
-
 def _score(item: Any, number: int) -> float:
+    if type(item) is not Candidate:
+        raise RequestFailure(422, "`scores` is missing: one for each item.", f"$.items[{number}]")
     if item.score is not None:
         return float(item.score)
     for field in item.fields or ():

@@ -51,7 +51,7 @@ class PageSource:
         The column of items that is shown to a person.
     """
 
-    reranker: Reranker = field(default_factory=lambda: Reranker(k=10))
+    reranker: Reranker = field(default_factory=Reranker)
     columns: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, Path | Mapping[str, Any]] = field(default_factory=dict)
     sample: int = SAMPLE

@@ -30,4 +30,4 @@ def source_of(profiles: Path | None) -> PageSource:
     if method != EXACT:
         raise InputError("page", f"its profile has method = {method!r}", f"be of a profile with {EXACT!r}")
     ranking, columns, tables = split_profile(options, profiles.parent)
-    return PageSource(read_options(Reranker, {"k": 10, **ranking}), columns, tables)
+    return PageSource(read_options(Reranker, ranking), columns, tables)

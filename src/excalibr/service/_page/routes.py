@@ -11,7 +11,7 @@ import msgspec
 
 from excalibr.errors import ExcalibrError
 from excalibr.service._body import BodyReader
-from excalibr.service._failures import UNDECODABLE, RequestFailure, malformed, require_method
+from excalibr.service._failures import UNDECODABLE, RequestFailure, malformed, require_method, unavailable
 from excalibr.service._page.about import about
 from excalibr.service._page.choices import (
     Choices,
@@ -106,7 +106,7 @@ class Page:
     def _answered(self, decode: Decode, answer: Callable[[Explored, Any], Any], body: bytes) -> Reply:
         explored = self.explored
         if explored is None:
-            raise RequestFailure(503, "The tables are being loaded: try again.", retry_after=1)
+            raise unavailable("The tables are being loaded")
         try:
             found = answer(explored, decode(body))
         except UNDECODABLE as error:

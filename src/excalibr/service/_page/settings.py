@@ -134,11 +134,13 @@ def _command(explored: Explored, reranker: Reranker, pin: tuple[Any, int] | None
         words.append(flag if value is True else f"{flag} {shlex.quote(_word(value))}")
     if pin is not None:
         words.append(f"--pinned {PINS}")
-    told = [] if _files(explored) else ["# The invented catalogue is in no file: put your own tables here."]
-    told += [f"# {named[name]}:\n{_csv(name, given)}" for name, given in files.items() if isinstance(given, Mapping)]
+    comments = [] if _files(explored) else ["# The invented catalogue is in no file: put your own tables here."]
+    comments += [
+        f"# {named[name]}:\n{_csv(name, given)}" for name, given in files.items() if isinstance(given, Mapping)
+    ]
     if pin is not None:
-        told.append(f"# {PINS}: user_id, item_id ({pin[0]}) and rank ({pin[1]}) of the users who have it to offer.")
-    return "\n".join([*told, " ".join([*words, "--out slates.parquet"])]) + "\n"
+        comments.append(f"# {PINS}: user_id, item_id ({pin[0]}) and rank ({pin[1]}) of the users who have it to offer.")
+    return "\n".join([*comments, " ".join([*words, "--out slates.parquet"])]) + "\n"
 
 
 def _csv(name: str, written: Mapping[str, Any]) -> str:
