@@ -81,23 +81,16 @@ def _read_any(request: RankRequest, profile: Profile) -> GivenItems:
     """The same for any request, or the reason why it cannot be."""
     labels, scores = _columns(request)
     places = np.array(profile.item_ids.find(labels, "$.items"), dtype=np.int64)
-    ranks, own = places, own_ids(request, profile)
+    ranks, usable, own = places, places >= 0, own_ids(request, profile)
     if own:
         ids = profile.item_ids.read_all(labels, "$.items")
-        ranks = _ranks_by_id(ids)
-        usable = (places >= 0) | np.array([each in own for each in ids], dtype=np.bool_)
-    else:
-        usable = places >= 0
-    picked = np.flatnonzero(usable) if not usable.all() else np.arange(len(labels))
-    order = np.argsort(ranks[picked], kind="stable")
-    picked = picked[order]
-    keys = ranks[picked]
-    repeated = ~run_starts(keys)
-    if repeated.any():
-        picked = picked[np.lexsort((-scores[picked], keys))]
-        picked = picked[run_starts(ranks[picked])]
-    unknown = np.flatnonzero(~usable).tolist() if len(picked) < len(labels) else []
-    return GivenItems(labels, scores.tolist(), picked, places[picked], scores[picked], unknown, int(repeated.sum()))
+        ranks, usable = _ranks_by_id(ids), usable | np.array([each in own for each in ids], dtype=np.bool_)
+    picked = np.flatnonzero(usable)
+    picked = picked[np.lexsort((-scores[picked], ranks[picked]))]
+    first = run_starts(ranks[picked])
+    unknown, repeated = np.flatnonzero(~usable).tolist(), int((~first).sum())
+    picked = picked[first]
+    return GivenItems(labels, scores.tolist(), picked, places[picked], scores[picked], unknown, repeated)
 
 
 def _columns(request: RankRequest) -> tuple[list[Any], Floats]:

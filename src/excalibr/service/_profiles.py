@@ -55,8 +55,8 @@ class Profile:
         How to rank, with seed and fallback.
     options
         The same with categories by number.
-    tables
-        How columns are called and read, and the prior.
+    strength, half_life
+        How many items of a history the prior is worth, and after how long a history's item counts half; None: always.
     items
         The items table.
     item_ids, user_ids
@@ -81,7 +81,8 @@ class Profile:
     name: str
     reranker: Reranker
     options: Options
-    tables: dict[str, Any]
+    strength: float
+    half_life: float | None
     items: ItemArrays
     item_ids: Ids
     user_ids: Ids | None
@@ -245,9 +246,8 @@ def load_profile(
     if group_prices is not None and items.groups is not None:
         prices = ItemPrices.of(group_prices, items.groups)
         trial.with_item_prices(prices.by_pass[0])  # beside a budget there can be none
-    prior = {key: files[key] for key in ("prior",) if key in files}
     return Profile(
-        *(name, reranker, numbered, {**columns, **prior}, items, item_ids, user_ids),
+        *(name, reranker, numbered, options.strength, options.half_life, items, item_ids, user_ids),
         *(wanted.targets, wanted.highs, wanted.statuses, read_priors(items, options), append_unknown, prices),
         catalogue=None if items.attributes or prices is not None else _catalogue(item_ids, items, numbered),
     )

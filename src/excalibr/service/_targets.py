@@ -56,14 +56,12 @@ def _from_history(history: list[Any], profile: Profile) -> RequestTarget:
     places = np.array(profile.item_ids.find([each.item for each in past], "$.history"), dtype=np.int64)
     weights = np.array([each.weight for each in past], dtype=np.float64)
     owners = np.zeros(len(past), dtype=np.int64)
-    half_life = profile.tables.get("half_life")
-    if half_life is not None:
+    if profile.half_life is not None:
         times = np.array([np.nan if each.timestamp is None else each.timestamp for each in past], dtype=np.float64)
-        weights = aged_weights(owners, places, weights, times, half_life)
+        weights = aged_weights(owners, places, weights, times, profile.half_life)
     sums = sum_histories(owners, places, weights, 1, profile.items)
-    strength = profile.tables.get("strength", 0.0)
     settled = [
-        settle_sums(sums[:, each.columns], prior, strength)
+        settle_sums(sums[:, each.columns], prior, profile.strength)
         for each, prior in zip(profile.items.parts, profile.priors, strict=True)
     ]
     low = np.concatenate([shares[0] for shares, _ in settled])
