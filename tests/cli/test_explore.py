@@ -111,6 +111,27 @@ def test_a_profile_names_what_the_page_of_a_server_shows(tmp_path: Path) -> None
     assert page.explored.source.reranker.k == 5
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[profiles", "{path}: is not TOML"),
+        (
+            '[profiles.films]\ncandidates = "c.csv"\nhistory = 7',
+            "{path}: [profiles.films]: history: is 7, must be the name",
+        ),
+        ('[profiles.films]\ncandidates = "c.csv"\nk = 0', "{path}: [profiles.films]: k: is 0, must be"),
+    ],
+)
+def test_what_is_wrong_with_the_profile_of_a_page_is_told_with_its_file(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "profiles.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ExcalibrError) as caught:
+        source_of(path)
+    assert str(caught.value).startswith(message.format(path=path))
+
+
 @pytest.mark.parametrize("words", [["--host", "0.0.0.0"], ["--token-file", "token"]])
 def test_a_server_shows_the_page_to_this_machine_alone(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "token").write_text("secret", encoding="utf-8")

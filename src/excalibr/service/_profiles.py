@@ -157,7 +157,7 @@ def read_profiles(source: str | Path | Mapping[str, Any] | None = None) -> dict[
     if source is None:
         return {DEMO: _demo()}
     where, folder = ("profiles", Path()) if isinstance(source, Mapping) else (str(source), Path(source).parent)
-    with _errors_of(where):
+    with errors_of(where):
         given = source if isinstance(source, Mapping) else read_toml(Path(source))
         for key in given:
             if key != "profiles":
@@ -178,7 +178,7 @@ def read_toml(path: Path) -> Mapping[str, Any]:
 
 
 def _read_profile(name: str, options: Any, where: str, folder: Path) -> Profile:
-    with _errors_of(f"{where}: [profiles.{name}]"):
+    with errors_of(f"{where}: [profiles.{name}]"):
         if not name or "/" in name:
             raise InputError("name", f"is {name!r}", "be a part of a path: a text without /")
         if not isinstance(options, Mapping):
@@ -298,7 +298,7 @@ def _demo() -> Profile:
 
 
 @contextmanager
-def _errors_of(where: str) -> Iterator[None]:
+def errors_of(where: str) -> Iterator[None]:
     """Errors raised within begin with where they come from."""
     try:
         yield
