@@ -84,7 +84,7 @@ def test_the_page_ranks_with_prices_of_groups(tmp_path: Path) -> None:
     named = [f"--{name}={tables[name]}" for name in ("items", "history")]
     out = tmp_path / "report.html"
     assert asked(tables["candidates"], *named, "--category=genres", f"--prices={prices}", "--save", out).exit_code == 0
-    assert "prices of 1 groups (decade)" in stored_in(out)["about"]["understood"]
+    assert "prices of 1 group (decade)" in stored_in(out)["about"]["understood"]
 
 
 def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ from excalibr._experiments import (
 )
 from excalibr._experiments.claims import check_claims
 from excalibr._experiments.scoring import Progress as ShowProgress
+from excalibr._parallel import checked_threads
 from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO
 from excalibr.errors import InputError
 
@@ -162,6 +163,7 @@ def experiment(**options: Any) -> None:
     Interrupted and started again with the same arguments, it goes on where it stopped.
     """
     asked = ExperimentOptions(**options)
+    checked_threads(asked.threads)  # before any data are read
     since, console, plan, seconds = monotonic(), Console(highlight=False), asked.plan, asked.seconds
     asked.check_apart()
     interrupted = "Interrupted. Started again with the same arguments, it goes on where it stopped."

@@ -11,6 +11,7 @@ import numpy as np
 
 from excalibr import _seeds as seeds
 from excalibr._arrays import spans
+from excalibr._messages import counted
 from excalibr._options import read_options
 from excalibr._problem import Status
 from excalibr._types import Booleans, Floats, Integers
@@ -127,9 +128,9 @@ def read_explored(source: PageSource) -> Explored:
     wanted = read_wanted(given.users, items, options)
     sample = _sample(wanted, np.diff(given.starts), source)
     users, median = len(given.users), int(np.median(np.diff(given.starts)))
-    counted = [f"{users:,} user{'s' * (users != 1)}, {median:,} candidates each (median)", items_text(items.columns)]
+    understood = [f"{counted(users, 'user')}, {counted(median, 'candidate')} each (median)", items_text(items.columns)]
     if prices is not None:
-        counted.append(f"prices of {len(prices.groups):,} groups ({', '.join(prices.attributes)})")
+        understood.append(f"prices of {counted(len(prices.groups), 'group')} ({', '.join(prices.attributes)})")
     return Explored(
         source,
         items,
@@ -143,7 +144,7 @@ def read_explored(source: PageSource) -> Explored:
         sample,
         _first_half(sample, source.reranker.seed),
         None if truth is None else read_truth(truth, given, items, options),
-        "; ".join([*counted, *options.recognised_text()]),
+        "; ".join([*understood, *options.recognised_text()]),
         [str(note.message) for note in review_items(items)],
     )
 
