@@ -31,8 +31,9 @@ INPUTS = {"candidates.parquet", "items.parquet", "history.parquet"}
 PROGRAM = """
 import sys
 from excalibr._cli import main
-from excalibr._cli.rerank import inputs, job, parts
-job.CHUNK_ROWS = inputs.BATCH_ROWS = 500
+from excalibr._cli.rerank import job, parts
+from excalibr.tables import _sources
+job.CHUNK_ROWS = _sources.BATCH_ROWS = 500
 parts.GROUP_ROWS = 1000
 sys.argv = ["excalibr", *{arguments!r}]
 main()

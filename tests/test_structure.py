@@ -33,11 +33,12 @@ SHORT = {
 
 NAMED_AT_RUN_TIME = {
     "__init__.py": {"f'excalibr.{name}'", "f'excalibr.{_LAZY_NAMES[name]}'"},
+    "_cli/application.py": {"f'excalibr._cli.{cmd_name}'"},
     "tables/_arrow.py": {"self._name"},
     "paper/_glop.py": {"package"},
     "_experiments/runtimes.py": {"package"},
 }
-"""Imports by a name that is put together: public modules when they are asked for, and packages of others."""
+"""Imports by a name that is put together: public modules and commands when asked for, and packages of others."""
 
 IN_THE_KERNEL_TOO = {"Catalogue", "Curve", "Setting"}
 """Classes of the compiled part whose name a class in Python has as well: they are written ``kernel.Curve``."""

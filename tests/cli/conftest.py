@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from excalibr._cli.rerank import inputs
 from excalibr._cli.rerank import job as jobs
+from excalibr.tables import _sources
 from tests.cli.reranking import OLD, run, write
 from tests.tables.invented import Invented, invented_tables
 
@@ -22,7 +22,7 @@ def tables() -> Invented:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that small tables have several parts."""
-    monkeypatch.setattr(inputs, "BATCH_ROWS", 60)
+    monkeypatch.setattr(_sources, "BATCH_ROWS", 60)
     monkeypatch.setattr(jobs, "CHUNK_ROWS", 200)
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import excalibr
 from excalibr import _cli as cli
 from excalibr._cli import main
-from excalibr._cli.application import application
+from excalibr._cli.application import UsageError, application
 
 WITHOUT = "import sys; sys.modules[{package!r}] = None; from excalibr._cli import main; main()"
 
@@ -34,6 +34,23 @@ def test_the_help_lists_every_command() -> None:
     listed = CliRunner().invoke(application, ["--help"]).stdout
     assert all(name in listed for name in ("demo", "rerank", "serve", "balance", "data", "experiment"))
     assert "warmup" not in listed
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["rerank", "c.csv", "--items", "i.csv", "--history", "", "-o", "s.csv"], "--history"),
+        (["rerank", "", "--items", "i.csv", "-o", "s.csv"], "candidates"),
+        (["experiment", "--out="], "--out"),
+        (["data", "get", "ml-1m", "--to", ""], "--to"),
+        (["serve", ""], "profiles"),
+    ],
+)
+def test_an_empty_path_is_refused_and_not_taken_for_the_current_folder(words: list[str], name: str) -> None:
+    error = CliRunner().invoke(application, words, standalone_mode=False).exception
+    assert isinstance(error, UsageError)
+    assert name in error.format_message()
+    assert "it is empty, and must be a path" in error.format_message()
 
 
 def test_a_command_that_is_misspelt_is_suggested() -> None:
@@ -91,7 +108,7 @@ def test_an_interrupt_while_a_command_is_being_imported_is_one_line_too(
     def interrupted(name: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(excalibr._cli.application, "_import", interrupted)
+    monkeypatch.setattr(excalibr._cli.application, "import_module", interrupted)
     monkeypatch.setattr(sys, "argv", ["excalibr", "rerank", "candidates.parquet"])
     with pytest.raises(SystemExit) as stopped:
         main()

@@ -60,6 +60,9 @@ def test_data_of_ones_own_needs_a_few_options(tmp_path: Path) -> None:
         (["--data", "a", "--ratings", "b"], "--data: comes with tables of one's own"),
         (["--ratings", "a", "--items", "b"], "--category-column: is missing"),
         (["--data", "nowhere"], "nowhere: does not exist"),
+        (["--data", "nowhere", "--threads", "0"], "threads: is 0, must be a whole number of at least 1"),
+        (["--data", "nowhere", "--regularisations", "-1"], r"regularisations: are \[-1.0\], must be finite"),
+        (["--data", "nowhere", "--time", "15x"], "--time: is '15x', must be .* or minutes such as 15"),
         (["--data", "nowhere", "--seed", "1", "--attributes", "x"], "nowhere: does not exist"),
     ],
 )

@@ -70,6 +70,23 @@ def test_mistakes_are_told_in_the_commands_own_words(tmp_path: Path) -> None:
     assert "does not exist" in refusal(tmp_path / "none.parquet", items, history, "--save", tmp_path / "out.html")
 
 
+def test_a_table_that_is_not_there_is_refused_before_the_page_says_that_it_reads_them(tmp_path: Path) -> None:
+    tables = write_tables(tmp_path)
+    result = asked(tables["candidates"], f"--items={tables['items']}", f"--history={tmp_path}/none.csv", "--no-browser")
+    assert str(result.exception) == f"--history: {tmp_path}/none.csv does not exist, must be a file or a folder."
+    assert result.output == ""
+
+
+def test_the_page_ranks_with_prices_of_groups(tmp_path: Path) -> None:
+    tables = write_tables(tmp_path)
+    prices = tmp_path / "prices.csv"
+    prices.write_text("attribute,category,price\ndecade,1950s,0.2\n", encoding="utf-8")
+    named = [f"--{name}={tables[name]}" for name in ("items", "history")]
+    out = tmp_path / "report.html"
+    assert asked(tables["candidates"], *named, "--category=genres", f"--prices={prices}", "--save", out).exit_code == 0
+    assert "prices of 1 group (decade)" in stored_in(out)["about"]["understood"]
+
+
 def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -92,6 +109,27 @@ def test_a_profile_names_what_the_page_of_a_server_shows(tmp_path: Path) -> None
     assert page.explored is not None
     assert page.explored.truth is not None
     assert page.explored.source.reranker.k == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[profiles", "{path}: is not TOML"),
+        (
+            '[profiles.films]\ncandidates = "c.csv"\nhistory = 7',
+            "{path}: [profiles.films]: history: is 7, must be the name",
+        ),
+        ('[profiles.films]\ncandidates = "c.csv"\nk = 0', "{path}: [profiles.films]: k: is 0, must be"),
+    ],
+)
+def test_what_is_wrong_with_the_profile_of_a_page_is_told_with_its_file(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "profiles.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ExcalibrError) as caught:
+        source_of(path)
+    assert str(caught.value).startswith(message.format(path=path))
 
 
 @pytest.mark.parametrize("words", [["--host", "0.0.0.0"], ["--token-file", "token"]])

@@ -40,8 +40,9 @@ def test_two_runs_do_not_share_an_output(
 PAUSED = """
 import sys
 from excalibr._cli import main
-from excalibr._cli.rerank import inputs, job
-job.CHUNK_ROWS = inputs.BATCH_ROWS = 60
+from excalibr._cli.rerank import job
+from excalibr.tables import _sources
+job.CHUNK_ROWS = _sources.BATCH_ROWS = 60
 keep, kept = job.Run.keep, []
 def paused(*given):
     keep(*given)

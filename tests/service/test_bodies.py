@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ import pytest
 from excalibr.errors import ExcalibrError
 from excalibr.service import Application, Limits, application
 from excalibr.service._body import BodyReader
-from excalibr.service._limits import FairSemaphore
 from excalibr.service._targets import read_target_of
 from tests.service.client import Client, body_of, client_of
 from tests.tables.invented import invented_tables
@@ -191,24 +188,6 @@ def test_beyond_the_backpressure_a_request_is_refused_at_once(tmp_path: Path, mo
     assert client.post("/rank/films", BODY).code == 200
     assert (seen[0].code, seen[0].headers["Retry-After"]) == (503, "1")
     assert client.post("/rank/films", BODY).code == 200
-
-
-def test_turns_are_taken_in_the_order_in_which_requests_came() -> None:
-    turns, order, threads = FairSemaphore(1), list[int](), list[threading.Thread]()
-
-    def work(number: int) -> None:
-        with turns:
-            order.append(number)
-
-    with turns:
-        for number in range(5):
-            threads.append(threading.Thread(target=work, args=(number,)))
-            threads[-1].start()
-            while len(turns._waiting) <= number:
-                time.sleep(0.001)
-    for thread in threads:
-        thread.join()
-    assert order == [0, 1, 2, 3, 4]
 
 
 def test_a_client_awaits_an_answer_from_its_body_until_the_answer_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ def test_prices_take_pins_strangers_and_items_of_the_request(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('prices = "nothing.parquet"', r"prices: .*nothing.parquet cannot be read .*, must be a file"),
+        ('prices = "nothing.parquet"', r"prices: .*nothing.parquet does not exist, must be a file or a folder"),
         ("prices = 3", r"prices: is 3, must be the name of a file"),
         ("prices = { seller = { huge = 0.1 } }", r"prices: have 'huge' .*none of which an item has"),
         ("prices = { label = { big = 0.1 } }", r"column 'label' not found in items"),

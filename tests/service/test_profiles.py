@@ -24,6 +24,7 @@ MISTAKES = {
     "trade_off = 0.5\nmax_deviation = 0.1": r"trade_off and max_deviation: are both given, must not go together",
     'history = "nothing.parquet"': r"nothing.parquet",
     "history = 7": r"history: is 7, must be the name of a file",
+    'history = ""': r"history: is '', must be the name of a file",
     'unknown = "drop"': r"unknown: is 'drop', must be one of 'leave out', 'append'",
     'fallback = "x"': r"fallback: is 'x'",
     "floors = { comedy = 0.1 }": r"floors: is 'comedy', must be one of",
@@ -85,6 +86,18 @@ def test_paths_are_relative_to_the_file_and_tables_may_be_of_any_kind(tmp_path: 
     one, other = Client(application(tmp_path / "profiles.toml")), Client(application(tmp_path / "other.toml"))
     body = body_of(TABLES.candidates, 100)
     assert one.post("/rank/films", body).json["items"] == other.post("/rank/other", body).json["items"]
+
+
+def test_a_table_may_be_a_folder_of_files_that_are_read_as_the_command_reads_them(tmp_path: Path) -> None:
+    profiles = write_profiles(tmp_path, TABLES, OPTIONS)
+    whole = Client(application(profiles))
+    (tmp_path / "many").mkdir()
+    for name, part in (("1.csv", TABLES.history[:40]), ("2.csv", TABLES.history[40:]), (".3.csv", TABLES.history)):
+        pa.csv.write_csv(part, tmp_path / "many" / name)
+    profiles.write_text(profiles.read_text().replace("history.parquet", "many"), encoding="utf-8")
+    body = body_of(TABLES.candidates, 100)
+    parted = Client(application(profiles)).post("/rank/films", body).json
+    assert parted["policy"] == whole.post("/rank/films", body).json["policy"]
 
 
 def test_the_invented_catalogue_is_served_where_no_profiles_are_named() -> None:

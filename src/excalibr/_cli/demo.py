@@ -5,7 +5,7 @@ The tables line up on a terminal of 80 columns or more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -19,7 +19,9 @@ from rich.text import Text
 
 import excalibr
 from excalibr import _picture as picture
+from excalibr._grid import percent
 from excalibr._policy import Policy
+from excalibr._policy.notebook import picture_of
 from excalibr._types import Integers
 from excalibr._writing import atomic_write
 from excalibr.datasets import Candidates, Catalogue, Film, make_catalogue
@@ -64,14 +66,23 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One user before and after; ``before`` and ``shown`` are single rankings, ``after`` is the lottery."""
+    """One user before and after: ``after`` is the lottery, and ``shown`` the ranking that was drawn of it."""
 
     user: str
     catalogue: Catalogue
     candidates: Candidates
-    before: Policy
     after: Policy
     shown: Policy
+
+    @property
+    def before(self) -> Policy:
+        """The order by score alone."""
+        return self.after.before
+
+    @property
+    def titles(self) -> list[str]:
+        """The candidates' films by name."""
+        return [self.catalogue.films[film].title for film in self.candidates.films]
 
     @property
     def old_entries(self) -> list[Entry]:
@@ -82,14 +93,6 @@ class Comparison:
     def new_entries(self) -> list[Entry]:
         """The slate that was drawn, with where each film was."""
         return self._entries(self.shown.rankings[0], self.before.rankings[0])
-
-    def kept(self, policy: Policy) -> float:
-        """Share of the old slate's relevance that a policy keeps."""
-        return policy.relevance / self.before.relevance
-
-    def removed(self, policy: Policy) -> float:
-        """Share of the old slate's deviation that a policy removes; nan where there was none."""
-        return 1.0 - policy.deviation / self.before.deviation if self.before.deviation else float("nan")
 
     def _entries(self, ranking: Integers, other: Integers) -> list[Entry]:
         slots = {int(candidate): slot for slot, candidate in enumerate(other, 1)}
@@ -105,16 +108,17 @@ def compare(catalogue: Catalogue, user: str, *, k: int, trade_off: float) -> Com
     after = excalibr.calibrate(candidates.scores, candidates.categories, candidates.target, k=k, trade_off=trade_off)
     drawn = after.sample(seed=catalogue.seed, key=user)
     shown = Policy(after.problem, rankings=drawn[None, :], weights=np.ones(1), method="one ranking")
-    return Comparison(user, catalogue, candidates, after.before, after, shown)
+    return Comparison(user, catalogue, candidates, after, shown)
 
 
-def percent(share: float) -> str:
-    """A share as people read it.
+def gains(policy: Policy) -> tuple[str, str]:
+    """How much of the relevance a policy keeps, and how much of the deviation it removes: a dash where there was none.
 
-    >>> percent(0.961), percent(float("nan"))
-    ('96.1 %', '–')
+    >>> gains(excalibr.calibrate([0.9, 0.6], [[1, 0], [0, 1]], [1, 0], k=1, trade_off=0.0))
+    ('100 %', '–')
     """
-    return "–" if isnan(share) else f"{100 * share:.1f} %"
+    why = policy.explain()
+    return percent(why.relevance_kept), "–" if isnan(why.deviation_removed) else percent(why.deviation_removed)
 
 
 def show(comparison: Comparison, console: Console) -> None:
@@ -215,13 +219,15 @@ def _shares(comparison: Comparison, bar_width: int) -> Table:
 
 
 def _balance(comparison: Comparison) -> Table:
-    before, kept, removed = comparison.before, comparison.kept, comparison.removed
+    before = comparison.before
     table = _table(*(Column(each, min_width=12) for each in ("", "Before", "After, expected", "After, this draw")))
-    policies = (comparison.after, comparison.shown)
-    relevances = [f"{policy.relevance:.3f}, {percent(kept(policy))} kept" for policy in policies]
-    deviations = [f"{policy.deviation:.3f}, {percent(removed(policy))} removed" for policy in policies]
-    table.add_row("Relevance", f"{before.relevance:.3f}", *relevances)
-    table.add_row("Deviation", f"{before.deviation:.3f}", *deviations)
+    relevances, deviations = [f"{before.relevance:.3f}"], [f"{before.deviation:.3f}"]
+    for policy in (comparison.after, comparison.shown):
+        kept, removed = gains(policy)
+        relevances.append(f"{policy.relevance:.3f}, {kept} kept")
+        deviations.append(f"{policy.deviation:.3f}, {removed} removed")
+    table.add_row("Relevance", *relevances)
+    table.add_row("Deviation", *deviations)
     return table
 
 
@@ -233,11 +239,12 @@ def _lottery(comparison: Comparison) -> Table:
     drawn = (after.rankings == comparison.shown.rankings[0]).all(axis=1)
     rows = zip(after.weights, after.draw_relevances, after.draw_deviations, drawn, strict=True)
     for number, (weight, relevance, deviation, is_drawn) in enumerate(rows, 1):
-        chance = f"{100 * weight:.1f} %" if weight >= 0.0005 else "< 0.1 %"
-        table.add_row(str(number), chance, f"{relevance:.3f}", f"{deviation:.3f}", "◀ drawn" if is_drawn else "")
+        table.add_row(
+            str(number), percent(weight), f"{relevance:.3f}", f"{deviation:.3f}", "◀ drawn" if is_drawn else ""
+        )
     relevance = f"{after.relevance:.3f}"
-    table.add_row("all", "100.0 %", relevance, f"{after.weights @ after.draw_deviations:.3f}", "mean of a draw")
-    table.add_row("all", "100.0 %", relevance, f"{after.deviation:.3f}", "of the expectation")
+    table.add_row("all", percent(1.0), relevance, f"{after.weights @ after.draw_deviations:.3f}", "mean of a draw")
+    table.add_row("all", percent(1.0), relevance, f"{after.deviation:.3f}", "of the expectation")
     return table
 
 
@@ -250,23 +257,9 @@ def write(comparison: Comparison, path: Path) -> None:
 
 def draw(comparison: Comparison) -> Figure:
     """The picture as a matplotlib figure: both slates joined film by film, and the genres' shares as bars."""
-    target, before, after, shown = comparison.candidates.target, comparison.before, comparison.after, comparison.shown
-    seen = (before.distribution, after.distribution, shown.distribution)
-    (kept, removed), (kept_now, removed_now) = (
-        (percent(comparison.kept(policy)), percent(comparison.removed(policy))) for policy in (after, shown)
-    )
-    old, new = (
-        [picture.Placed(entry.film.title, entry.genres(), entry.slot, entry.other) for entry in entries]
-        for entries in (comparison.old_entries, comparison.new_entries)
-    )
-    rankings = "one ranking" if len(after.weights) == 1 else f"{len(after.weights)} rankings"
-    made = picture.Picture(
-        headline=f"{comparison.user}: {kept} of the relevance kept, {removed} of the deviation removed, in expectation",
-        caption=f"Trade-off {after.problem.trade_off:g}. A lottery of {rankings}, proven optimal "
-        f"within {after.gap:.1e}. This draw by itself: {kept_now} kept, {removed_now} removed.",
-        old=old,
-        new=new,
-        shares=picture.Shares(list(comparison.catalogue.genres), target, target, *seen),
-        kind="Genre",
-    )
+    made = picture_of(comparison.after, comparison.titles, comparison.catalogue.genres, comparison.shown.rankings[0])
+    kept, removed = gains(comparison.shown)
+    headline = f"{comparison.user}: {made.headline}"
+    caption = f"{made.caption}. This draw by itself: {kept} kept, {removed} removed."
+    made = replace(made, headline=headline, caption=caption, kind="Genre")
     return picture.draw(made, picture.empty_figure(made))

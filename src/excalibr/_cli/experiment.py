@@ -40,6 +40,7 @@ from excalibr._experiments import (
 )
 from excalibr._experiments.claims import check_claims
 from excalibr._experiments.scoring import Progress as ShowProgress
+from excalibr._parallel import checked_threads
 from excalibr.datasets._archives import MAX_BYTES, MAX_RATIO
 from excalibr.errors import InputError
 
@@ -66,7 +67,8 @@ class ExperimentOptions:
     data: Path | None = _option("MovieLens: an official zip, its folder, or a Parquet folder.", None)
     threads: int | None = _option("Processes; by default one a processor. The results are the same.", None)
     time: str | None = _option(
-        "What it may take, such as 15m or 90s: items, users and trade-offs are chosen to fit.", None
+        "What it may take, such as 15m, 90s or 2h, and 15 for minutes: items, users and trade-offs are chosen to fit.",
+        None,
     )
     seed: int = _option("Splits users, and draws samples and rankings.", _PLAN.seed)
     split: str = _option("What is held out of a user: a random fifth, or by time the latest.", _PLAN.split)
@@ -126,7 +128,7 @@ class ExperimentOptions:
             return None
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?", self.time.strip())
         if found is None or float(found[1]) <= 0:
-            raise InputError("--time", f"is {self.time!r}", "be a time such as 15m, 90s or 2h")
+            raise InputError("--time", f"is {self.time!r}", "be a time such as 15m, 90s or 2h, or minutes such as 15")
         return float(found[1]) * {"s": 1.0, "h": 3600.0}.get(found[2] or "m", 60.0)
 
     def source(self) -> Source:
@@ -161,6 +163,7 @@ def experiment(**options: Any) -> None:
     Interrupted and started again with the same arguments, it goes on where it stopped.
     """
     asked = ExperimentOptions(**options)
+    checked_threads(asked.threads)  # before any data are read
     since, console, plan, seconds = monotonic(), Console(highlight=False), asked.plan, asked.seconds
     asked.check_apart()
     interrupted = "Interrupted. Started again with the same arguments, it goes on where it stopped."

@@ -8,17 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from excalibr._cli.options import WORDS, read_words, with_options
+from excalibr._cli.options import WORDS, given_paths, read_words, with_options
 from excalibr._options import read_options
 from excalibr.errors import InputError, needs_extra
-from excalibr.tables import Tables
-from excalibr.tables._reranker import Reranker
+from excalibr.tables import Reranker, Tables
+from excalibr.tables._files import files_of
 
-DEFAULT_SLOTS = 10
 PORTS = range(8000, 8100)
 
 LEFT_OUT = (
-    *("users", "pinned", "shown", "prices", "visit", "propensities", "method", "fallback", "max_sorts"),
+    *("users", "pinned", "shown", "visit", "propensities", "method", "fallback", "max_sorts"),
     *("rank", "ranking", "probability", "propensity", "propensity_anywhere", "users_user_id"),
     *("pinned_user_id", "pinned_item_id", "pinned_rank"),
     *("shown_user_id", "shown_item_id", "shown_weight", "shown_rank"),
@@ -78,12 +77,12 @@ def _read(
 ) -> tuple[Reranker, dict[str, Any], dict[str, Path]]:
     """How to rank, how columns are called, and the tables."""
     ranking, columns, others = read_words(options)
-    given = {"candidates": candidates, "items": items, "truth": truth}
-    tables = {name: path for name, path in given.items() if path is not None} | others
+    tables = given_paths(candidates=candidates, items=items, truth=truth) | others
+    for name, path in tables.items():
+        files_of(name, path)  # refused before the page says that it reads them
     if tables and not {"candidates", "items"} <= tables.keys():
         missing = "candidates" if candidates is None else "items"
         raise InputError(missing, "are missing", "be given with the other tables")
-    ranking["k"] = DEFAULT_SLOTS if ranking["k"] is None else ranking["k"]
     return read_options(Reranker, ranking), columns, tables
 
 

@@ -93,10 +93,15 @@ WORDS = words_of(with_options(Reranker, Tables, Everyone)(lambda **_: None))
 """How the commands write the options of :class:`Reranker`, :class:`Tables` and :class:`Everyone`."""
 
 
+def given_paths(**paths: Path | None) -> dict[str, Path]:
+    """Those that were typed."""
+    return {name: path for name, path in paths.items() if path is not None}
+
+
 def read_words(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Path]]:
     """What was typed, as Python takes it: how to rank, how columns are called and read, and tables in files."""
     ranking, tables = split_keywords(options, Reranker)
-    paths = {name: path for name in PATHS if (path := tables.pop(name, None)) is not None}
+    paths = given_paths(**{name: tables.pop(name, None) for name in PATHS})
     tables["category"] = columns_of(tables["category"])
     by_attribute = not isinstance(tables["category"], str)
     return {name: read_numbers(name, value, by_attribute) for name, value in ranking.items()}, tables, paths

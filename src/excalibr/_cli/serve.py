@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from excalibr._parallel import checked_threads
 from excalibr.errors import InputError, needs_extra, unknown_name
 
-LOGS = ("off", "text", "json")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -23,7 +22,10 @@ def serve(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, max=1024, help="Processes, each with the tables of its own.")] = 1,
     threads: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="Requests a process works on at a time; one a processor.")
+        int | None,
+        typer.Option(
+            min=1, max=1024, help="Requests a process works on at a time; one for each processor that it may use."
+        ),
     ] = None,
     backpressure: Annotated[
         int, typer.Option(min=1, max=4096, help="Requests in flight a process; one more is refused with 503.")
@@ -58,16 +60,17 @@ def serve(
     """
     with needs_extra("serve"):
         from excalibr.service._limits import Limits
+        from excalibr.service._logging import FORMATS
         from excalibr.service._server import Server
         from excalibr.service._server import serve as run
-    if log not in LOGS:
-        raise unknown_name("log", log, LOGS)
+    if log not in FORMATS:
+        raise unknown_name("log", log, FORMATS)
     if profiles is not None:
         _require_file("profiles", profiles)
     if page and (host not in LOOPBACK or token_file is not None):
         found = f"is asked for with {'a token' if host in LOOPBACK else f'--host {host}'}"
         raise InputError("page", found, "be for this machine alone, and without a token")
-    limits = Limits(max_items, max_batch, max_body, backpressure, threads or os.cpu_count() or 1, body_seconds)
+    limits = Limits(max_items, max_batch, max_body, backpressure, checked_threads(threads), body_seconds)
     asked: dict[str, Any] = {"host": host, "port": port, "workers": workers, "log": log, "cors": cors, "admin": admin}
     if page:
         from excalibr.service._page.profile import source_of

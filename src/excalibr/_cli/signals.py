@@ -17,7 +17,7 @@ from typing import ParamSpec
 
 import typer
 
-from excalibr._cli.printing import print_error
+from excalibr._cli.printing import print_error, print_line
 from excalibr.errors import ExcalibrError
 
 Given = ParamSpec("Given")
@@ -90,12 +90,14 @@ def stoppable(on_stop: Callable[[Stop], None]) -> Iterator[Stop]:
             signal.signal(number, before[number])
 
 
-@contextmanager
-def resumable() -> Iterator[Stop]:
-    """Exit codes for what ends a run early that can go on: a signal, or a file that cannot be read or written."""
+def run_resumable(work: Callable[[Stop], str]) -> None:
+    """Do it and print what it sums up; where it ends early and can go on, exit with the code that says why.
+
+    That is a signal, or a file that cannot be read or written.
+    """
     with stoppable(lambda stop: print_error(f"{stop}. Go on with --resume.")) as stop:
         try:
-            yield stop
+            print_line(work(stop))
         except OSError as error:
             if stop.signal is not None or isinstance(error, ExcalibrError):
                 raise

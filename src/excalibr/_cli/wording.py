@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import typing
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import typer
 from typer.models import OptionInfo
 
 from excalibr._cli.printing import print_warning
@@ -27,8 +30,8 @@ _SAME = {
 
 
 def in_command_words(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, whose errors and warnings say its options as they are typed."""
-    words = words_of(command)
+    """The command, whose errors and warnings say its options as they are typed, and which takes no empty path."""
+    words, parameters = words_of(command), [_without_empty_paths(each) for each in _parameters(command)]
 
     @functools.wraps(command)
     def in_words(*args: Any, **options: Any) -> None:
@@ -39,7 +42,30 @@ def in_command_words(command: Callable[..., None]) -> Callable[..., None]:
             error.args = (message_of(error, words),)
             raise
 
+    in_words.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    in_words.__annotations__ = {each.name: each.annotation for each in parameters}
     return in_words
+
+
+def _parameters(command: Callable[..., None]) -> list[inspect.Parameter]:
+    return list(inspect.signature(command, eval_str=True).parameters.values())
+
+
+def _without_empty_paths(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The same where an empty text is no path: Python takes it for the folder that one is in."""
+    kind, *infos = typing.get_args(parameter.annotation)
+    if Path not in (kind, *typing.get_args(kind)):
+        return parameter
+    info = copy.copy(infos[0])
+    info.parser = path
+    return parameter.replace(annotation=typing.Annotated[kind, info])
+
+
+def path(text: str) -> Path:
+    """What was typed as a path; the help shows this function's name as its type."""
+    if not text:
+        raise typer.BadParameter("it is empty, and must be a path")
+    return Path(text)
 
 
 @contextmanager
@@ -61,7 +87,7 @@ def _warnings_as_lines(words: CommandWords) -> Iterator[None]:
 def words_of(command: Callable[..., None]) -> CommandWords:
     """The flag of each option of a command, by the name that the library has for it."""
     flags = {}
-    for each in inspect.signature(command, eval_str=True).parameters.values():
+    for each in _parameters(command):
         info = next((part for part in typing.get_args(each.annotation) if isinstance(part, OptionInfo)), None)
         if info is not None:
             flags[each.name] = _flag(each.name, info)

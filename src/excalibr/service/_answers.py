@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from excalibr._native import kernel
 from excalibr._policy import Policy
@@ -35,7 +35,10 @@ class LeftOut(msgspec.Struct, gc=False):
 
 
 class PolicySummary(msgspec.Struct, kw_only=True):
-    """What the lottery does; ``deviation`` is of its expectation, ``draw_deviation`` of the slate that was drawn."""
+    """What the lottery does; ``deviation`` is of its expectation, ``draw_deviation`` of the slate that was drawn.
+
+    JSON has a number that is not finite, such as the gap of a method that proves none, as null.
+    """
 
     relevance: float | None = None
     deviation: float | dict[str, float] | None = None
@@ -75,25 +78,25 @@ class BatchAnswer(msgspec.Struct):
 
 
 def answer_of(
-    profile: Profile, request: RankRequest, given: GivenItems, ranked: Ranked, user: Hashable, took: float
+    profile: Profile, request: RankRequest, given: GivenItems, ranked: Ranked, named: Hashable, took: float
 ) -> Answer:
-    """The slate of a request, drawn by its key from its policy."""
+    """The slate of a request, drawn from its policy for a user or session."""
     policy, left_out = ranked.policy, LeftOut(len(given.unknown), given.repeated)
     if policy is None:
         nothing = PolicySummary(status=ranked.status.text, left_out=left_out, reason=ranked.reason)
         return Answer(request.id, took, _unknown_items(profile, given, 0), nothing)
-    slate = _slate(ranked, policy, drawn_ranking(profile, request, policy, user))
+    slate = _slate(given, policy, drawn_ranking(profile, request, policy, named))
     columns = zip(slate.picked, slate.scores, slate.propensities, strict=True)
     shown = [SlateItem(given.labels[at], score, rank, chance) for rank, (at, score, chance) in enumerate(columns, 1)]
     items = shown + _unknown_items(profile, given, len(shown))
     answer = Answer(request.id, took, items, _summary(profile, ranked, policy, slate, left_out))
     if request.lottery:
         answer.lottery = [
-            LotteryRanking(weight, [given.labels[at] for at in ranked.picked[each].tolist()])
+            LotteryRanking(weight, [given.labels[at] for at in given.picked[each].tolist()])
             for weight, each in zip(policy.weights.tolist(), policy.rankings, strict=True)
         ]
     if request.explain:
-        answer.explain = _explained(profile, given, ranked)
+        answer.explain = _explained(profile, given, policy)
     return answer
 
 
@@ -125,11 +128,11 @@ class Slate(NamedTuple):
     probability: float
 
 
-def _slate(ranked: Ranked, policy: Policy, chosen: int) -> Slate:
+def _slate(given: GivenItems, policy: Policy, chosen: int) -> Slate:
     problem, batch = policy.problem, policy.problem.batch
     lottery = (policy.rankings, policy.weights, batch.position_weights, chosen)
     edges = (None, None) if batch.terms is None else (problem.target, problem.high)
-    parts = kernel.slate_of(batch.checked, *lottery, ranked.picked, ranked.scores, *edges)
+    parts = kernel.slate_of(batch.checked, *lottery, given.picked, given.scores, *edges)
     return Slate(*parts, float(policy.weights[chosen]))
 
 
@@ -139,7 +142,7 @@ def _summary(profile: Profile, ranked: Ranked, policy: Policy, slate: Slate, lef
         relevance=slate.relevance,
         deviation=_by_attribute(profile, slate.deviations) if calibrated else None,
         draw_deviation=_by_attribute(profile, slate.drawn_deviations) if calibrated else None,
-        gap=None if math.isnan(policy.gap) else policy.gap,
+        gap=policy.gap,
         shares=_named(profile, slate.shares),
         target=_named(profile, slate.target) if calibrated else None,
         probability=slate.probability,
@@ -175,22 +178,15 @@ def _named(profile: Profile, values: list[float]) -> Any:
     }
 
 
-def _explained(profile: Profile, given: GivenItems, ranked: Ranked) -> dict[str, Any] | None:
+def _explained(profile: Profile, given: GivenItems, policy: Policy) -> dict[str, Any] | None:
     """What the slate's items cost and where they stood before."""
-    policy = ranked.policy
-    if policy is None or policy.category_prices is None:
+    if policy.category_prices is None:
         return None
-    labels = [given.labels[at] for at in ranked.picked.tolist()]
+    labels = [given.labels[at] for at in given.picked.tolist()]
     names: Any = {each.name: list(profile.numbers[each.name]) for each in profile.items.parts}
     why = policy.explain(labels, names if profile.attributes else names[""])
-    tables = {name: {column: _plain(values) for column, values in part.items()} for name, part in why.to_dict().items()}
-    return {**tables, "relevance_kept": why.relevance_kept, "deviation_removed": _number(why.deviation_removed)}
-
-
-def _plain(values: Any) -> list[Any]:
-    listed = values.tolist() if hasattr(values, "tolist") else list(values)
-    return [_number(each) for each in listed]
-
-
-def _number(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    tables = {
+        name: {column: np.asarray(values, dtype=object).tolist() for column, values in part.items()}
+        for name, part in why.to_dict().items()
+    }
+    return {**tables, "relevance_kept": why.relevance_kept, "deviation_removed": why.deviation_removed}

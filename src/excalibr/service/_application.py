@@ -18,7 +18,7 @@ from excalibr.errors import ExcalibrError, InputError, unknown_name
 from excalibr.service._answers import Answer, BatchAnswer, answer_of
 from excalibr.service._body import BodyReader
 from excalibr.service._candidates import read_given
-from excalibr.service._failures import RequestFailure, malformed, require_method
+from excalibr.service._failures import UNDECODABLE, RequestFailure, malformed, require_method, unavailable
 from excalibr.service._fast_path import answer_of_encoded, fast_slate
 from excalibr.service._limits import FairSemaphore, Gate, Limits
 from excalibr.service._logging import FORMATS, Log
@@ -167,13 +167,13 @@ class Application:
     def _answered(self, environ: Mapping[str, Any]) -> Reply:
         start = time.perf_counter()
         method, path = environ["REQUEST_METHOD"], _path(environ)
-        name, said = "", dict[str, Any]()
+        name, details = "", dict[str, Any]()
         try:
             if method == "OPTIONS" and self._cors is not None:  # what a browser asks first, without a token
                 reply = Reply(204, b"")
             elif path.startswith("/rank/"):
                 name, batch = _split(path)
-                reply, said = self._rank(environ, name, batch, start)
+                reply, details = self._rank(environ, name, batch, start)
             else:
                 reply = self._other(environ, method, path)
         except RequestFailure as failure:
@@ -186,7 +186,7 @@ class Application:
             self.metrics.count_request(known, reply.code, seconds)
         if self.log.form != "off":
             took = round(1000 * seconds, 3)
-            self.log.request(method=method, path=path, code=reply.code, took=took, **said)
+            self.log.request(method=method, path=path, code=reply.code, took=took, **details)
         return reply
 
     def _fault(self, path: str, error: Exception) -> RequestFailure:
@@ -210,21 +210,22 @@ class Application:
         """The answer to one body, and how many items it shows of those that were ranked."""
         try:
             request = decode_rank(body)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        except UNDECODABLE as error:
             raise malformed(error) from None
         self._check_sizes(request)
         user = request.user
         if user is not None and profile.user_ids is not None:
             user = profile.user_ids.read(user, "$.user")
         wanted, asked = read_target_of(request, profile, user), options_for(profile, request)
-        slate = fast_slate(profile, asked, request, wanted, user, alone=self.limits.threads == 1)
+        named = request.session if user is None else user
+        slate = fast_slate(profile, asked, request, wanted, named, alone=self.limits.threads == 1)
         if slate is not None:
             answer = answer_of_encoded(profile, request, slate, _milliseconds_since(start))
             shown, seconds = slate.slots, slate.seconds
         else:
             given = read_given(request, profile)
-            ranked = rank(profile, asked, request, given, wanted, request.session if user is None else user)
-            answer = answer_of(profile, request, given, ranked, user, _milliseconds_since(start))
+            ranked = rank(profile, asked, request, given, wanted, named)
+            answer = answer_of(profile, request, given, ranked, named, _milliseconds_since(start))
             policy = ranked.policy
             shown = 0 if policy is None else policy.problem.k
             seconds = math.nan if policy is None or policy.info is None else policy.info.seconds
@@ -235,7 +236,7 @@ class Application:
         """The answers to several; one that cannot be answered has its error in its place."""
         try:
             asked = decode_batch(body).requests
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        except UNDECODABLE as error:
             raise malformed(error) from None
         if len(asked) > self.limits.max_batch:
             raise RequestFailure(
@@ -262,13 +263,16 @@ class Application:
                 raise RequestFailure(413, f"There are {len(given)} of `{name}`, must be at most {most}.", f"$.{name}")
 
     def _profile(self, name: str) -> Profile:
-        profiles = self.profiles
-        if profiles is None:
-            raise RequestFailure(503, "The profiles are being loaded: try again.", retry_after=1)
+        profiles = self._loaded()
         found = profiles.get(name)
         if found is None:
             raise RequestFailure(404, f"There is no profile {name!r:.80}; there are {sorted(profiles)}.")
         return found
+
+    def _loaded(self) -> dict[str, Profile]:
+        if self.profiles is None:
+            raise unavailable("The profiles are being loaded")
+        return self.profiles
 
     def _check_token(self, environ: Mapping[str, Any]) -> None:
         if self._token is None:
@@ -276,7 +280,8 @@ class Application:
         scheme, _, given = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
         same = hmac.compare_digest(given.strip().encode("utf-8", "surrogatepass"), self._token)
         if scheme.lower() != "bearer" or not same:
-            raise RequestFailure(401, "The request must have the server's token: `Authorization: Bearer …`.")
+            must = "The request must have the server's token: `Authorization: Bearer …`."
+            raise RequestFailure(401, must, WWW_Authenticate="Bearer")
 
     def _other(self, environ: Mapping[str, Any], method: str, path: str) -> Reply:
         """Everything but ranks."""
@@ -298,13 +303,11 @@ class Application:
             return Reply(200, self._document)
         if path == "/metrics":
             return Reply(200, self.metrics.page(), Metrics.content_type)
-        profiles = self.profiles
-        if profiles is None:
-            raise RequestFailure(503, "The profiles are being loaded: try again.", retry_after=1)
+        profiles = self._loaded()
         if path == "/profiles":
             return Reply(200, _encode({"profiles": [each.described() for each in profiles.values()]}))
         if self._all_ready is not None and not self._all_ready():
-            raise RequestFailure(503, "Another worker is still loading: try again.", retry_after=1)
+            raise unavailable("Another worker is still loading")
         return Reply(200, _encode({"ready": True, "profiles": sorted(profiles), "in_flight": self._gate.inside}))
 
 
@@ -331,12 +334,7 @@ def _milliseconds_since(start: float) -> float:
 
 
 def _refusal(failure: RequestFailure) -> Reply:
-    headers = {} if failure.retry_after is None else {"Retry_After": str(failure.retry_after)}
-    if failure.code == 401:
-        headers["WWW_Authenticate"] = "Bearer"
-    if failure.code == 405:
-        headers["Allow"] = ", ".join(failure.allowed)
-    return Reply(failure.code, _encode(failure.body()), **headers)
+    return Reply(failure.code, _encode(failure.body()), **failure.headers)
 
 
 def _log_fields(answer: Answer, shown: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from excalibr.service._failures import RequestFailure
+from excalibr.service._failures import RequestFailure, unavailable
 
 BEGIN_SECONDS = 1.0
 """How long a busy machine may take from the last byte of a request until the request is begun."""
@@ -57,7 +57,7 @@ class BodyReader:
         most = self._most if most_bytes is None else most_bytes
         length = _length(environ, most)
         if len(self._begun) >= self._most_readers:
-            raise RequestFailure(503, "Too many bodies are on their way: try again.", retry_after=1)
+            raise unavailable("Too many bodies are on their way")
         reader = threading.get_ident()
         begun = self._begun[reader] = time.monotonic()
         try:

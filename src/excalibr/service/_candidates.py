@@ -81,32 +81,24 @@ def _read_any(request: RankRequest, profile: Profile) -> GivenItems:
     """The same for any request, or the reason why it cannot be."""
     labels, scores = _columns(request)
     places = np.array(profile.item_ids.find(labels, "$.items"), dtype=np.int64)
-    ranks, own = places, own_ids(request, profile)
+    ranks, usable, own = places, places >= 0, own_ids(request, profile)
     if own:
-        ids = [profile.item_ids.read(label, f"$.items[{number}]") for number, label in enumerate(labels)]
-        ranks = _ranks_by_id(ids)
-        usable = (places >= 0) | np.array([each in own for each in ids], dtype=np.bool_)
-    else:
-        usable = places >= 0
-    picked = np.flatnonzero(usable) if not usable.all() else np.arange(len(labels))
-    order = np.argsort(ranks[picked], kind="stable")
-    picked = picked[order]
-    keys = ranks[picked]
-    repeated = ~run_starts(keys)
-    if repeated.any():
-        picked = picked[np.lexsort((-scores[picked], keys))]
-        picked = picked[run_starts(ranks[picked])]
-    unknown = np.flatnonzero(~usable).tolist() if len(picked) < len(labels) else []
-    return GivenItems(labels, scores.tolist(), picked, places[picked], scores[picked], unknown, int(repeated.sum()))
+        ids = profile.item_ids.read_all(labels, "$.items")
+        ranks, usable = _ranks_by_id(ids), usable | np.array([each in own for each in ids], dtype=np.bool_)
+    picked = np.flatnonzero(usable)
+    picked = picked[np.lexsort((-scores[picked], ranks[picked]))]
+    first = run_starts(ranks[picked])
+    unknown, repeated = np.flatnonzero(~usable).tolist(), int((~first).sum())
+    picked = picked[first]
+    return GivenItems(labels, scores.tolist(), picked, places[picked], scores[picked], unknown, repeated)
 
 
 def _columns(request: RankRequest) -> tuple[list[Any], Floats]:
     """Ids and scores, from either form of the body."""
     items, scores = request.items, request.scores
     if scores is None:
-        labels = [each.id if type(each) is Candidate else _without_score(number) for number, each in enumerate(items)]
         values = np.array([_score(each, number) for number, each in enumerate(items)], dtype=np.float64)
-        path = "$.items[{}].score"
+        labels, path = [each.id for each in items], "$.items[{}].score"  # type: ignore[union-attr]
     else:
         labels, path = items, "$.scores[{}]"
         if Candidate in set(map(type, items)):
@@ -123,11 +115,9 @@ def _columns(request: RankRequest) -> tuple[list[Any], Floats]:
     return labels, values
 
 
-def _without_score(number: int) -> Any:
-    raise RequestFailure(422, "`scores` is missing: one for each item.", f"$.items[{number}]")
-
-
 def _score(item: Any, number: int) -> float:
+    if type(item) is not Candidate:
+        raise RequestFailure(422, "`scores` is missing: one for each item.", f"$.items[{number}]")
     if item.score is not None:
         return float(item.score)
     for field in item.fields or ():
@@ -150,10 +140,9 @@ def own_ids(request: RankRequest, profile: Profile) -> set[int | str]:
 
 def _without_shown(given: GivenItems, shown: list[Any], profile: Profile) -> GivenItems:
     """The same without items that were shown before, whoever knows their categories."""
-    read = profile.item_ids.read
-    items = [each.item if type(each) is SeenItem else each for each in shown]
-    seen = {read(item, f"$.shown[{number}]") for number, item in enumerate(items)}
-    is_new = [read(label, f"$.items[{number}]") not in seen for number, label in enumerate(given.labels)]
+    read_all = profile.item_ids.read_all
+    seen = set(read_all([each.item if type(each) is SeenItem else each for each in shown], "$.shown"))
+    is_new = [each not in seen for each in read_all(given.labels, "$.items")]
     kept = np.array(is_new, dtype=np.bool_)[given.picked]
     return replace(
         given,

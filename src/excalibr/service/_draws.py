@@ -14,19 +14,17 @@ from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest
 
 
-def drawn_number(profile: Profile, request: RankRequest, user: Hashable) -> float:
-    """The number in [0, 1) that the request's key draws; nobody in particular draws anew with every request."""
-    named = user if user is not None else request.session
+def drawn_number(profile: Profile, request: RankRequest, named: Hashable) -> float:
+    """The number in [0, 1) that a request draws for a user or session; nobody's draws anew with every request."""
     if named is None:
         return seeds.uniform(None, None)
     return seeds.uniform(_seed(profile, request), _key(request, named))
 
 
-def drawn_ranking(profile: Profile, request: RankRequest, policy: Policy, user: Hashable) -> int:
-    """The number of the ranking that the request's key draws, or its visit sees."""
+def drawn_ranking(profile: Profile, request: RankRequest, policy: Policy, named: Hashable) -> int:
+    """The number of the ranking that a request draws for a user or session, or that its visit sees."""
     if request.visit is None:
-        return seeds.choose_one(policy.weights.tolist(), drawn_number(profile, request, user))
-    named = user if user is not None else request.session
+        return seeds.choose_one(policy.weights.tolist(), drawn_number(profile, request, named))
     if named is None:
         raise RequestFailure(422, "A visit must be one of a `user` or a `session`.", "$.visit")
     counts, slots = np.array([len(policy.weights)]), np.array([policy.problem.k])

@@ -19,26 +19,16 @@ class RequestFailure(Exception):
         What is wrong, in the library's own words.
     path
         Where in the body, as a JSON path.
-    retry_after
-        Seconds after which to try again.
-    allowed
-        The methods that the path has, where it was asked with another.
+    headers
+        What goes with the answer, in the names that :class:`excalibr.service._reply.Reply` takes.
     """
 
-    def __init__(
-        self,
-        code: int,
-        message: str,
-        path: str | None = None,
-        retry_after: int | None = None,
-        allowed: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, code: int, message: str, path: str | None = None, **headers: str) -> None:
         super().__init__(message)
         self.code = code
         self.message = str(message)  # plain text, where it was a message that remembers its options
         self.path = path
-        self.retry_after = retry_after
-        self.allowed = allowed
+        self.headers = headers
 
     def body(self) -> dict[str, Any]:
         """What the client gets.
@@ -53,8 +43,17 @@ class RequestFailure(Exception):
 def require_method(method: str, *allowed: str) -> None:
     """Refuse a method that a path does not have."""
     if method not in allowed:
-        raise RequestFailure(405, f"The method is {method:.20}, must be {' or '.join(allowed)}.", allowed=allowed)
+        message = f"The method is {method:.20}, must be {' or '.join(allowed)}."
+        raise RequestFailure(405, message, Allow=", ".join(allowed))
 
+
+def unavailable(why: str) -> RequestFailure:
+    """What a client can ask again a second later."""
+    return RequestFailure(503, f"{why}: try again.", Retry_After="1")
+
+
+UNDECODABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+"""What msgspec raises for a body that it cannot decode, as :func:`malformed` tells it."""
 
 _AT = re.compile(r" - at `(.*)`$", re.DOTALL)
 

@@ -61,7 +61,7 @@ def fast_slate(
     asked: RequestOptions,
     request: RankRequest,
     wanted: RequestTarget,
-    user: Hashable,
+    named: Hashable,
     *,
     alone: bool = False,
 ) -> EncodedSlate | None:
@@ -78,7 +78,7 @@ def fast_slate(
     setting = asked.setting(len(columns[0]))
     if setting is None:
         return None
-    draw = drawn_number(profile, request, user)
+    draw = drawn_number(profile, request, named)
     found = catalogue.slate(*columns, MAX_SCORE, wanted.low, setting, draw, alone)
     return None if found is None else EncodedSlate._make(found)
 

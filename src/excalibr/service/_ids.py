@@ -48,14 +48,17 @@ class Ids:
             return given if self.whole else str(given)
         return _whole(given, path) if self.whole else given
 
+    def read_all(self, given: Sequence[int | str], path: str) -> list[int | str]:
+        """The same for a list of a request."""
+        return [self.read(each, f"{path}[{number}]") for number, each in enumerate(given)]
+
     def find(self, given: Sequence[int | str], path: str) -> list[int]:
         """The place of each id, −1 where the table does not have it."""
         places = self.places
         try:
             return [places[each] for each in given]  # most requests have nothing else
         except KeyError:
-            ids = [self.read(each, f"{path}[{number}]") for number, each in enumerate(given)]
-            return [places.get(each, -1) for each in ids]
+            return [places.get(each, -1) for each in self.read_all(given, path)]
 
     def unused(self) -> int | str:
         """An id that the table does not have."""

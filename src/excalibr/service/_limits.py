@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass, fields
 
 from excalibr._options import real_number, whole_number
-from excalibr.service._failures import RequestFailure
+from excalibr.service._failures import unavailable
 
 _whole = whole_number(1, or_none=False)
 _positive = real_number("be a number above 0", lambda seconds: seconds > 0)
@@ -76,8 +76,7 @@ class Gate:
     def refuse_if_full(self) -> None:
         """Refuse where nobody could come in, before a body is read for nothing."""
         if self._inside >= self._most:
-            found = f"{self._inside} requests are in flight"
-            raise RequestFailure(503, f"{found}, which is what --backpressure allows: try again.", retry_after=1)
+            raise unavailable(f"{self._inside} requests are in flight, which is what --backpressure allows")
 
     def __enter__(self) -> None:
         with self._lock:

@@ -18,19 +18,19 @@ class Log:
         self.form = form
         self._stream = stream
 
-    def request(self, **said: Any) -> None:
+    def request(self, **details: Any) -> None:
         """A request was answered."""
         if self.form != "off":
-            self._write("request", said)
+            self._write("request", details)
 
-    def event(self, what: str, **said: Any) -> None:
+    def event(self, what: str, **details: Any) -> None:
         """Something else happened: always written, and as text where requests are not logged."""
-        self._write(what, said)
+        self._write(what, details)
 
-    def _write(self, what: str, said: dict[str, Any]) -> None:
+    def _write(self, what: str, details: dict[str, Any]) -> None:
         stream = self._stream or sys.stderr
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        fields = {name: value for name, value in said.items() if value is not None}
+        fields = {name: value for name, value in details.items() if value is not None}
         if self.form == "json":
             line = msgspec.json.encode({"time": now, "event": what, **fields}).decode()
         else:

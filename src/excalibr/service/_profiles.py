@@ -22,10 +22,10 @@ from excalibr.service._ids import Ids
 from excalibr.service._prices import ItemPrices
 from excalibr.tables import ItemArrays, Reranker, Tables, read_wanted
 from excalibr.tables._by_name import with_names, with_numbers
-from excalibr.tables._files import read_table
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import sorted_unique
 from excalibr.tables._reranker import read_items_and_prices
+from excalibr.tables._sources import TableSource
 from excalibr.tables._user_targets import read_priors
 
 DEMO = "demo"
@@ -35,8 +35,8 @@ FILES = ("items", "history", "targets", "prior", "prices")
 INLINE = ("targets", "prior", "prices")
 """Those that may also be written in the profile itself."""
 
-FOR_THE_PAGE = ("candidates", "truth")
-"""Keys that only the page reads: files with candidates of users, and with what users went on to like."""
+TABLES = ("candidates", *FILES, "truth")
+"""The same with those that only the page reads: candidates of users, and what users went on to like."""
 
 UNKNOWN = ("leave out", "append")
 _NOT_HERE = ("users", "pinned", "shown", "visit", "propensities", "threads")
@@ -55,8 +55,8 @@ class Profile:
         How to rank, with seed and fallback.
     options
         The same with categories by number.
-    tables
-        How columns are called and read, and the prior.
+    strength, half_life
+        How many items of a history the prior is worth, and after how long a history's item counts half; None: always.
     items
         The items table.
     item_ids, user_ids
@@ -81,7 +81,8 @@ class Profile:
     name: str
     reranker: Reranker
     options: Options
-    tables: dict[str, Any]
+    strength: float
+    half_life: float | None
     items: ItemArrays
     item_ids: Ids
     user_ids: Ids | None
@@ -156,7 +157,7 @@ def read_profiles(source: str | Path | Mapping[str, Any] | None = None) -> dict[
     if source is None:
         return {DEMO: _demo()}
     where, folder = ("profiles", Path()) if isinstance(source, Mapping) else (str(source), Path(source).parent)
-    with _errors_of(where):
+    with errors_of(where):
         given = source if isinstance(source, Mapping) else read_toml(Path(source))
         for key in given:
             if key != "profiles":
@@ -177,7 +178,7 @@ def read_toml(path: Path) -> Mapping[str, Any]:
 
 
 def _read_profile(name: str, options: Any, where: str, folder: Path) -> Profile:
-    with _errors_of(f"{where}: [profiles.{name}]"):
+    with errors_of(f"{where}: [profiles.{name}]"):
         if not name or "/" in name:
             raise InputError("name", f"is {name!r}", "be a part of a path: a text without /")
         if not isinstance(options, Mapping):
@@ -185,39 +186,48 @@ def _read_profile(name: str, options: Any, where: str, folder: Path) -> Profile:
         _check_keys(options)
         if "items" not in options:
             raise InputError("items", "is missing", "name a file")
-        given = dict(options)
-        files = {key: _read_file(key, given.pop(key), folder) for key in FILES if key in given}
-        for key in FOR_THE_PAGE:
-            given.pop(key, None)
-        unknown = given.pop("unknown", UNKNOWN[0])
+        ranking, columns, tables = split_profile(options, folder)
+        files = {key: read_source(key, tables[key]) for key in FILES if key in tables}
+        unknown = options.get("unknown", UNKNOWN[0])
         if unknown not in UNKNOWN:
             raise unknown_name("unknown", unknown, UNKNOWN)
-        ranking = {key: given.pop(key) for key in _names(Reranker) if key in given}
-        return load_profile(name, read_options(Reranker, ranking), given, files, append_unknown=unknown == "append")
+        return load_profile(name, read_options(Reranker, ranking), columns, files, append_unknown=unknown == "append")
 
 
 def _check_keys(options: Mapping[str, Any]) -> None:
-    known = [
-        *FILES,
-        *FOR_THE_PAGE,
-        "unknown",
-        *(each for each in (*_names(Reranker), *_names(Tables)) if each not in _NOT_HERE),
-    ]
+    fields = [each for each in (*_names(Reranker), *_names(Tables)) if each not in _NOT_HERE]
+    known = [*TABLES, "unknown", *fields]
     for key in options:
         if key not in known:
             raise unknown_name("key", key, list(dict.fromkeys(known)))
 
 
-def _read_file(key: str, value: Any, folder: Path) -> Any:
-    """A table from a file, or what is written down in place of one."""
+def split_profile(
+    options: Mapping[str, Any], folder: Path
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Path | Mapping[str, Any]]]:
+    """A profile's keys as how to rank, how columns are called and read, and what :func:`read_source` reads."""
+    tables = {key: _source_of(key, options[key], folder) for key in TABLES if key in options}
+    ranking = {key: options[key] for key in _names(Reranker) if key in options}
+    others = {*tables, *ranking, "unknown"}
+    return ranking, {key: value for key, value in options.items() if key not in others}, tables
+
+
+def _source_of(key: str, value: Any, folder: Path) -> Path | Mapping[str, Any]:
     if isinstance(value, Mapping) and key in INLINE:
         return value
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not value:
         raise InputError(key, f"is {value!r}", "be the name of a file")
+    return folder / value
+
+
+def read_source(name: str, source: Path | Mapping[str, Any]) -> Any:
+    """A table from a file or a folder of them, or what is written down in place of one."""
+    if isinstance(source, Mapping):
+        return source
     try:
-        return read_table(folder / value)
+        return TableSource(name, source).read()
     except OSError as error:
-        raise InputError(key, f"{folder / value} cannot be read ({error.strerror})", "be a file") from error
+        raise InputError(name, f"{source} cannot be read ({error.strerror})", "be a file") from error
 
 
 def load_profile(
@@ -236,12 +246,10 @@ def load_profile(
     if group_prices is not None and items.groups is not None:
         prices = ItemPrices.of(group_prices, items.groups)
         trial.with_item_prices(prices.by_pass[0])  # beside a budget there can be none
-    prior = {key: files[key] for key in ("prior",) if key in files}
-    plain = not items.attributes and prices is None
     return Profile(
-        *(name, reranker, numbered, {**columns, **prior}, items, item_ids, user_ids),
+        *(name, reranker, numbered, options.strength, options.half_life, items, item_ids, user_ids),
         *(wanted.targets, wanted.highs, wanted.statuses, read_priors(items, options), append_unknown, prices),
-        catalogue=_catalogue(item_ids, items, numbered) if plain else None,
+        catalogue=None if items.attributes or prices is not None else _catalogue(item_ids, items, numbered),
     )
 
 
@@ -290,7 +298,7 @@ def _demo() -> Profile:
 
 
 @contextmanager
-def _errors_of(where: str) -> Iterator[None]:
+def errors_of(where: str) -> Iterator[None]:
     """Errors raised within begin with where they come from."""
     try:
         yield

@@ -11,7 +11,7 @@ import re
 from collections.abc import Hashable
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,11 +22,10 @@ from excalibr._options import AIMS, Options
 from excalibr._policy import Policy
 from excalibr._problem import Batch, Memberships, Problem, Status, read_problem
 from excalibr._solver import questions_of, setting_of, solve
-from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError, explain
 from excalibr.service._candidates import GivenItems
+from excalibr.service._category_weights import rows_of
 from excalibr.service._failures import RequestFailure
-from excalibr.service._own_items import rows_of
 from excalibr.service._pinned_and_shown import read_pins, read_shown
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import RankRequest
@@ -38,8 +37,18 @@ OVERRIDES = ("k", "trade_off", "relevance_loss", "max_deviation", "divergence", 
 
 _own_options = attrgetter(*OVERRIDES)
 
+Made = TypeVar("Made")
+
 CACHE_SIZE = 256
 """So many combinations of overrides, and so many numbers of slots of each, are remembered."""
+
+
+def _remember(cache: dict[Any, Made], key: Hashable, made: Made) -> Made:
+    """Put what was made for a key into a cache, which is emptied when it is full."""
+    if len(cache) >= CACHE_SIZE:
+        cache.clear()
+    cache[key] = made
+    return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +64,7 @@ class RequestOptions:
         k = self.slots(n)
         found = self.by_slots.get(k)
         if found is None:
-            if len(self.by_slots) >= CACHE_SIZE:
-                self.by_slots.clear()
-            found = self.by_slots[k] = dataclasses.replace(self.options, k=k)
+            found = _remember(self.by_slots, k, dataclasses.replace(self.options, k=k))
         return found
 
     def setting(self, n: int) -> kernel.Setting | None:
@@ -65,9 +72,7 @@ class RequestOptions:
         k = self.slots(n)
         found = self.settings.get(k)
         if found is None and self.is_plain:
-            if len(self.settings) >= CACHE_SIZE:
-                self.settings.clear()
-            found = self.settings[k] = setting_of(self.options, k)
+            found = _remember(self.settings, k, setting_of(self.options, k))
         return found
 
     def slots(self, n: int) -> int:
@@ -83,16 +88,11 @@ class RequestOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """A policy over the candidates, how they were ranked, and the reason where they were not calibrated.
-
-    ``picked`` are the candidates as places in the request, ``scores`` theirs as the request has them.
-    """
+    """A policy over the candidates, how they were ranked, and the reason where they were not calibrated."""
 
     policy: Policy | None
     status: Status
-    reason: str | None
-    picked: Integers
-    scores: Floats
+    reason: str | None = None
 
 
 def options_for(profile: Profile, request: RankRequest) -> RequestOptions:
@@ -100,9 +100,7 @@ def options_for(profile: Profile, request: RankRequest) -> RequestOptions:
     key = _own_options(request)
     found: RequestOptions | None = profile.asked.get(key)
     if found is None:
-        if len(profile.asked) >= CACHE_SIZE:
-            profile.asked.clear()
-        found = profile.asked[key] = _request_options(profile, dict(zip(OVERRIDES, key, strict=True)))
+        found = _remember(profile.asked, key, _request_options(profile, dict(zip(OVERRIDES, key, strict=True))))
     return found
 
 
@@ -130,7 +128,7 @@ def rank(
 ) -> Ranked:
     """The policy for these candidates and this target; where there is none, their order by score if that is wanted."""
     if not len(given.picked):
-        return Ranked(None, Status.NO_CANDIDATES, None, given.picked, given.scores)
+        return Ranked(None, Status.NO_CANDIDATES)
     special = request.shown or request.pinned or request.categories or profile.is_special or wanted.is_band
     if special or wanted.status != Status.OK or not isinstance(asked.options.position_weights, str):
         return _rank_as_batch(profile, asked, request, given, wanted, user)
@@ -139,7 +137,7 @@ def rank(
         policy = _apply(read_problem(given.scores, rows, wanted.low, asked.with_slots(len(given.scores))))
     except ExcalibrError:
         return _rank_as_batch(profile, asked, request, given, wanted, user)
-    return Ranked(policy, _ended(policy), None, given.picked, given.scores)
+    return Ranked(policy, _ended(policy))
 
 
 def _apply(problem: Problem) -> Policy:
@@ -166,34 +164,32 @@ def _rank_as_batch(
     if shown is not None:
         labels, places = labels + shown.labels, np.concatenate((places, shown.places))
     rows = rows_of(profile, request, labels, places)
-    k = int(min(n if asked.options.k is None else min(asked.options.k, n), asked.options.most_slots()))
-    beyond: dict[str, Any] = {"attributes": profile.attributes, "highs": wanted.high[None] if wanted.is_band else None}
-    beyond["pinned"] = read_pins(profile, request, given, k)
+    terms: dict[str, Any] = {"attributes": profile.attributes, "highs": wanted.high[None] if wanted.is_band else None}
+    terms["pinned"] = read_pins(profile, request, given, int(min(asked.slots(n), asked.options.most_slots())))
     if shown is not None:
-        beyond["shown"] = {0: (n + np.arange(len(shown.places)), shown.weights)}
-    batch = _batch(rows, given, wanted, asked.options, beyond)
+        terms["shown"] = {0: (n + np.arange(len(shown.places)), shown.weights)}
+    batch = _batch(rows, given, wanted, asked.options, terms)
     status, reason = Status(int(batch.statuses[0])), batch.reasons.get(0)
     if status == Status.OK:
         try:
             prices = profile.prices
             policy = _apply(batch.problem(0)) if prices is None else prices.solve(batch, places, user)
-            return Ranked(policy, _ended(policy), None, given.picked, given.scores)
+            return Ranked(policy, _ended(policy))
         except ExcalibrError as error:
             status, reason = Status.FAILED, str(error)
-    reason = (
-        None if reason is None else with_names(str(reason), profile.items.categories.to_pylist(), profile.attributes)
-    )
-    return Ranked(_fallback(profile, batch, status, reason), status, reason, given.picked, given.scores)
+    if reason is not None:
+        reason = with_names(str(reason), profile.items.categories.to_pylist(), profile.attributes)
+    return Ranked(_fallback(profile, batch, status, reason), status, reason)
 
 
 def _batch(
-    rows: Memberships, given: GivenItems, wanted: RequestTarget, options: Options, beyond: dict[str, Any]
+    rows: Memberships, given: GivenItems, wanted: RequestTarget, options: Options, terms: dict[str, Any]
 ) -> Batch:
     """One user's question as a batch of one; options that only a request makes impossible are that user's status."""
     n = len(given.scores)
     arrays = (given.scores, np.array([0, n]), rows, wanted.low[None])
     try:
-        batch = Batch.of(*arrays, items=np.arange(n), options=options, **beyond)
+        batch = Batch.of(*arrays, items=np.arange(n), options=options, **terms)
     except ExcalibrError as error:
         raise RequestFailure(422, str(error)) from error
     return batch.with_statuses(np.array([int(wanted.status)])) if wanted.status != Status.OK else batch

@@ -242,7 +242,7 @@ def _keep_loaded(starting: Starting, server: Server, folder: Path) -> None:
         log=Log(server.log),
         cors=server.cors,
         reload=reloads.increment if server.admin else None,
-        all_ready=lambda: len(list(folder.glob(f"{READY_PREFIX}*"))) >= server.workers,
+        all_ready=lambda: _all_ready(server, folder),
         page=_page(server),
     )
     try:
@@ -283,10 +283,14 @@ def _page(server: Server) -> Page | None:
 
 def _tell_ready(server: Server, folder: Path) -> None:
     """Once every worker has loaded."""
-    while folder.exists() and len(list(folder.glob(f"{READY_PREFIX}*"))) < server.workers:
+    while folder.exists() and not _all_ready(server, folder):
         time.sleep(POLL_SECONDS)
     if folder.exists() and server.ready is not None:
         server.ready(f"{_url(server)}/")
+
+
+def _all_ready(server: Server, folder: Path) -> bool:
+    return len(list(folder.glob(f"{READY_PREFIX}*"))) >= server.workers
 
 
 def _say_listening(server: Server) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from excalibr._problem import Status
 from excalibr._types import Floats
-from excalibr.service._failures import RequestFailure
+from excalibr.service._category_weights import by_attribute, read_shares
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import Past, RankRequest
 from excalibr.tables._user_targets import aged_weights, settle_sums, sum_histories
@@ -42,35 +42,12 @@ def read_target_of(request: RankRequest, profile: Profile, user: int | str | Non
 
 def _own(target: dict[str, Any], profile: Profile) -> RequestTarget:
     """Weights by category, or by attribute and category; those that no item has are left out."""
-    parts = {each.name: each for each in profile.items.parts}
-    given = target if profile.attributes else {"": target}
-    if set(given) != set(parts):
-        raise RequestFailure(
-            422, f"The target has {sorted(given)}, must have the attributes {sorted(parts)}.", "$.target"
-        )
-    shares = [_shares(given[name], name, profile) for name in parts]
-    low = np.concatenate(shares)
+    shares = [
+        read_shares("A target", weights, profile.numbers[attribute], path, leave_out_unknown=True)
+        for attribute, weights, path in by_attribute("A target", target, profile, "$.target")
+    ]
+    low = np.concatenate([shares_of(each[None])[0] for each in shares])
     return RequestTarget(low, low, Status.OK)
-
-
-def _shares(weights: Any, attribute: str, profile: Profile) -> Floats:
-    path = f"$.target.{attribute}" if attribute else "$.target"
-    if not isinstance(weights, dict) or any(isinstance(each, dict) for each in weights.values()):
-        raise RequestFailure(422, "A target must be weights by category.", path)
-    numbers = profile.numbers[attribute]
-    sums = np.zeros(len(numbers))
-    with np.errstate(over="ignore"):
-        for label, weight in weights.items():
-            number = numbers.get(label.strip())
-            if number is not None:
-                sums[number] += weight
-        total = sums.sum()
-    if total == np.inf:
-        raise RequestFailure(422, "The weights of a target must have a finite sum.", path)
-    if not total:
-        known = list(numbers)[:12]
-        raise RequestFailure(422, f"The target must have weight on a category that an item has: {known}.", path)
-    return np.asarray(shares_of((sums / total)[None])[0])
 
 
 def _from_history(history: list[Any], profile: Profile) -> RequestTarget:
@@ -79,14 +56,12 @@ def _from_history(history: list[Any], profile: Profile) -> RequestTarget:
     places = np.array(profile.item_ids.find([each.item for each in past], "$.history"), dtype=np.int64)
     weights = np.array([each.weight for each in past], dtype=np.float64)
     owners = np.zeros(len(past), dtype=np.int64)
-    half_life = profile.tables.get("half_life")
-    if half_life is not None:
+    if profile.half_life is not None:
         times = np.array([np.nan if each.timestamp is None else each.timestamp for each in past], dtype=np.float64)
-        weights = aged_weights(owners, places, weights, times, half_life)
+        weights = aged_weights(owners, places, weights, times, profile.half_life)
     sums = sum_histories(owners, places, weights, 1, profile.items)
-    strength = profile.tables.get("strength", 0.0)
     settled = [
-        settle_sums(sums[:, each.columns], prior, strength)
+        settle_sums(sums[:, each.columns], prior, profile.strength)
         for each, prior in zip(profile.items.parts, profile.priors, strict=True)
     ]
     low = np.concatenate([shares[0] for shares, _ in settled])

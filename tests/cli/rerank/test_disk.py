@@ -41,7 +41,7 @@ def broken(number: int) -> Callable[[], None]:
 
 @pytest.mark.parametrize(
     ("owner", "name", "call"),
-    [(lock, "_release", 0), (pa.ipc, "new_file", 3), (parts, "_writer", 2), (parts, "sync_file", 1)],
+    [(lock, "_release", 0), (pa.ipc, "new_file", 3), (parts, "_regrouped", 2), (parts, "sync_file", 1)],
     ids=["the lock", "a part", "an output", "waiting for the disk"],
 )
 def test_a_full_disk_says_what_to_do_and_loses_nothing(

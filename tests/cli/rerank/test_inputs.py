@@ -12,7 +12,6 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from excalibr._cli.rerank.inputs import TableSource
 from excalibr._cli.rerank.parts import Run
 from excalibr.errors import InputError, InputTypeError
 from tests.cli.reranking import arguments, before_call, names, nothing_half_written, outputs, run, write
@@ -156,19 +155,6 @@ def test_ids_that_are_text_in_one_csv_file_of_a_folder_are_text_in_all(tmp_path:
     given = ["rerank", str(many), "--items", str(tmp_path / "items.csv"), "--targets", str(tmp_path / "wanted.csv")]
     assert run([*given, "-k", "1", "-o", str(tmp_path / "out.parquet")]).exit_code == 0
     assert pq.read_table(tmp_path / "out.parquet")["user_id"].to_pylist() == ["007", "ada"]
-
-
-def test_files_of_a_folder_whose_types_do_not_go_together_are_named_as_such(tmp_path: Path) -> None:
-    table = pa.table({"user_id": [1], "item_id": [1], "score": [0.5]})
-    for more in ({"tag": pa.array([2**64 - 1], pa.uint64())}, {"tag": pa.array([True])}):
-        (tmp_path / "many").mkdir(exist_ok=True)
-        for name, values in {"1": {"tag": pa.array([-1])}, "2": more}.items():
-            pq.write_table(table.append_column("tag", values["tag"]), tmp_path / "many" / f"{name}.parquet")
-        source = TableSource("candidates", tmp_path / "many")
-        with pytest.raises(
-            InputError, match=r"candidates: the files in .*many differ \(.*must have columns of the same"
-        ):
-            source.read()
 
 
 def test_pages_that_are_not_what_they_were_are_named(tmp_path: Path, given: list[str]) -> None:

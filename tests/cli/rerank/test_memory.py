@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from excalibr._cli.rerank.inputs import TableSource
+from excalibr.tables._sources import TableSource
 
 GROUP_ROWS, GROUPS = 40_000, 40
 

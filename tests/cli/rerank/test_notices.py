@@ -226,3 +226,9 @@ def test_a_parquet_file_damaged_in_its_data_is_named(tmp_path: Path) -> None:
     (tmp_path / "damaged.parquet").write_bytes(bytes(content))
     result = rerank(tmp_path, tmp_path / "damaged.parquet")
     assert f"{tmp_path / 'damaged.parquet'}: cannot be read (" in str(result.exception)
+
+
+def test_one_user_and_one_slot_are_counted_in_the_singular(tmp_path: Path) -> None:
+    output = rerank(tmp_path, CANDIDATES[:4], ITEMS, HISTORY, "-k", "1").output
+    assert "; 1 user; 1 slot of 4 candidates." in output
+    assert "1 user re-ranked into" in output

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from excalibr import Reranker
-from excalibr._cli.rerank import inputs
 from excalibr._cli.rerank.parts import Run
 from excalibr.errors import InputError
+from excalibr.tables import _sources
 from tests.cli.reranking import arguments, before_call, expected, last_line, names, run, write
 from tests.tables.invented import Invented
 
@@ -42,7 +42,7 @@ def unchanged(folder: Path, contents: dict[str, bytes]) -> bool:
 def test_an_output_over_an_input_is_refused_by_any_path(
     tmp_path: Path, contents: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, name: str, way: str
 ) -> None:
-    monkeypatch.setattr(inputs, "read_schema", lambda path: pytest.fail("read before it was refused"))
+    monkeypatch.setattr(_sources, "read_schema", lambda path: pytest.fail("read before it was refused"))
     source = tmp_path / f"{name}.parquet"
     out = {
         "plain": source,

@@ -25,8 +25,9 @@ PROGRAM = """
 import os, signal, sys
 from pathlib import Path
 from excalibr._cli import main
-from excalibr._cli.rerank import inputs, job
-job.CHUNK_ROWS = inputs.BATCH_ROWS = 60
+from excalibr._cli.rerank import job
+from excalibr.tables import _sources
+job.CHUNK_ROWS = _sources.BATCH_ROWS = 60
 sys.argv = ["excalibr", *{arguments!r}]
 replace = Path.replace
 def killed(path, target):

@@ -9,7 +9,7 @@ import pytest
 
 from excalibr.service import application
 from excalibr.service._page import routes
-from excalibr.service._page.files import module_names
+from excalibr.service._page.files import MODULES
 from excalibr.service._page.prepared import prepare
 from tests.service.client import Client
 from tests.service.page.explored import PageClient, source_of, write_tables
@@ -23,7 +23,7 @@ def client(tmp_path: Path) -> PageClient:
 
 
 def test_the_page_and_its_files_come_with_a_policy_that_allows_only_itself(client: PageClient) -> None:
-    files = ["/", "/favicon.ico", "/page/favicon.svg", "/page/style.css", *(f"/page/{name}" for name in module_names())]
+    files = ["/", "/favicon.ico", "/page/favicon.svg", "/page/style.css", *(f"/page/{name}" for name in MODULES)]
     for path in files:
         reply = client.get(path)
         assert reply.code == 200, path
@@ -44,7 +44,7 @@ def test_no_other_file_is_had(client: PageClient, path: str) -> None:
 def test_no_file_fetches_anything_from_anywhere() -> None:
     from excalibr.service._page.files import read_file
 
-    for name in ("index.html", "style.css", *module_names()):
+    for name in ("index.html", "style.css", *MODULES):
         text = read_file(name).decode().replace("http://www.w3.org/2000/svg", "")
         assert "://" not in text, name
         assert " style=" not in text

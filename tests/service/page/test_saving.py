@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from excalibr.service._page.files import module_names, read_file
+from excalibr.service._page.files import MODULES, read_file
 from excalibr.service._page.saving import bundle
 from tests.service.page.explored import PageClient, source_of
 
@@ -82,6 +82,6 @@ def test_no_two_modules_declare_the_same_name() -> None:
 
 
 def test_modules_import_only_from_those_before_them() -> None:
-    for place, name in enumerate(module_names()):
+    for place, name in enumerate(MODULES):
         imported = re.findall(r'from "\./([\w.]+)";', read_file(name).decode())
-        assert set(imported) <= set(module_names()[:place]), name
+        assert set(imported) <= set(MODULES[:place]), name

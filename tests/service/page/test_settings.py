@@ -11,6 +11,8 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -102,6 +104,35 @@ def test_a_profile_of_relative_paths_says_where_it_is_to_be_saved(
     assert profile.startswith("# Paths count from the folder of this file: save it where the page was started.\n[")
     (tmp_path / "profiles.toml").write_text(profile, encoding="utf-8")
     assert read_profiles(tmp_path / "profiles.toml")["explored"].reranker.k == 6
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_folders_of_csv_files_are_copied_as_they_are_read_without_hidden_files(tmp_path: Path, delimiter: str) -> None:
+    source = source_of(tmp_path, users=4)
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    table, written = pq.read_table(source.tables["candidates"]), pa.csv.WriteOptions(delimiter=delimiter)
+    for name, part in (("1.csv", table[:60]), ("2.csv", table[60:])):
+        pa.csv.write_csv(part, parts / name, written)
+    (parts / "._0.parquet").write_text("of another system", encoding="utf-8")
+    client = PageClient(dataclasses.replace(source, tables={**source.tables, "candidates": parts}))
+    settings = client.explore("settings", {"choices": client.choices, "aim": client.aim}).json
+    assert ran(settings["python"]) == shown(client, client.choices, client.aim)
+
+
+def test_ids_that_are_text_in_one_csv_file_of_a_folder_are_text_in_all(tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    for number, user in (("1", "007"), ("2", "ada")):
+        rows = f"user_id,item_id,score\n{user},1,0.5\n{user},2,0.4\n"
+        (tmp_path / "many" / f"{number}.csv").write_text(rows, encoding="utf-8")
+    items: dict[str, Any] = {"item_id": [1, 2], "category": ["a", "b"]}
+    pq.write_table(pa.table(items), tmp_path / "items.parquet")
+    tables: dict[str, Any] = {
+        "candidates": tmp_path / "many",
+        "items": tmp_path / "items.parquet",
+        "targets": {"a": 1.0, "b": 1.0},
+    }
+    assert PageClient(PageSource(tables=tables)).about["labels"] == ["007", "ada"]
 
 
 def test_categories_and_paths_with_any_character_are_quoted(tmp_path: Path) -> None:

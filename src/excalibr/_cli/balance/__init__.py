@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from excalibr._cli.options import CandidatesFile, Resume, with_options
-from excalibr._cli.printing import print_line
-from excalibr._cli.signals import resumable
+from excalibr._cli.options import CandidatesFile, Resume, given_paths, with_options
+from excalibr._cli.signals import run_resumable
 from excalibr.errors import needs_extra
 from excalibr.tables import Reranker, Tables
 from excalibr.tables._options import Everyone
@@ -45,8 +44,5 @@ def balance(
     """
     with needs_extra("data", "pyarrow"):
         from excalibr._cli.balance.job import run_balance
-    named = {"out": out, "shares": shares, "slates": slates, "report": report}
-    outputs = {name: path for name, path in named.items() if path is not None}
-    with resumable() as stop:
-        summary = run_balance(candidates, items, outputs, day, options, stop, resume=resume)
-    print_line(summary)
+    outputs = given_paths(out=out, shares=shares, slates=slates, report=report)
+    run_resumable(lambda stop: run_balance(candidates, items, outputs, day, options, stop, resume=resume))

@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from excalibr._cli.options import CandidatesFile, Resume, with_options
-from excalibr._cli.printing import print_line
-from excalibr._cli.signals import resumable
+from excalibr._cli.options import CandidatesFile, Resume, given_paths, with_options
+from excalibr._cli.signals import run_resumable
 from excalibr.errors import needs_extra
 from excalibr.tables import Reranker, Tables
 
@@ -44,8 +43,5 @@ def rerank(
     """
     with needs_extra("data", "pyarrow"):
         from excalibr._cli.rerank.job import read_job, run_job
-    named = {"slates": out, "report": report, "lotteries": lotteries}
-    outputs = {name: path for name, path in named.items() if path is not None}
-    with resumable() as stop:
-        summary = run_job(read_job(candidates, items, outputs, day, options, stop), resume=resume)
-    print_line(summary)
+    outputs = given_paths(slates=out, report=report, lotteries=lotteries)
+    run_resumable(lambda stop: run_job(read_job(candidates, items, outputs, day, options, stop), resume=resume))

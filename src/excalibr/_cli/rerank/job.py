@@ -17,16 +17,18 @@ from excalibr import __version__
 from excalibr._cli.lock import locked
 from excalibr._cli.options import WORDS, read_words
 from excalibr._cli.printing import print_line, print_warning
-from excalibr._cli.rerank.inputs import Inputs, TableSource, check_apart, format_of
+from excalibr._cli.rerank.inputs import Inputs, check_apart, format_of
 from excalibr._cli.rerank.parts import Run, StoredPart, check_columns
 from excalibr._cli.rerank.user_blocks import BlockSize, Scan, UserBlock, UserBlocks, in_user_order, scan
 from excalibr._cli.signals import Stop
+from excalibr._messages import counted
 from excalibr._options import read_options
 from excalibr._parallel import progress_bar
 from excalibr.errors import InputError
 from excalibr.tables import NO_ROOM, ItemArrays, Tables, items_text, review_items
 from excalibr.tables._reranker import Reranker, read_items_and_prices
 from excalibr.tables._results import Results, Tally
+from excalibr.tables._sources import TableSource
 from excalibr.tables._users import UserStream
 
 CHUNK_ROWS = 250_000
@@ -124,7 +126,7 @@ def run_job(job: Job, *, resume: bool) -> str:
         done = run.begin(resume=resume)
         with run.cleared_if_wrong():
             tally = _run_parts(job, run, done)
-    ranked, all_users = tally.ranked(job.reranker.fallback), f"{tally.users:,} users"
+    ranked, all_users = tally.ranked(job.reranker.fallback), counted(tally.users, "user")
     those = all_users if ranked == tally.users else f"{ranked:,} of {all_users}"
     summary = f"{those} re-ranked into {job.outputs['slates']}. {tally.text(job.reranker.fallback)}".rstrip()
     if tally.users and not ranked:
@@ -245,9 +247,10 @@ def _users_text(scanned: Scan, k: int | None) -> str:
     """How many users and candidates there are, as far as one pass over the users tells."""
     rows = scanned.rows - scanned.without_user
     if not scanned.is_sorted or not scanned.users:
-        return f"{rows:,} rows of candidates" + (f", {k:,} slots a user" if k else "")
+        return f"{counted(rows, 'row')} of candidates" + (f", {counted(k, 'slot')} a user" if k else "")
     candidates = rows / scanned.users
     whole = candidates == round(candidates)
     about = f"{candidates:,.0f}" if whole else f"about {candidates:,.{0 if candidates > 10 else 1}f}"
-    slots = f"{min(k, round(candidates)):,} slots of {about} candidates" if k else f"{about} candidates and slots"
-    return f"{scanned.users:,} users; {slots}"
+    of_candidates = "1 candidate" if candidates == 1 else f"{about} candidates"
+    slots = f"{counted(min(k, round(candidates)), 'slot')} of {of_candidates}" if k else f"{about} candidates and slots"
+    return f"{counted(scanned.users, 'user')}; {slots}"

@@ -213,7 +213,7 @@ class Run:
     def _assemble(self, name: str, count: int, path: Path, kind: str, check: Callable[[], None]) -> None:
         parts = (read_arrow(self._part(number, name)) for number in range(count))
         schema = _schema(self._part(0, name))
-        with _writer(kind, path, schema.with_metadata({STAMP: self.stamp})) as writer:
+        with _WRITERS[kind](path, schema.with_metadata({STAMP: self.stamp})) as writer:
             for table in _regrouped(part.cast(schema) for part in parts):
                 check()
                 writer.write_table(table)
@@ -266,10 +266,6 @@ def check_columns(option: str, output: Path, schema: Any) -> None:
             found = f"is {output.name!r}, which cannot hold the column {field.name!r} of the type {field.type}"
             hint = "name a .parquet or .arrow file, or leave the column out of the candidates."
             raise InputError(option, found, "be of a format that can", hint) from error
-
-
-def _writer(kind: str, path: Path, schema: Any) -> Any:
-    return _WRITERS[kind](path, schema)
 
 
 def _stamp_of(path: Path) -> str | None:

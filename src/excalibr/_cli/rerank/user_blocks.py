@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from excalibr._cli.rerank.inputs import TableSource
 from excalibr._cli.rerank.parts import read_arrow
 from excalibr._types import Integers
 from excalibr._writing import errors_named, sync_file
 from excalibr.errors import InputError
 from excalibr.tables._ids import keys_of, matched, read_ids
+from excalibr.tables._sources import TableSource
 from excalibr.tables._users import UserStream
 
 BUCKET_ROWS = 500_000

@@ -12,6 +12,9 @@ from excalibr._options import AIMS
 from excalibr.service._page.explored import Explored
 from excalibr.tables import Reranker
 
+DEFAULT_SLOTS = 10
+"""Slots where nothing says how many."""
+
 MOST_LIMITS = 100
 
 OWN_WEIGHTS = "as given"
@@ -90,7 +93,7 @@ def first_choices(explored: Explored) -> tuple[Choices, Aim]:
     kind = AIMS[given.asked[1]]
     value = given.asked_trade_off if kind == "trade_off" else given.budget
     choices = Choices(
-        k=10 if given.k is None else int(given.k),
+        k=DEFAULT_SLOTS if given.k is None else int(given.k),
         divergence=given.divergence,
         draws=given.draws,
         position_weights=weights if isinstance(weights, str) else OWN_WEIGHTS,

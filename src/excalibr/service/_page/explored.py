@@ -11,16 +11,16 @@ import numpy as np
 
 from excalibr import _seeds as seeds
 from excalibr._arrays import spans
+from excalibr._messages import counted
 from excalibr._options import read_options
 from excalibr._problem import Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError
 from excalibr.service._page.truth import Truth, read_truth
 from excalibr.service._prices import ItemPrices
+from excalibr.service._profiles import read_source
 from excalibr.tables import ItemArrays, Reranker, Tables, Wanted, read_candidates, read_wanted, review_items
-from excalibr.tables._arrow import pa
 from excalibr.tables._by_name import with_names
-from excalibr.tables._files import files_of, read_table
 from excalibr.tables._frames import read_frame
 from excalibr.tables._ids import codes_in
 from excalibr.tables._reranker import read_items_and_prices
@@ -52,7 +52,7 @@ class PageSource:
         The column of items that is shown to a person.
     """
 
-    reranker: Reranker = field(default_factory=lambda: Reranker(k=10))
+    reranker: Reranker = field(default_factory=Reranker)
     columns: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, Path | Mapping[str, Any]] = field(default_factory=dict)
     sample: int = SAMPLE
@@ -117,7 +117,7 @@ class Explored:
 
 def read_explored(source: PageSource) -> Explored:
     """Read the tables of a source, all of them into memory."""
-    tables = {name: _table(name, given) for name, given in source.tables.items()} or _invented()
+    tables = {name: read_source(name, given) for name, given in source.tables.items()} or _invented()
     truth, price_table = tables.pop("truth", None), tables.pop("prices", None)
     candidates, items_table = tables.pop("candidates"), tables.pop("items")
     options = read_options(Tables, {**source.columns, **tables})
@@ -128,9 +128,9 @@ def read_explored(source: PageSource) -> Explored:
     wanted = read_wanted(given.users, items, options)
     sample = _sample(wanted, np.diff(given.starts), source)
     users, median = len(given.users), int(np.median(np.diff(given.starts)))
-    counted = [f"{users:,} user{'s' * (users != 1)}, {median:,} candidates each (median)", items_text(items.columns)]
+    understood = [f"{counted(users, 'user')}, {counted(median, 'candidate')} each (median)", items_text(items.columns)]
     if prices is not None:
-        counted.append(f"prices of {len(prices.groups):,} groups ({', '.join(prices.attributes)})")
+        understood.append(f"prices of {counted(len(prices.groups), 'group')} ({', '.join(prices.attributes)})")
     return Explored(
         source,
         items,
@@ -144,15 +144,9 @@ def read_explored(source: PageSource) -> Explored:
         sample,
         _first_half(sample, source.reranker.seed),
         None if truth is None else read_truth(truth, given, items, options),
-        "; ".join([*counted, *options.recognised_text()]),
+        "; ".join([*understood, *options.recognised_text()]),
         [str(note.message) for note in review_items(items)],
     )
-
-
-def _table(name: str, given: Path | Mapping[str, Any]) -> Any:
-    if isinstance(given, Mapping):
-        return given
-    return pa.concat_tables([read_table(path) for path in files_of(name, given)], promote_options="permissive")
 
 
 def _invented() -> dict[str, Any]:
@@ -165,16 +159,19 @@ def _sample(wanted: Wanted, sizes: Integers, source: PageSource) -> Integers:
     """Users who can be calibrated, chosen by the seed and put in order; anybody where nobody can."""
     usable = np.flatnonzero((wanted.statuses == Status.OK) & (sizes > 0))
     usable = usable if len(usable) else np.arange(len(sizes))
-    draws = seeds.uniforms(source.reranker.seed, "sample of the page", len(usable))
-    chosen: Integers = np.sort(usable[np.argsort(draws, kind="stable")[: source.sample]])
-    return chosen
+    chosen = _drawn(source.reranker.seed, "sample of the page", len(usable))[: source.sample]
+    return np.asarray(np.sort(usable[chosen]))
 
 
 def _first_half(sample: Integers, seed: int) -> Booleans:
-    draws = seeds.uniforms(seed, "halves of the page", len(sample))
     half = np.zeros(len(sample), dtype=bool)
-    half[np.argsort(draws, kind="stable")[: len(sample) // 2]] = True
+    half[_drawn(seed, "halves of the page", len(sample))[: len(sample) // 2]] = True
     return half
+
+
+def _drawn(seed: int, purpose: str, count: int) -> Integers:
+    """So many numbers in an order that the seed draws."""
+    return np.argsort(seeds.uniforms(seed, purpose, count), kind="stable")
 
 
 def _titles(table: Any, items: ItemArrays, options: Tables, column: str | None) -> list[str]:

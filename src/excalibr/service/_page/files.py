@@ -10,6 +10,14 @@ from excalibr.service._reply import Reply
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 """Nothing from anywhere else, nothing inline."""
 
+SECURITY_HEADERS = {
+    "Content_Security_Policy": POLICY,
+    "X_Content_Type_Options": "nosniff",
+    "Referrer_Policy": "no-referrer",
+    "Cache_Control": "no-store",
+}
+"""What every answer of the page carries."""
+
 STYLE = "style.css"
 
 MODULES = (
@@ -21,11 +29,6 @@ MODULES = (
 """In an order in which each imports only from those before it."""
 
 KINDS = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml"}
-
-
-def module_names() -> tuple[str, ...]:
-    """The modules, each after those that it imports."""
-    return MODULES
 
 
 @cache
@@ -40,14 +43,4 @@ def file_reply(path: str) -> Reply | None:
     if name not in ("index.html", "favicon.svg", STYLE, *MODULES) or (path != "/" and name == "index.html"):
         return None
     kind = KINDS.get(name.rpartition(".")[2], "text/javascript; charset=utf-8")
-    return Reply(200, read_file(name), kind, **security_headers())
-
-
-def security_headers() -> dict[str, str]:
-    """What every answer of the page carries."""
-    return {
-        "Content_Security_Policy": POLICY,
-        "X_Content_Type_Options": "nosniff",
-        "Referrer_Policy": "no-referrer",
-        "Cache_Control": "no-store",
-    }
+    return Reply(200, read_file(name), kind, **SECURITY_HEADERS)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from excalibr._options import read_options
 from excalibr.errors import InputError
 from excalibr.service._page.explored import PageSource
-from excalibr.service._profiles import FILES, FOR_THE_PAGE, read_toml
+from excalibr.service._profiles import errors_of, read_toml, split_profile
 from excalibr.tables import Reranker
 
 EXACT = "excalibr"
@@ -21,22 +20,16 @@ def source_of(profiles: Path | None) -> PageSource:
     """The source of a file of profiles; without one, the invented catalogue."""
     if profiles is None:
         return PageSource()
-    given: Any = read_toml(profiles).get("profiles", {})
-    found = given.values() if isinstance(given, Mapping) else ()
-    options = next((each for each in found if isinstance(each, Mapping) and "candidates" in each), None)
-    if options is None:
+    with errors_of(str(profiles)):
+        given: Any = read_toml(profiles).get("profiles", {})
+    found = given if isinstance(given, Mapping) else {}
+    name = next((each for each in found if isinstance(found[each], Mapping) and "candidates" in found[each]), None)
+    if name is None:
         must = 'have a profile with candidates = "file"'
         raise InputError("page", f"{profiles} names no candidates", must, "the page shows their users.")
-    method = options.get("method", EXACT)
+    method = found[name].get("method", EXACT)
     if method != EXACT:
         raise InputError("page", f"its profile has method = {method!r}", f"be of a profile with {EXACT!r}")
-    tables: dict[str, Path | Mapping[str, Any]] = {}
-    for key in (*FOR_THE_PAGE[:1], *FILES, *FOR_THE_PAGE[1:]):
-        if key in options:
-            value = options[key]
-            tables[key] = value if isinstance(value, Mapping) else profiles.parent / str(value)
-    names = {each.name for each in fields(Reranker)}
-    ranking = {"k": 10, **{key: value for key, value in options.items() if key in names}}
-    other = {*tables, *names, "unknown"}
-    columns = {key: value for key, value in options.items() if key not in other}
-    return PageSource(read_options(Reranker, ranking), columns, tables)
+    with errors_of(f"{profiles}: [profiles.{name}]"):
+        ranking, columns, tables = split_profile(found[name], profiles.parent)
+        return PageSource(read_options(Reranker, ranking), columns, tables)

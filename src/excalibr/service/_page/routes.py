@@ -11,7 +11,7 @@ import msgspec
 
 from excalibr.errors import ExcalibrError
 from excalibr.service._body import BodyReader
-from excalibr.service._failures import RequestFailure, malformed, require_method
+from excalibr.service._failures import UNDECODABLE, RequestFailure, malformed, require_method, unavailable
 from excalibr.service._page.about import about
 from excalibr.service._page.choices import (
     Choices,
@@ -22,7 +22,7 @@ from excalibr.service._page.choices import (
     field_of,
 )
 from excalibr.service._page.explored import Explored, PageSource, read_explored
-from excalibr.service._page.files import file_reply, security_headers
+from excalibr.service._page.files import SECURITY_HEADERS, file_reply
 from excalibr.service._page.person import Person, person_of
 from excalibr.service._page.prepared import Prepared, prepare
 from excalibr.service._page.sample import SampleFigures, figures_of
@@ -106,10 +106,10 @@ class Page:
     def _answered(self, decode: Decode, answer: Callable[[Explored, Any], Any], body: bytes) -> Reply:
         explored = self.explored
         if explored is None:
-            raise RequestFailure(503, "The tables are being loaded: try again.", retry_after=1)
+            raise unavailable("The tables are being loaded")
         try:
             found = answer(explored, decode(body))
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        except UNDECODABLE as error:
             raise malformed(error) from None
         except ExcalibrError as error:
             # What cannot be is an answer like any other: a code for it would be an error of the page's own.
@@ -117,8 +117,8 @@ class Page:
             found = RequestFailure(422, message, f"$.choices.{field_of(message)}").body()
         if isinstance(found, bytes):
             named = 'attachment; filename="excalibr.html"'
-            return Reply(200, found, "text/html; charset=utf-8", Content_Disposition=named, **security_headers())
-        return Reply(200, _encode(found), **security_headers())
+            return Reply(200, found, "text/html; charset=utf-8", Content_Disposition=named, **SECURITY_HEADERS)
+        return Reply(200, _encode(found), **SECURITY_HEADERS)
 
     def prepared(self, explored: Explored, choices: Choices) -> Prepared:
         """The sample's questions at these choices, checked once for all aims; those of older tables are not kept."""

@@ -16,7 +16,7 @@ from excalibr.errors import ExcalibrError
 from excalibr.service._page.about import about, grids_of
 from excalibr.service._page.choices import Aim, Choices, first_choices
 from excalibr.service._page.explored import Explored
-from excalibr.service._page.files import STYLE, module_names, read_file
+from excalibr.service._page.files import MODULES, STYLE, read_file
 from excalibr.service._page.person import person_of
 from excalibr.service._page.routes import Page
 from excalibr.service._page.sample import figures_of
@@ -58,7 +58,7 @@ def saved_page(page: Page, explored: Explored, choices: Choices, aim: Aim) -> by
 def bundle() -> str:
     """All modules as one."""
     parts = []
-    for name in module_names():
+    for name in MODULES:
         text = read_file(name).decode()
         text = re.sub(r"^import [^;]*;\n", "", text, flags=re.MULTILINE)
         parts.append(re.sub(r"^export ", "", text, flags=re.MULTILINE))

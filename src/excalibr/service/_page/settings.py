@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ from msgspec import Struct
 from excalibr.service._page.choices import Aim, Choices, aimed, reranker_of
 from excalibr.service._page.explored import Explored
 from excalibr.tables import Reranker, Tables
-from excalibr.tables._files import dialect_of, kind_of
+from excalibr.tables._files import dialect_of, files_of, kind_of
 
 PINS = "pinned.parquet"
+_DATASET = "import pyarrow.dataset as ds"
 
 
 class Settings(Struct, frozen=True):
@@ -72,7 +73,8 @@ def _files(explored: Explored) -> dict[str, Path | Mapping[str, Any]]:
 def _python(explored: Explored, reranker: Reranker, pin: tuple[Any, int] | None) -> str:
     lines, files = ["from excalibr import Reranker"], _files(explored)
     if files:
-        lines += _imports(files) + [""] + [f"{name} = {_read(given)}" for name, given in files.items()]
+        reads = [f"{name} = {_read(name, given)}" for name, given in files.items()]
+        lines += [*_imports(reads), "", *reads]
     else:
         lines += ["from excalibr.datasets import make_catalogue", ""]
         lines += ["tables = make_catalogue().tables()  # the invented catalogue"]
@@ -88,26 +90,22 @@ def _python(explored: Explored, reranker: Reranker, pin: tuple[Any, int] | None)
     return "\n".join(lines) + "\n"
 
 
-def _imports(files: Mapping[str, Any]) -> list[str]:
-    kinds = {kind_of(_one_file(given)) for given in files.values() if isinstance(given, Path)}
-    found = ["import pyarrow.dataset as ds"] if kinds - {"csv"} else []
-    return (["import pyarrow.csv as csv"] if "csv" in kinds else []) + found
+def _imports(reads: Sequence[str]) -> list[str]:
+    modules = {"import pyarrow.csv as csv": ("csv.read_csv(", "csv.ParseOptions("), _DATASET: ("ds.dataset(",)}
+    return [line for line, calls in modules.items() if any(call in read for read in reads for call in calls)]
 
 
-def _one_file(path: Path) -> Path:
-    return next((each for each in sorted(path.rglob("*")) if kind_of(each)), path) if path.is_dir() else path
-
-
-def _read(given: Path | Mapping[str, Any]) -> str:
+def _read(name: str, given: Path | Mapping[str, Any]) -> str:
     """How Python reads a table."""
     if isinstance(given, Mapping):
         return repr(dict(given))
-    kind = kind_of(_one_file(given))
-    if kind == "csv":
-        delimiter = dialect_of(_one_file(given)).delimiter
-        own = "" if delimiter == "," else f", parse_options=csv.ParseOptions(delimiter={delimiter!r})"
-        return f"csv.read_csv({str(given)!r}{own})"
-    return f"ds.dataset({str(given)!r}, format={kind!r}).to_table()"
+    first = files_of(name, given)[0]
+    kind, delimiter = kind_of(first), dialect_of(first).delimiter if kind_of(first) == "csv" else ","
+    parsed = "" if delimiter == "," else f"csv.ParseOptions(delimiter={delimiter!r})"
+    if kind == "csv" and given.is_file():
+        return f"csv.read_csv({str(given)!r}{parsed and f', parse_options={parsed}'})"
+    form = f"ds.CsvFileFormat({parsed})" if parsed else repr(kind)
+    return f"ds.dataset({str(given)!r}, format={form}).to_table()"
 
 
 def _pinned(explored: Explored, item: Any, rank: int) -> list[str]:
@@ -136,11 +134,13 @@ def _command(explored: Explored, reranker: Reranker, pin: tuple[Any, int] | None
         words.append(flag if value is True else f"{flag} {shlex.quote(_word(value))}")
     if pin is not None:
         words.append(f"--pinned {PINS}")
-    told = [] if _files(explored) else ["# The invented catalogue is in no file: put your own tables here."]
-    told += [f"# {named[name]}:\n{_csv(name, given)}" for name, given in files.items() if isinstance(given, Mapping)]
+    comments = [] if _files(explored) else ["# The invented catalogue is in no file: put your own tables here."]
+    comments += [
+        f"# {named[name]}:\n{_csv(name, given)}" for name, given in files.items() if isinstance(given, Mapping)
+    ]
     if pin is not None:
-        told.append(f"# {PINS}: user_id, item_id ({pin[0]}) and rank ({pin[1]}) of the users who have it to offer.")
-    return "\n".join([*told, " ".join([*words, "--out slates.parquet"])]) + "\n"
+        comments.append(f"# {PINS}: user_id, item_id ({pin[0]}) and rank ({pin[1]}) of the users who have it to offer.")
+    return "\n".join([*comments, " ".join([*words, "--out slates.parquet"])]) + "\n"
 
 
 def _csv(name: str, written: Mapping[str, Any]) -> str:
