@@ -274,7 +274,7 @@ def test_bad_users_can_be_ranked_by_their_scores() -> None:
         ({"items": [[0], [1, 1]]}, "items: cannot be read as whole numbers"),
         ({"items": np.ma.array([0, 1], mask=[False, True])}, "items: cannot be read .*some are masked"),
         ({"targets": np.ones((3, 2))}, r"targets: have shape \(3, 2\)"),
-        ({"items": [0, 9]}, "items: go from 0 to 9, must be rows of categories, 0 to 1"),
+        ({"items": [0, 9]}, "items: element 1 is 9, must be whole numbers from 0 to 1 .*, a row of categories"),
         ({"categories": np.eye(3)}, "categories: have 3 rows"),
         ({"trade_offs": [0.5, 0.5]}, "trade_offs: have shape"),
         (

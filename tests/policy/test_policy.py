@@ -164,7 +164,7 @@ def test_a_policy_leaves_the_arrays_that_it_was_given_writable() -> None:
         (np.empty((0, 2), dtype=int), [], "rankings: are empty, must have at least one"),
         ([[0, 1]], [0.5, 0.5], r"weights: have shape \(2,\), must have shape \(1,\), one for each ranking"),
         ([[0, 1]], [2.0], "weights: sum to 2, must sum to 1"),
-        ([[0, 1], [1, 0]], [1.5, -0.5], "weights: element 1 is -0.5, must be at least 0"),
+        ([[0, 1], [1, 0]], [1.5, -0.5], "weights: element 1 is -0.5, must be finite and at least 0"),
         ([[0, 1]], [np.nan], "weights: element 0 is nan"),
         ([[0, 1]], ["1"], "weights: cannot be read as numbers"),
     ],

@@ -19,7 +19,7 @@ NAMED = {"categories": {"a": ROWS}, "target": {"a": TARGET}}
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"divergence": "KL2"}, "divergence: is 'KL2', must be one of 'l1', 'kl'. Hint: did you mean 'kl'?"),
-    ({"category_weights": [1.0]}, r"category_weights: has shape \(1,\), must have shape \(2,\)"),
+    ({"category_weights": [1.0]}, r"category_weights: have shape \(1,\), must have shape \(2,\)"),
     ({"category_weights": [1.0, -1.0]}, "category_weights: element 1 is -1.0, must be finite and at least 0"),
     ({"category_weights": {5: 1.0}}, "category_weights: has the category 5, must have indices from 0 to 1"),
     ({"attribute_weights": {"a": 1.0}}, "attribute_weights: .* must go with categories by name"),
@@ -41,11 +41,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"pinned": [0]}, "pinned: is .*, must be a mapping from slots to candidates"),
     ({"pinned": {0: 1}, "shown": Shown(candidates=[1])}, "pinned: has candidate 1, which was shown before"),
     ({"shown": [1]}, "shown: is list, must be an excalibr.Shown"),
-    ({"shown": Shown(candidates=[7])}, r"shown.candidates: are \[7\], must be candidate indices from 0 to 3"),
-    ({"shown": Shown(candidates=[[[1], [2, 3]]])}, "shown.candidates: cannot be read .*, must be candidate"),
+    ({"shown": Shown(candidates=[7])}, r"shown.candidates: element 0 is 7, must be whole numbers from 0 to 3"),
+    (
+        {"shown": Shown(candidates=[[[1], [2, 3]]])},
+        "shown.candidates: cannot be read .*, must be whole numbers from 0 to 3",
+    ),
     (
         {"shown": Shown(candidates=((0,), 1))},
-        r"shown.candidates: have shape \(\) .*, must be candidate indices from 0 to 3",
+        r"shown.candidates: have shape \(\) .*, must be whole numbers from 0 to 3",
     ),
     ({"shown": Shown(candidates=np.ma.array([0, 1], mask=[True, False]))}, "shown.candidates: .*some are masked"),
     ({"shown": Shown(candidates=[1], position_weights="lgo")}, "shown.position_weights: is 'lgo'"),

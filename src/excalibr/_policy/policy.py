@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import _seeds as seeds
-from excalibr._arrays import frozen, is_whole, numbers, whole_numbers
+from excalibr._arrays import first_true, frozen, is_whole, numbers, shares, whole_numbers
 from excalibr._native import kernel
 from excalibr._problem import Problem, relevance_order
 from excalibr._propensities import Propensities, probability_of, propensities_of, read_ranking
@@ -89,7 +89,7 @@ class Policy:
         self.__dict__.update(  # past the guard of a frozen dataclass
             problem=problem,
             rankings=frozen(_read_rankings(rankings, problem)),
-            weights=frozen(_read_weights(weights, len(rankings))),
+            weights=frozen(shares("weights", weights, (len(rankings),), "one for each ranking")),
             gap=gap,
             category_prices=None if category_prices is None else frozen(numbers("category_prices", category_prices)),
             method=method,
@@ -369,26 +369,13 @@ class Policy:
 def _read_rankings(given: ArrayLike, problem: Problem) -> Integers:
     """(L, k) different candidates in each row."""
     n, k = problem.n, problem.k
-    rankings = whole_numbers("rankings", given, f"be whole numbers of shape (rankings, {k}), a row each", -1, k)
+    rankings = whole_numbers("rankings", given, ("rankings", k), "a row each")
     if not len(rankings):
         raise InputError("rankings", "are empty", "have at least one")
     sorted_rows = np.sort(rankings, axis=1)
     bad = (sorted_rows[:, 0] < 0) | (sorted_rows[:, -1] >= n) | (sorted_rows[:, 1:] == sorted_rows[:, :-1]).any(axis=1)
-    if bad.any():
-        row = int(np.argmax(bad))
+    row = first_true(bad)
+    if row is not None:
         found = f"row {row} is {rankings[row].tolist()}"
         raise InputError("rankings", found, f"have different candidates, from 0 to {n - 1}")
     return rankings
-
-
-def _read_weights(given: ArrayLike, count: int) -> Floats:
-    """(L,) probabilities."""
-    weights = numbers("weights", given)
-    if weights.shape != (count,):
-        raise InputError("weights", f"have shape {weights.shape}", f"have shape ({count},), one for each ranking")
-    if not (weights >= 0.0).all():
-        at = int(np.argmin(weights >= 0.0))
-        raise InputError("weights", f"element {at} is {weights[at]}", "be at least 0")
-    if not abs(weights.sum() - 1.0) <= kernel.SUM_TOLERANCE:
-        raise InputError("weights", f"sum to {weights.sum():.6g}", "sum to 1", "divide them by their sum.")
-    return weights

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import frozen, is_whole, numbers, starts_of, sums_by, whole_numbers
+from excalibr._arrays import finite_numbers, first_true, frozen, is_whole, starts_of, sums_by, whole_numbers
 from excalibr._native import kernel
-from excalibr._problem.by_category import CategoryReader, is_share, require_all
+from excalibr._problem.by_category import CategoryReader
 from excalibr._problem.faults import error_of_fault, too_few_candidates
 from excalibr._problem.memberships import Memberships, read_rows
 from excalibr._problem.terms import AttributeSpan, BatchTerms, Shown
@@ -140,9 +140,9 @@ def _read_pins(given: Any, n: int, k: int) -> tuple[Integers, Integers]:
 
 
 def _require_new(candidates: Integers, unavailable: Booleans) -> None:
-    if unavailable[candidates].any():
-        again = int(candidates[np.argmax(unavailable[candidates])])
-        raise InputError("pinned", f"has candidate {again}, which was shown before", "not be shown already")
+    at = first_true(unavailable[candidates])
+    if at is not None:
+        raise InputError("pinned", f"has candidate {candidates[at]}, which was shown before", "not be shown already")
 
 
 def _require_within(groups: Integers, limits: Integers, rows: Integers) -> None:
@@ -176,17 +176,9 @@ def _pages(candidates: Any, n: int) -> list[Integers]:
     if not np.iterable(candidates):
         must = "be a list of indices, or of pages"
         raise InputTypeError("shown.candidates", f"is {candidates!r}", must, "[3] for one item.")
-    pages = list(candidates)  # once: an iterator has no second time
-    nested = any(np.iterable(page) for page in pages)
-    return [_page(page, n) for page in (pages if nested else [candidates])]
-
-
-def _page(page: Any, n: int) -> Integers:
-    must = f"be candidate indices from 0 to {n - 1}"
-    array = whole_numbers("shown.candidates", page, must, -1)
-    if array.size and not (array.min() >= 0 and array.max() < n):
-        raise InputError("shown.candidates", f"are {page!r}", must)
-    return array
+    given: list[Any] = list(candidates)  # once: an iterator has no second time
+    pages: list[Any] = given if any(np.iterable(page) for page in given) else [candidates]
+    return [whole_numbers("shown.candidates", page, ("m",), "indices of candidates", below=n) for page in pages]
 
 
 def _other_rows(categories: Any, attributes: tuple[AttributeSpan, ...], r: int) -> Memberships | None:
@@ -226,8 +218,4 @@ def _shown_weights(given: str | ArrayLike, sizes: list[int]) -> Floats:
     argument, count = "shown.position_weights", sum(sizes)
     if isinstance(given, str):
         return np.concatenate([*(raw_weights(given, size, argument) for size in sizes), np.empty(0)])
-    array = numbers(argument, given)
-    if array.shape != (count,):
-        raise InputError(argument, f"have shape {array.shape}", f"have shape ({count},), one for each item")
-    require_all(argument, array, is_share(array), "be finite and at least 0")
-    return array
+    return finite_numbers(argument, given, (count,), "one for each item", least=0)
