@@ -10,7 +10,7 @@ import pytest
 from excalibr import Band, Shown, calibrate
 from excalibr._options import Options
 from excalibr._problem import Batch
-from excalibr.errors import ExcalibrError
+from excalibr.errors import ExcalibrError, InputError
 
 SCORES = [0.9, 0.8, 0.5, 0.4]
 ROWS = [[1, 0], [1, 0], [0, 1], [0, 1]]
@@ -81,6 +81,18 @@ def test_shown_pages_may_come_one_by_one(pages: Any) -> None:
     asked: dict[str, Any] = {"scores": SCORES, "categories": ROWS, "target": TARGET, "k": 1}
     for candidates in (pages, iter(pages)):
         assert calibrate(**asked, shown=Shown(candidates=candidates)).problem.unavailable.tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("shown", "own"), [([1e308, 1e308], "log"), ([1e200], "log"), ([1.0], [1e308, 1e308]), ([1.5e308], [1e308, 1.0])]
+)
+def test_attention_too_large_for_numbers_is_refused_before_anything_overflows(shown: list[float], own: Any) -> None:
+    before = Shown([0, 2][: len(shown)], position_weights=shown)
+    message = (
+        r"shown.position_weights and position_weights: sum to .*, must have finite sums, the first at most 1e\+150"
+    )
+    with pytest.raises(InputError, match=message):
+        calibrate([0.9, 0.8, 0.5, 0.4], np.eye(2)[[0, 0, 1, 1]], [0.5, 0.5], k=2, shown=before, position_weights=own)
 
 
 def test_slots_without_weight_count_alike_beside_what_was_shown() -> None:

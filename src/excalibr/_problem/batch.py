@@ -20,7 +20,7 @@ from excalibr._native import kernel
 from excalibr._options import Options
 from excalibr._problem.faults import Status, error_of_fault, status_of_faults
 from excalibr._problem.memberships import Memberships, read_rows
-from excalibr._problem.reading import Pinned, read_terms
+from excalibr._problem.reading import Pinned, read_terms, total_attention
 from excalibr._problem.terms import AttributeSpan, BatchTerms
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError
@@ -203,7 +203,9 @@ class Batch:
                 statuses[user], reasons[user] = Status.FAILED, error.args[0]
 
         rows = self.memberships
-        seen = {user: (rows.of(own).shares(weights), float(weights.sum())) for user, (own, weights) in shown.items()}
+        seen = {
+            user: (rows.of(own).shares(weights), total_attention(weights)) for user, (own, weights) in shown.items()
+        }
         terms = read_terms(self, pinned, seen, None, refuse)
         return self.renewed(terms=terms, statuses=frozen(statuses), reasons=reasons)
 

@@ -6,6 +6,7 @@ What is wrong with the options is an error. What is wrong with one user's own pa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -43,7 +44,7 @@ def read_terms(
         weights = by_category.relative(weights, lows, highs)
     bases = None
     if seen:
-        parts, bases = _in_units_of_this_page(batch, seen)
+        parts, bases = _in_units_of_this_page(batch, seen, refuse)
         lows, highs = lows / parts[:, None] - bases, highs / parts[:, None] - bases
     floors, caps = by_category.limits(options)
     limited = bool(np.isfinite(floors).any() or np.isfinite(caps).any())
@@ -74,16 +75,32 @@ def require_room(batch: Batch, terms: BatchTerms) -> None:
         raise too_few_candidates(k, room)
 
 
-def _in_units_of_this_page(batch: Batch, seen: Mapping[int, Seen]) -> tuple[Floats, Floats]:
+MOST_SEEN = 1e150
+"""How many times this page's attention earlier ones may have had: beyond it, what is left to show overflows."""
+
+
+def _in_units_of_this_page(batch: Batch, seen: Mapping[int, Seen], refuse: Refuse) -> tuple[Floats, Floats]:
     """(users,) this page's part of all that a user sees, and (users, r) what earlier ones showed in its units."""
     parts, bases = np.ones(batch.users), np.zeros((batch.users, batch.r))
     for user, (shares, attention) in seen.items():
-        if batch.slots[user]:
-            own = float(batch.options.attention_at(np.arange(1.0, batch.slots[user] + 1.0)).sum())
-            own = own or float(batch.slots[user])  # weights that are all 0 here count as equal ones, as in a ranking
-            bases[user] = shares / own
-            parts[user] = own / (own + attention)
+        if not batch.slots[user]:
+            continue
+        own = total_attention(batch.options.attention_at(np.arange(1.0, batch.slots[user] + 1.0)))
+        own = own or float(batch.slots[user])  # weights that are all 0 here count as equal ones, as in a ranking
+        if own + attention == inf or attention / own > MOST_SEEN:
+            must = f"have finite sums, the first at most {MOST_SEEN:g} times the second"
+            found = f"sum to {attention:.3g} and {own:.3g}"
+            refuse(user, InputError("shown.position_weights and position_weights", found, must))
+            continue
+        bases[user] = shares / own
+        parts[user] = own / (own + attention)
     return parts, bases
+
+
+def total_attention(weights: Floats) -> float:
+    """The sum of weights, infinite where it is too large for a number."""
+    with np.errstate(over="ignore"):
+        return float(weights.sum())
 
 
 def _groups(batch: Batch, by_category: CategoryReader, refuse: Refuse) -> Groups | None:
@@ -167,7 +184,7 @@ def read_shown(shown: Any, memberships: Memberships, attributes: tuple[Attribute
         seen += others.shares(weights[len(candidates) :])
     unavailable = np.zeros(n, dtype=np.bool_)
     unavailable[candidates] = True
-    return (seen, float(weights.sum())), unavailable
+    return (seen, total_attention(weights)), unavailable
 
 
 def _pages(candidates: Any, n: int) -> list[Integers]:
