@@ -153,7 +153,11 @@ def test_drawing_from_a_batch_is_drawing_from_each_policy() -> None:
 
 @pytest.mark.parametrize(
     ("keys", "message"),
-    [("abc", "keys: is 'abc', must be a list of keys"), (3, "keys: is 3, must be"), ([1], "keys: are 1, must be 3")],
+    [
+        ("abc", "keys: is 'abc', must be a list of length 3, a key for each user"),
+        (3, "keys: is 3, must be"),
+        ([1], "keys: have length 1, must be a list of length 3"),
+    ],
 )
 def test_there_is_a_key_for_each_user(keys: Any, message: str) -> None:
     policies = calibrate_batch(**made_up(users=3))

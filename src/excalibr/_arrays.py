@@ -5,6 +5,7 @@ An array that is not what it must be is an error that names its first wrong elem
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
@@ -125,6 +126,21 @@ def indices(argument: str, places: ArrayLike, count: int) -> Integers:
     if given.dtype == np.bool_ and given.shape == (count,):
         return np.flatnonzero(given)
     return _whole_numbers(argument, given, ("m",), must, count)
+
+
+def list_of(argument: str, given: Any, count: int, each: str) -> list[Any]:
+    """So many values in a list, from anything that has them in an order; ``each`` says what they are, and of what.
+
+    >>> list_of("keys", ("ada", 7), 2, "a key for each user")
+    ['ada', 7]
+    """
+    must = f"be a list of length {count}, {each}"
+    if isinstance(given, (str, bytes, Mapping)) or not np.iterable(given):
+        raise InputTypeError(argument, f"is {given!r}", must)
+    listed = list(given)
+    if len(listed) != count:
+        raise InputError(argument, f"{_has(argument)} length {len(listed)}", must)
+    return listed
 
 
 def require_shape(argument: str, found: tuple[int, ...], wanted: Shape, each: str = "") -> None:

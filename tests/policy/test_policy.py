@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from excalibr import Policy, Problem, calibrate
-from excalibr.errors import ExcalibrError, InputError
+from excalibr.errors import ExcalibrError, InputError, InputTypeError
 
 
 def lottery() -> Policy:
@@ -129,9 +129,11 @@ def test_neighbouring_keys_and_other_seeds_are_independent() -> None:
         assert agree == pytest.approx(0.5**2 + 0.3**2 + 0.2**2, abs=4.0 * 0.5 / np.sqrt(5000))
 
 
-@pytest.mark.parametrize("size", [-1, 2.5, True, "3"])
-def test_a_wrong_number_of_draws_is_refused(size: object) -> None:
-    with pytest.raises(InputError, match="size: is .*, must be a whole number of at least 0"):
+@pytest.mark.parametrize(
+    ("size", "error"), [(-1, InputError), (2.5, InputTypeError), (True, InputTypeError), ("3", InputTypeError)]
+)
+def test_a_wrong_number_of_draws_is_refused(size: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match="size: is .*, must be a whole number of at least 0"):
         lottery().sample(seed=1, size=size)  # type: ignore[arg-type]
 
 

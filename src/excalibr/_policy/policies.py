@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, overload
 
 import numpy as np
 
-from excalibr._arrays import frozen, is_whole, starts_of
+from excalibr._arrays import frozen, is_whole, list_of, starts_of
 from excalibr._policy.policy import Policy
 from excalibr._problem import Batch, Problem
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
-from excalibr.errors import ExcalibrError, InputError, InputTypeError
+from excalibr.errors import ExcalibrError, InputTypeError
 
 
 class SolveInfo(NamedTuple):
@@ -139,11 +139,7 @@ class Policies(Sequence[Policy]):
 
         A user who could not be calibrated has an empty one.
         """
-        if isinstance(keys, (str, bytes, Mapping)) or not np.iterable(keys):
-            raise InputTypeError("keys", f"is {keys!r}", "be a list of keys, one for each user")
-        listed = list(keys)
-        if len(listed) != len(self):
-            raise InputError("keys", f"are {len(listed)}", f"be {len(self)}, one for each user")
+        listed = list_of("keys", keys, len(self), "a key for each user")
         drawn = self.lotteries.chosen(listed, seed, self.batch.slots)
         return [self._rankings(user)[row] if row >= 0 else np.empty(0, np.int64) for user, row in enumerate(drawn)]
 

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import _seeds as seeds
-from excalibr._arrays import first_true, frozen, is_whole, numbers, shares, whole_numbers
+from excalibr._arrays import first_true, frozen, numbers, shares, whole_numbers
 from excalibr._native import kernel
+from excalibr._options import whole_number
 from excalibr._problem import Problem, relevance_order
 from excalibr._propensities import Propensities, probability_of, propensities_of, read_ranking
 from excalibr._types import Floats, Integers
@@ -234,8 +235,8 @@ class Policy:
         >>> policy.sample(seed=1, key="ada", visit=0, size=4).ravel().tolist()
         [0, 1, 0, 1]
         """
-        if size is not None and not (is_whole(size) and size >= 0):
-            raise InputError("size", f"is {size!r}", "be a whole number of at least 0, or None for one ranking")
+        if size is not None:
+            _check_size("size", size)
         count = 1 if size is None else int(size)
         if visit is None:
             drawn = seeds.choose(self.weights, seeds.uniforms(seed, key, count))
@@ -364,6 +365,9 @@ class Policy:
         exposure = np.zeros(self.problem.n)
         exposure[ranking] = self.problem.position_weights
         return self.problem.memberships.shares(exposure)
+
+
+_check_size = whole_number(0)
 
 
 def _read_rankings(given: ArrayLike, problem: Problem) -> Integers:
