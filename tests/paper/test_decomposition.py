@@ -142,10 +142,11 @@ def test_what_is_no_matrix_of_numbers_is_an_error_of_type(matrix: Floats) -> Non
         birkhoff(matrix)
 
 
-@pytest.mark.parametrize("matching", ["bottle", ["bottle"]])
-def test_an_unknown_matching_is_named_with_the_nearest(matching: str) -> None:
+def test_an_unknown_matching_is_named_with_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean 'bottleneck'"):
-        birkhoff([[1.0]], matching)
+        birkhoff([[1.0]], "bottle")
+    with pytest.raises(InputError, match="matching: is .*, must be one of 'any', 'bottleneck'"):
+        birkhoff([[1.0]], ["bottle"])  # type: ignore[arg-type]
 
 
 def test_entries_a_hair_below_nothing_are_nothing() -> None:

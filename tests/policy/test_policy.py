@@ -63,6 +63,7 @@ def test_the_best_ranking_has_the_best_objective_of_its_own() -> None:
 def test_of_equally_good_rankings_the_heavier_one_is_best() -> None:
     problem = Problem.of([1.0, 1.0], [[1], [1]], [1.0], k=1)
     assert Policy(problem, np.array([[1], [0]]), np.array([0.6, 0.4])).best().tolist() == [1]
+    assert Policy(problem, np.array([[1], [0]]), np.array([0.4, 0.6])).best().tolist() == [0]
 
 
 def test_a_draw_is_one_ranking_of_the_lottery_and_many_are_rows() -> None:
@@ -174,6 +175,14 @@ def test_a_policy_leaves_the_arrays_that_it_was_given_writable() -> None:
 def test_a_lottery_that_cannot_be_is_refused(rankings: Any, weights: Any, message: str) -> None:
     with pytest.raises(ExcalibrError, match=message):
         Policy(lottery().problem, rankings, weights)
+
+
+def test_prices_of_another_number_of_categories_are_refused() -> None:
+    prices: Any = np.zeros(lottery().problem.r + 1)
+    with pytest.raises(
+        InputError, match=r"category_prices: have shape \(.*\), must have shape .*, one for each category"
+    ):
+        Policy(lottery().problem, lottery().rankings, lottery().weights, category_prices=prices)
 
 
 def test_a_lottery_may_be_written_as_lists() -> None:

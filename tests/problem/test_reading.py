@@ -76,7 +76,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("pages", [[[0], [2]], [[0, 2], []], np.array([[0], [2]])])
+@pytest.mark.parametrize("pages", [[[0], [2]], [[0, 2], []], np.array([[0], [2]]), [0, 2]])
 def test_shown_pages_may_come_one_by_one(pages: Any) -> None:
     asked: dict[str, Any] = {"scores": SCORES, "categories": ROWS, "target": TARGET, "k": 1}
     for candidates in (pages, iter(pages)):

@@ -43,7 +43,7 @@ class Policy:
     rankings
         (L, k) candidate indices, slot by slot; every row has k distinct candidates.
     weights
-        (L,) probabilities, all positive, largest first, sum 1.
+        (L,) probabilities, sum 1; of what a method found all positive, largest first.
     gap
         Proven upper bound − objective, at least 0: how far from the optimum this can be at most; nan where the method
         proves nothing. With ``draws="single"`` the bound is of single rankings, below that of lotteries; docs/solver.md
@@ -92,7 +92,7 @@ class Policy:
             rankings=frozen(_read_rankings(rankings, problem)),
             weights=frozen(shares("weights", weights, (len(rankings),), "one for each ranking")),
             gap=gap,
-            category_prices=None if category_prices is None else frozen(numbers("category_prices", category_prices)),
+            category_prices=None if category_prices is None else _read_prices(category_prices, problem.r),
             method=method,
             info=info,
         )
@@ -282,7 +282,7 @@ class Policy:
         values = (1.0 - trade_off) * self.draw_relevances - trade_off * self.draw_costs
         if self.problem.item_prices is not None:
             values = values - self.problem.item_prices[self.rankings] @ self.problem.position_weights
-        best: Integers = self.rankings[int(np.argmax(values))]
+        best: Integers = self.rankings[np.lexsort((-self.weights, -values))[0]]
         return best
 
     @cached_property
@@ -383,3 +383,7 @@ def _read_rankings(given: ArrayLike, problem: Problem) -> Integers:
         found = f"row {row} is {rankings[row].tolist()}"
         raise InputError("rankings", found, f"have different candidates, from 0 to {n - 1}")
     return rankings
+
+
+def _read_prices(given: ArrayLike, r: int) -> Floats:
+    return frozen(numbers("category_prices", given, (r,), "one for each category"))

@@ -5,7 +5,7 @@ What is wrong with the options is an error. What is wrong with one user's own pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -194,7 +194,10 @@ def _pages(candidates: Any, n: int) -> list[Integers]:
         must = "be a list of indices, or of pages"
         raise InputTypeError("shown.candidates", f"is {candidates!r}", must, "[3] for one item.")
     given: list[Any] = list(candidates)  # once: an iterator has no second time
-    pages: list[Any] = given if any(np.iterable(page) for page in given) else [candidates]
+    if any(np.iterable(page) for page in given):
+        pages = given
+    else:  # a mask over an array is not in its list
+        pages = [given if isinstance(candidates, Iterator) else candidates]
     return [whole_numbers("shown.candidates", page, ("m",), "indices of candidates", below=n) for page in pages]
 
 
