@@ -98,22 +98,24 @@ class Batch:
         starts = _starts(indptr, len(values))
         users, sizes = len(starts) - 1, np.diff(starts)
         rows, height, r = read_rows("categories", categories)
-        chosen = _items(items, len(values), height)
+        item_rows = _items(items, len(values), height)
         lows = _targets(targets, users, r)
         ends = np.array([each.stop for each in attributes]) if attributes else None
         upper = None if highs is None else np.ascontiguousarray(highs, dtype=np.float64).reshape(-1)
-        checked = kernel.Checked(values, starts, chosen, rows, lows, upper, ends, None, options.normalise is not None)
-        balance, bad_trade_offs = _trade_offs(trade_offs, users, options)
-        places, bad_slots = _slots(slots, sizes, options)
-        weight_starts, position_weights = _position_weights(places, options)
+        checked = kernel.Checked(
+            values, starts, item_rows, rows, lows, upper, ends, None, options.normalise is not None
+        )
+        user_trade_offs, bad_trade_offs = _trade_offs(trade_offs, users, options)
+        user_slots, bad_slots = _slots(slots, sizes, options)
+        weight_starts, position_weights = _position_weights(user_slots, options)
         batch = cls(
             checked=checked,
             options=options,
             attributes=attributes,
             starts=starts,
-            items=chosen,
-            slots=places,
-            trade_offs=balance,
+            items=item_rows,
+            slots=user_slots,
+            trade_offs=user_trade_offs,
             weight_starts=weight_starts,
             position_weights=position_weights,
             statuses=frozen(_statuses(checked, bad_slots, bad_trade_offs, sizes)),
@@ -264,8 +266,8 @@ def _slots(given: ArrayLike | None, sizes: Integers, options: Options) -> tuple[
     """Each user's slots, no more than candidates or position weights, and which cannot be; those are one at most."""
     values = _each(given, "slots", len(sizes), np.inf if options.k is None else float(options.k))
     bad = ~((values >= 1) & (values == np.floor(values)))
-    there = np.minimum(sizes, options.most_slots())
-    return frozen(np.minimum(np.where(bad, 1, values), there).astype(np.int64)), bad
+    most = np.minimum(sizes, options.most_slots())
+    return frozen(np.minimum(np.where(bad, 1, values), most).astype(np.int64)), bad
 
 
 def _statuses(checked: kernel.Checked, bad_slots: Booleans, bad_trade_offs: Booleans, sizes: Integers) -> Integers:

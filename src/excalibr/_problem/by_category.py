@@ -82,8 +82,8 @@ class CategoryReader:
             hint = "limits of two attributes at once cannot be kept by a sort, and the optimum could not be proven."
             raise InputError("max_per_category", found, must, hint)
         limits = self._numbers("max_per_category", given, np.inf)
-        whole = (limits >= 0) & ((limits == np.floor(limits)) | np.isinf(limits))
-        require_all("max_per_category", limits, whole, "be whole numbers of at least 0")
+        good = (limits >= 0) & ((limits == np.floor(limits)) | np.isinf(limits))
+        require_all("max_per_category", limits, good, "be whole numbers of at least 0")
         limited = np.flatnonzero(np.isfinite(limits))
         number_of = np.full(self.r, -1, dtype=np.int64)
         number_of[limited] = np.arange(len(limited))

@@ -341,14 +341,14 @@ def _setting(options: Options, n: int) -> dict[str, Any]:
     if k > n:
         hint = "pass more candidates, or a smaller k."
         raise InputError("k", f"is {options.k}", f"be at most the number of candidates ({n})", hint)
-    starts, slots, nought = (frozen(np.array(places, dtype=np.int64)) for places in ([0, n], [k], [0]))
+    starts, slots, zero = (frozen(np.array(places, dtype=np.int64)) for places in ([0, n], [k], [0]))
     return {
         "options": options,
         "starts": starts,
         "slots": slots,
         "trade_offs": frozen(np.array([options.asked_trade_off])),
-        "weight_starts": nought,
+        "weight_starts": zero,
         "position_weights": weigh_positions(options.position_weights, k),
-        "statuses": nought,
+        "statuses": zero,
         "reasons": {},
     }
