@@ -29,11 +29,11 @@ from excalibr.errors import ExcalibrError
             "P: row 1, column 1 is -1.0, must be finite and at least 0.",
         ),
         (
-            lambda: arrays.shares("prior", [0.5, 1.0], ("r",)),
+            lambda: arrays.distribution("prior", [0.5, 1.0], ("r",)),
             "prior: sums to 1.5, must sum to 1. Hint: divide it by its sum.",
         ),
         (
-            lambda: arrays.shares("weights", [1e308, 1e308], ("r",)),
+            lambda: arrays.distribution("weights", [1e308, 1e308], ("r",)),
             "weights: sum to inf, must sum to 1. Hint: divide them by their sum.",
         ),
         (

@@ -44,7 +44,7 @@ def numbers(
     """A new float64 array of the values; where it need not be our own, the caller's, if that is one.
 
     What numpy would turn into numbers in silence is refused: text, dates, complex numbers without their imaginary part,
-    and what lies under a mask. So is another shape than this one, see :func:`require_shape`; None is any.
+    and what lies under a mask. So is another shape than this one, see :func:`require_shape`.
 
     >>> numbers("scores", [1, 2], ("n",)).tolist()
     [1.0, 2.0]
@@ -58,16 +58,14 @@ def numbers(
         read = np.array(given, dtype=np.float64, order="C", copy=own or None)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputTypeError(argument, f"cannot be read as numbers ({error})", "be an array of numbers") from error
-    if shape is not None:
-        require_shape(argument, read.shape, shape, each)
+    require_shape(argument, read.shape, shape, each)
     return read
 
 
 def floats(argument: str, values: ArrayLike, shape: Shape | None = None, each: str = "") -> Floats:
     """The same numbers for somebody who copies them: the caller's own array, where it is float64 without gaps."""
     if type(values) is np.ndarray and values.dtype is _FLOAT64 and values.flags.c_contiguous:
-        if shape is not None:
-            require_shape(argument, values.shape, shape, each)
+        require_shape(argument, values.shape, shape, each)
         return values
     return numbers(argument, values, shape, each, own=False)
 
@@ -88,10 +86,10 @@ def finite_numbers(
     return read
 
 
-def shares(argument: str, values: ArrayLike, shape: Shape, each: str = "") -> Floats:
+def distribution(argument: str, values: ArrayLike, shape: Shape, each: str = "") -> Floats:
     """Numbers of at least 0 that sum to 1, up to rounding.
 
-    >>> shares("weights", [0.75, 0.25], (2,), "one for each ranking").tolist()
+    >>> distribution("weights", [0.75, 0.25], (2,), "one for each ranking").tolist()
     [0.75, 0.25]
     """
     read = finite_numbers(argument, values, shape, each, least=0)
@@ -143,14 +141,16 @@ def list_of(argument: str, given: Any, count: int, each: str) -> list[Any]:
     return listed
 
 
-def require_shape(argument: str, found: tuple[int, ...], wanted: Shape, each: str = "") -> None:
+def require_shape(argument: str, found: tuple[int, ...], wanted: Shape | None, each: str = "") -> None:
     """Raise an error unless an array has the shape that is wanted; ``each`` says what there is one of, and for what.
+
+    None is any shape.
 
     >>> require_shape("weights", (3,), (2,), "one for each ranking")
     Traceback (most recent call last):
     excalibr.errors.InputError: weights: have shape (3,), must have shape (2,), one for each ranking.
     """
-    if not _fits(found, wanted):
+    if wanted is not None and not _fits(found, wanted):
         raise InputError(argument, f"{_has(argument)} shape {found}", f"have shape {_text_of(wanted, each)}")
 
 

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr import _arrays as arrays
-from excalibr._arrays import finite_numbers, first_true, numbers, require_shape, sums_by, whole_numbers
+from excalibr._arrays import distribution, finite_numbers, first_true, numbers, require_shape, sums_by, whole_numbers
 from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import real_number, whole_number
@@ -205,17 +204,17 @@ def fixed(shares: ArrayLike, users: int | None = None) -> Floats:
     >>> fixed([0.75, 0.25], users=2).tolist()
     [[0.75, 0.25], [0.75, 0.25]]
     """
-    distribution = _distribution("shares", shares, "r")
+    own = _distribution("shares", shares, "r")
     if users is None:
-        return distribution
+        return own
     _checked_users("users", users)
-    return np.tile(distribution, (users, 1))
+    return np.tile(own, (users, 1))
 
 
 def _distribution(argument: str, given: ArrayLike, r: int | str) -> Floats:
     """(r,) shares that sum to 1 as exactly as they can."""
-    distribution = arrays.shares(argument, given, (r,), "one for each category")
-    return np.asarray(distribution / distribution.sum())
+    shares = distribution(argument, given, (r,), "one for each category")
+    return np.asarray(shares / shares.sum())
 
 
 def _targets(shares: Memberships, weights: Memberships, prior: ArrayLike | None, strength: float) -> Floats:

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 
 class _ByColumn:
-    """Arrays of one length with names."""
+    """Read-only arrays of one length with names."""
+
+    def __post_init__(self) -> None:
+        for array in vars(self).values():
+            frozen(array)
 
     def columns(self) -> dict[str, Any]:
         """The arrays by name, as a data frame takes them."""
@@ -206,13 +210,13 @@ def _slate(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> Slate
     old_rank[by_relevance] = np.arange(1, len(by_relevance) + 1)
     adjusted = problem.gains - problem.memberships.costs(prices)
     return SlateItems(
-        candidate=frozen(shown),
-        label=frozen(labels[shown]),
-        score=frozen(problem.scores[shown]),
-        adjusted_score=frozen(adjusted[shown]),
-        old_rank=frozen(old_rank[shown]),
-        new_rank=frozen(ranks),
-        probability=frozen(np.minimum(probability[shown], 1.0)),
+        candidate=shown,
+        label=labels[shown],
+        score=problem.scores[shown],
+        adjusted_score=adjusted[shown],
+        old_rank=old_rank[shown],
+        new_rank=ranks,
+        probability=np.minimum(probability[shown], 1.0),
     )
 
 
@@ -222,13 +226,13 @@ def _balance(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> Cat
     for attribute in problem.attributes:
         names[attribute.columns] = str(attribute.name)
     return CategoryShares(
-        attribute=frozen(names),
-        label=frozen(labels),
+        attribute=names,
+        label=labels,
         target_low=problem.target,
         target_high=problem.high,
         before=policy.before.shares,
         after=policy.shares,
-        price=frozen(prices),
+        price=prices,
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import _seeds as seeds
-from excalibr._arrays import first_true, frozen, numbers, shares, whole_numbers
+from excalibr._arrays import distribution, first_true, frozen, numbers, whole_numbers
 from excalibr._native import kernel
 from excalibr._options import whole_number
 from excalibr._problem import Problem, relevance_order
@@ -90,7 +90,7 @@ class Policy:
         self.__dict__.update(  # past the guard of a frozen dataclass
             problem=problem,
             rankings=frozen(_read_rankings(rankings, problem)),
-            weights=frozen(shares("weights", weights, (len(rankings),), "one for each ranking")),
+            weights=frozen(distribution("weights", weights, (len(rankings),), "one for each ranking")),
             gap=gap,
             category_prices=None if category_prices is None else _read_prices(category_prices, problem.r),
             method=method,

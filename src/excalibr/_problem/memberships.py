@@ -100,10 +100,8 @@ def read_rows(name: str, categories: Any, n: int | None = None) -> tuple[GivenRo
     else:
         given = floats(name, categories)
         shape = given.shape
-    if n is None or len(shape) != 2:
-        require_shape(name, shape, ("n", "r"))
-    else:
-        require_shape(name, shape, (n, "r"), "a row for each score")
+    require_shape(name, shape, ("n", "r"))
+    require_shape(name, shape, ("n" if n is None else n, "r"), "a row for each score")
     if not shape[1]:
         raise InputError(name, f"have shape {shape}", "have at least one category")
     return given, shape[0], shape[1]
