@@ -142,6 +142,12 @@ def test_other_methods_run_one_by_one_in_the_same_threads(method: str) -> None:
     policies = calibrate_batch(**given, threads=2, method=method)
     for user, policy in enumerate(policies):
         assert policy.rankings.tolist() == one_by_one(given, user, method=method).rankings.tolist()
+    assert policies.lotteries.objectives.tolist() == [policy.objective for policy in policies]
+
+
+def test_the_kernel_answers_with_the_objectives_that_policies_recompute() -> None:
+    policies = calibrate_batch(**made_up(users=12), threads=2)
+    assert policies.lotteries.objectives == pytest.approx([policy.objective for policy in policies])
 
 
 def test_drawing_from_a_batch_is_drawing_from_each_policy() -> None:
@@ -155,6 +161,7 @@ def test_drawing_from_a_batch_is_drawing_from_each_policy() -> None:
     ("keys", "message"),
     [
         ("abc", "keys: is 'abc', must be a list of length 3, a key for each user"),
+        ({"a", "b", "c"}, "keys: is {.*}, must be a list"),  # which has no order
         (3, "keys: is 3, must be"),
         ([1], "keys: have length 1, must be a list of length 3"),
     ],

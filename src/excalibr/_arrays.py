@@ -127,13 +127,13 @@ def indices(argument: str, places: ArrayLike, count: int) -> Integers:
 
 
 def list_of(argument: str, given: Any, count: int, each: str) -> list[Any]:
-    """So many values in a list, from anything that has them in an order; ``each`` says what they are, and of what.
+    """So many values in a list, from anything that has them in an order; ``each`` says what they are, and for what.
 
     >>> list_of("keys", ("ada", 7), 2, "a key for each user")
     ['ada', 7]
     """
     must = f"be a list of length {count}, {each}"
-    if isinstance(given, (str, bytes, Mapping)) or not np.iterable(given):
+    if isinstance(given, (str, bytes, Mapping, set, frozenset)) or not np.iterable(given):
         raise InputTypeError(argument, f"is {given!r}", must)
     listed = list(given)
     if len(listed) != count:
