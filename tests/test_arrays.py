@@ -56,6 +56,7 @@ def test_the_first_thing_that_is_wrong_is_named(read: Callable[[], object], mess
 def test_an_empty_array_has_no_wrong_element() -> None:
     assert arrays.first_true(np.zeros((0, 2), dtype=np.bool_)) is None
     assert arrays.whole_numbers("items", [], ("m",), below=0).tolist() == []
+    assert arrays.indices("items", np.array([], dtype=np.str_), 3).tolist() == []
     assert arrays.finite_numbers("ratings", [], least=0).tolist() == []
 
 

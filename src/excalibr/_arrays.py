@@ -181,7 +181,7 @@ def _whole_numbers(argument: str, values: ArrayLike, shape: Shape, must: str, be
     given = _read_whole(argument, values, must)
     if not _fits(given.shape, shape) or (given.size and given.dtype.kind not in "iu"):
         raise InputError(argument, f"{_has(argument)} shape {given.shape} and type {given.dtype}", must)
-    if below is not None:
+    if below is not None and given.size:  # an empty array may be of a type that is not compared with numbers
         require_all(argument, given, (given >= 0) & (given < below), must)
     return given.astype(np.int64)
 
