@@ -148,7 +148,7 @@ BAD_VALUES: list[tuple[dict[str, Any], str]] = [
     ({"trade_off": 1.01}, "trade_off: is 1.01, must be from 0"),
     ({"trade_off": float("nan")}, "trade_off: is nan, must be from 0"),
     ({"position_weights": [0, 0]}, "position_weights: are all 0"),
-    ({"position_weights": [-1, 2]}, "position_weights: slot 0 has -1.0"),
+    ({"position_weights": [-1, 2]}, "position_weights: element 0 is -1.0"),
     ({"position_weights": "logs"}, "position_weights: is 'logs'.*did you mean 'log'"),
     ({"method": "excaliber"}, "method: is 'excaliber', must be .*did you mean 'excalibr'"),
     ({"method": ["excalibr"]}, r"method: is \['excalibr'\], must be"),

@@ -54,6 +54,11 @@ def test_an_unknown_name_far_from_all_lists_them_without_a_hint() -> None:
     assert message == "method: is 'zzzz', must be one of 'excalibr', 'lp'."
 
 
+def test_what_is_no_text_suggests_no_name_that_it_only_resembles() -> None:
+    assert str(unknown_name("by", None, ["random", "time"])) == "by: is None, must be one of 'random', 'time'."
+    assert "did you mean '1990'?" in str(unknown_name("decade", 1990, ["1990", "2000"]))
+
+
 def test_a_single_known_name_is_not_called_one_of_several() -> None:
     assert str(unknown_name("divergence", 3, ["l1"])) == "divergence: is 3, must be 'l1'."
 

@@ -142,6 +142,12 @@ def test_other_methods_run_one_by_one_in_the_same_threads(method: str) -> None:
     policies = calibrate_batch(**given, threads=2, method=method)
     for user, policy in enumerate(policies):
         assert policy.rankings.tolist() == one_by_one(given, user, method=method).rankings.tolist()
+    assert policies.lotteries.objectives.tolist() == [policy.objective for policy in policies]
+
+
+def test_the_kernel_answers_with_the_objectives_that_policies_recompute() -> None:
+    policies = calibrate_batch(**made_up(users=12), threads=2)
+    assert policies.lotteries.objectives == pytest.approx([policy.objective for policy in policies])
 
 
 def test_drawing_from_a_batch_is_drawing_from_each_policy() -> None:
@@ -153,7 +159,12 @@ def test_drawing_from_a_batch_is_drawing_from_each_policy() -> None:
 
 @pytest.mark.parametrize(
     ("keys", "message"),
-    [("abc", "keys: is 'abc', must be a list of keys"), (3, "keys: is 3, must be"), ([1], "keys: are 1, must be 3")],
+    [
+        ("abc", "keys: is 'abc', must be a list of length 3, a key for each user"),
+        ({"a", "b", "c"}, "keys: is {.*}, must be a list"),  # which has no order
+        (3, "keys: is 3, must be"),
+        ([1], "keys: have length 1, must be a list of length 3"),
+    ],
 )
 def test_there_is_a_key_for_each_user(keys: Any, message: str) -> None:
     policies = calibrate_batch(**made_up(users=3))
@@ -274,7 +285,7 @@ def test_bad_users_can_be_ranked_by_their_scores() -> None:
         ({"items": [[0], [1, 1]]}, "items: cannot be read as whole numbers"),
         ({"items": np.ma.array([0, 1], mask=[False, True])}, "items: cannot be read .*some are masked"),
         ({"targets": np.ones((3, 2))}, r"targets: have shape \(3, 2\)"),
-        ({"items": [0, 9]}, "items: go from 0 to 9, must be rows of categories, 0 to 1"),
+        ({"items": [0, 9]}, "items: element 1 is 9, must be whole numbers from 0 to 1 .*, a row of categories"),
         ({"categories": np.eye(3)}, "categories: have 3 rows"),
         ({"trade_offs": [0.5, 0.5]}, "trade_offs: have shape"),
         (

@@ -59,9 +59,9 @@ def test_an_array_of_the_caller_is_left_alone() -> None:
     [
         ("logg", "position_weights: is 'logg', must be one of 'log', .* Hint: did you mean 'log'"),
         ([1, 2], r"position_weights: have shape \(2,\), must have shape \(3,\), one for each slot"),
-        ([1, -2, 1], "position_weights: slot 1 has -2.0, must be finite and at least 0"),
-        ([1, 2, np.nan], "position_weights: slot 2 has nan, must be finite"),
-        ([np.inf, 2, 1], "position_weights: slot 0 has inf, must be finite"),
+        ([1, -2, 1], "position_weights: element 1 is -2.0, must be finite and at least 0"),
+        ([1, 2, np.nan], "position_weights: element 2 is nan, must be finite"),
+        ([np.inf, 2, 1], "position_weights: element 0 is inf, must be finite"),
         ([0, 0, 0], "position_weights: are all 0, must have at least one positive value"),
     ],
 )

@@ -17,7 +17,7 @@ def test_any_matrix_is_read_as_sparse_rows(kind: type) -> None:
 def test_what_is_no_matrix_of_numbers_is_refused() -> None:
     with pytest.raises(InputTypeError, match="histories: cannot be read as a sparse matrix"):
         read_rows("histories", [["a"]])
-    with pytest.raises(InputError, match=r"histories: have shape \(2,\), must have two dimensions"):
+    with pytest.raises(InputError, match=r"histories: have shape \(2,\), must have shape \(rows, columns\)"):
         read_rows("histories", [1, 2])
 
 

@@ -28,12 +28,12 @@ SHORT = {
     "_cli/printing.py": "what every command says, and where",
     "_cli/warmup.py": "a command of its own, deprecated",
     "service/_reply.py": "a type that two modules make, neither of which imports the other",
+    "service/_page/profile.py": "a profile from tables in memory, for the page alone",
 }
 """The modules under 40 lines, with the reason of each; ``__init__.py`` lists what a room has, however little."""
 
 NAMED_AT_RUN_TIME = {
     "__init__.py": {"f'excalibr.{name}'", "f'excalibr.{_LAZY_NAMES[name]}'"},
-    "_cli/application.py": {"f'excalibr._cli.{cmd_name}'"},
     "tables/_arrow.py": {"self._name"},
     "paper/_glop.py": {"package"},
     "_experiments/runtimes.py": {"package"},

@@ -125,11 +125,11 @@ def test_a_history_that_counts_for_nothing_is_refused_by_the_name_of_what_is_at_
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"items": [0, 4]}, "items: contain 4, must be rows of categories, 0 to 3"),
-        ({"items": [0.5]}, "items: have shape .* and type float64, must be indices"),
-        ({"items": [[0], [1, 2]]}, "items: cannot be read as whole numbers .*must be indices"),
+        ({"items": [0, 4]}, "items: element 1 is 4, must be whole numbers from 0 to 3 .*, rows of categories"),
+        ({"items": [0.5]}, "items: have shape .* and type float64, must be whole numbers from 0 to 3"),
+        ({"items": [[0], [1, 2]]}, "items: cannot be read as whole numbers .*must be whole numbers from 0 to 3"),
         ({"items": [0, 2], "weights": [1.7e308, 1.7e308]}, "weights: of row 0 add up to infinity, must have a finite"),
-        ({"items": [0], "prior": [1.7e308, 1.7e308, 0], "strength": 1}, "prior: numbers sum to inf, must sum to 1"),
+        ({"items": [0], "prior": [1.7e308, 1.7e308, 0], "strength": 1}, "prior: sums to inf, must sum to 1"),
         ({"items": [0], "categories": [[1, 0], [np.nan, 1]]}, "categories: row 1, column 0 is nan, must be finite"),
         ({"items": [0], "categories": [[1, 0], [1, 1]]}, "categories: row 1 sums to 2, must sum to 1. Hint: divide"),
         ({"items": [0], "weights": [1, 2]}, r"weights: have shape \(2,\), must have shape \(1,\)"),
@@ -137,7 +137,7 @@ def test_a_history_that_counts_for_nothing_is_refused_by_the_name_of_what_is_at_
         ({"items": [0], "prior": [1, 0, 0]}, "strength: is 0.0 with a prior, must be above 0 with a prior"),
         ({"items": [0], "strength": 3}, "strength: is 3 without a prior"),
         ({"items": [0], "strength": -1, "prior": [1, 0, 0]}, "strength: is -1, must be a finite number of at least 0"),
-        ({"items": [0], "strength": 1, "prior": [1, 1, 0]}, "prior: numbers sum to 2, must sum to 1"),
+        ({"items": [0], "strength": 1, "prior": [1, 1, 0]}, "prior: sums to 2, must sum to 1"),
         ({"items": [0], "strength": 1, "prior": [0.5, 0.5]}, r"prior: has shape \(2,\), must have shape \(3,\)"),
         ({"items": [0], "categories": [1.0]}, r"categories: have shape \(1,\), must have shape \(items, r\)"),
     ],
@@ -154,13 +154,13 @@ def test_other_arguments_that_make_no_sense_are_refused() -> None:
         targets.histories(CATEGORIES, "all")
     with pytest.raises(InputError, match="half_life: is 0, must be above 0"):
         targets.recency_weights([1], 0)
-    with pytest.raises(InputError, match="timestamps: number 1 is nan, must be finite"):
+    with pytest.raises(InputError, match="timestamps: element 1 is nan, must be finite"):
         targets.recency_weights([1, np.nan], 10)
     with pytest.raises(InputError, match="r: is 0, must be a whole number of at least 1"):
         targets.uniform(0)
-    with pytest.raises(InputError, match="shares: number 1 is -0.5, must be finite and at least 0"):
+    with pytest.raises(InputError, match="shares: element 1 is -0.5, must be finite and at least 0"):
         targets.fixed([1.5, -0.5])
-    with pytest.raises(InputError, match="shares: numbers have shape"):
+    with pytest.raises(InputError, match="shares: sum to 0, must sum to 1"):
         targets.fixed([])
 
 

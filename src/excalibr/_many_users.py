@@ -155,7 +155,7 @@ class Solver:
         orders = questions_of(batch, solve=False, fall_back=True) if fall_back else None
 
         def solve(first: int, last: int) -> Lotteries:
-            lotteries = _lotteries_of_range(batch, kernel.solve_range(questions, first, last), first)
+            lotteries = solve_range(batch, questions, first, last)
             return lotteries if orders is None else _with_orders(batch, lotteries, orders)
 
         return cls(solve, questions.cancel)
@@ -196,11 +196,12 @@ def _warn_of_statuses(statuses: Integers) -> None:
         warnings.warn(f"{counts.sum():,} of {len(statuses):,} users: {listed}.", BatchWarning, stacklevel=3)
 
 
-def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lotteries:
+def solve_range(batch: Batch, questions: kernel.Questions, first: int, last: int) -> Lotteries:
     """The kernel's answers for a range of users."""
+    found = kernel.solve_range(questions, first, last)
     places, weights, counts, prices, gaps, allowed, trade_offs, objectives, *rest = found
     statuses, engines, sorts, steps, failures, details, limit_prices, _ = rest
-    outcome = batch.statuses[first : first + len(counts)].copy()
+    outcome = batch.statuses[first:last].copy()
     solved = outcome < Status.NO_CANDIDATES
     outcome[solved & (gaps > allowed)] = Status.STOPPED_EARLY
     errors: dict[int, ExcalibrError] = {}
@@ -210,9 +211,9 @@ def _lotteries_of_range(batch: Batch, found: tuple[Any, ...], first: int) -> Lot
         own_prices = None if limit_prices is None else limit_prices[place]
         kind = int(failures[place])
         errors[first + place] = error_of(batch, kind, int(category), wanted, reached, own_prices)
-    errors |= {user: InputError(why) for user, why in batch.reasons.items() if first <= user < first + len(counts)}
+    errors |= {user: InputError(why) for user, why in batch.reasons.items() if first <= user < last}
     effort = Effort(engines, sorts, steps, statuses)
-    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, effort, errors, {}, objectives)
+    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, objectives, effort, errors)
 
 
 def _with_orders(batch: Batch, lotteries: Lotteries, orders: kernel.Questions) -> Lotteries:
@@ -244,18 +245,17 @@ def _solve_user(batch: Batch, user: int, orders: kernel.Questions) -> Lotteries:
             status, errors[user] = int(Status.FAILED), error
         except MemoryError as error:
             status, errors[user] = int(Status.FAILED), SolverError(f"out of memory {error}".strip())
-    places, weights, counts, prices, gaps, _, trade_offs, *_ = kernel.solve_range(orders, user, user + 1)
-    return Lotteries(
-        *(user, places, weights, counts, prices, gaps, np.array([status]), trade_offs, no_effort(1)), errors
-    )
+    return replace(solve_range(batch, orders, user, user + 1), statuses=np.array([status]), errors=errors)
 
 
 def _lotteries_of(batch: Batch, user: int, policy: Policy) -> Lotteries:
     prices = policy.category_prices
     prices = np.full(batch.r, np.nan) if prices is None else prices
     counts, places, status = np.array([len(policy.weights)]), policy.rankings.ravel(), np.array([int(Status.OK)])
-    trade_off, gap = np.array([policy.problem.trade_off]), np.array([policy.gap])
+    trade_off, gap, objective = (
+        np.array([value]) for value in (policy.problem.trade_off, policy.gap, policy.objective)
+    )
     return Lotteries(
-        *(user, places, policy.weights, counts, prices[None, :], gap, status, trade_off, no_effort(1)),
+        *(user, places, policy.weights, counts, prices[None, :], gap, status, trade_off, objective, no_effort(1)),
         policies={user: policy},
     )

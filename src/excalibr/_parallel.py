@@ -9,9 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeAlias, TypeVar
 
-from excalibr._arrays import is_whole
-from excalibr._messages import Message, Wording
-from excalibr.errors import InputError
+from excalibr._options import whole_number
 
 Result = TypeVar("Result")
 Advance: TypeAlias = Callable[[int], None]
@@ -52,10 +50,11 @@ def checked_threads(threads: int | None) -> int:
     """
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not is_whole(threads) or threads < 1:
-        must = Message("be a whole number of at least 1", Wording(", or None", ""))
-        raise InputError("threads", f"is {threads!r}", must)
+    _check_threads("threads", threads)
     return int(threads)
+
+
+_check_threads = whole_number(1)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ class Propensities:
 
 def read_ranking(ranking: ArrayLike, n: int, k: int) -> Integers:
     """A ranking as k different candidates."""
-    given = whole_numbers("ranking", ranking, f"be whole numbers of shape ({k},), a candidate for each slot", k)
+    given = whole_numbers("ranking", ranking, (k,), "a candidate for each slot")
     if given.min() < 0 or given.max() >= n or len(np.unique(given)) < k:
         raise InputError("ranking", f"is {given.tolist()}", f"have different candidates, from 0 to {n - 1}")
     return given

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from excalibr._arrays import frozen
-from excalibr.errors import InputError, InputTypeError, needs_extra
+from excalibr._arrays import frozen, require_shape
+from excalibr.errors import InputTypeError, needs_extra
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -31,8 +31,7 @@ def read_rows(argument: str, matrix: Any, dtype: DTypeLike = np.float64) -> Spar
     except (TypeError, ValueError) as error:
         found = f"cannot be read as a sparse matrix ({error})"
         raise InputTypeError(argument, found, "be a scipy.sparse matrix or an array of numbers") from error
-    if rows.ndim != 2:
-        raise InputError(argument, f"have shape {rows.shape}", "have two dimensions")
+    require_shape(argument, rows.shape, ("rows", "columns"))
     return rows
 
 

@@ -128,7 +128,8 @@ def unknown_name(argument: str, name: object, known: Iterable[object]) -> InputE
     import difflib  # only whoever mistypes needs it
 
     names = {str(each).lower(): each for each in known}
-    near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.4)
+    cutoff = 0.4 if isinstance(name, str) else 1.0  # 1990 may be meant for "1990", but None for nothing
+    near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=cutoff)
     hint = f"did you mean {names[near[0]]!r}?" if near else ""
     listed = ", ".join(repr(each) for each in names.values())
     must = f"be one of {listed}" if len(names) > 1 else f"be {listed}"

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import frozen, is_whole, numbers
+from excalibr._arrays import finite_numbers, frozen, is_whole
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError, unknown_name
 
@@ -94,13 +94,7 @@ def _check_slots(k: object, least: int) -> None:
 
 
 def _checked(weights: ArrayLike, k: int) -> Floats:
-    array = numbers("position_weights", weights)
-    if array.shape != (k,):
-        raise InputError("position_weights", f"have shape {array.shape}", f"have shape ({k},), one for each slot")
-    bad = ~(np.isfinite(array) & (array >= 0))
-    if bad.any():
-        slot = int(np.argmax(bad))
-        raise InputError("position_weights", f"slot {slot} has {array[slot]}", "be finite and at least 0")
+    array = finite_numbers("position_weights", weights, (k,), "one for each slot", least=0)
     if not array.any():
         raise InputError("position_weights", "are all 0", "have at least one positive value")
     return array

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import numbers, sums_by, whole_numbers
+from excalibr._arrays import distribution, finite_numbers, first_true, numbers, require_shape, sums_by, whole_numbers
 from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import real_number, whole_number
 from excalibr._problem import Memberships
-from excalibr._types import Booleans, Floats, Integers
+from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 
 __all__ = ["NEGLIGIBLE", "fixed", "histories", "history", "rating_weights", "recency_weights", "shares_of", "uniform"]
@@ -85,15 +85,12 @@ def history(
     >>> history(categories, [0, 1, 2], prior=[0.0, 1.0], strength=1).tolist()
     [0.5, 0.5]
     """
-    shares = _rows("categories", categories, "(items, r)")
-    rows, n = whole_numbers("items", items, "be indices of shape (h,)", -1), shares.n_candidates
-    outside = (rows < 0) | (rows >= n)
-    if outside.any():
-        raise InputError("items", f"contain {rows[outside][0]}", f"be rows of categories, 0 to {n - 1}")
-    counted = np.ones(len(rows)) if weights is None else numbers("weights", weights)
-    if counted.shape != rows.shape:
-        must = f"have shape ({len(rows)},), one for each item of the history"
-        raise InputError("weights", f"have shape {counted.shape}", must)
+    shares = _rows("categories", categories, ("items", "r"))
+    n = shares.n_candidates
+    rows = whole_numbers("items", items, ("h",), "rows of categories", below=n)
+    counted = np.ones(len(rows))
+    if weights is not None:
+        counted = numbers("weights", weights, rows.shape, "one for each item of the history")
     one = Memberships(np.array([0, len(rows)]), rows, counted, n)
     sums = _category_sums(shares, one, prior, strength)
     if not sums.any():
@@ -132,11 +129,11 @@ def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, 
     >>> histories([[1, 0], [0, 1]], csr_array([[1, 1], [1, 0]])).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
-    shares = _rows("categories", categories, "(items, r)")
-    sums = _category_sums(shares, _rows("weights", weights, "(users, items)"), prior, strength)
-    known = sums.any(axis=1)
-    if not known.all():
-        found = f"row {int(np.argmin(known))} has no item with a category and a weight above 0"
+    shares = _rows("categories", categories, ("items", "r"))
+    sums = _category_sums(shares, _rows("weights", weights, ("users", "items")), prior, strength)
+    row = first_true(sums.sum(axis=1) == 0.0)
+    if row is not None:
+        found = f"row {row} has no item with a category and a weight above 0"
         raise InputError("weights", found, "have at least one", _LITTLE_HISTORY)
     return shares_of(sums)
 
@@ -171,13 +168,11 @@ def recency_weights(timestamps: Any, half_life: float, *, now: float | None = No
     [0.25, 0.5, 1.0]
     """
     if not _is_sparse(timestamps):
-        times = _finite("timestamps", timestamps)
-        if times.ndim != 1:
-            hint = "pass many users as a sparse matrix, so that each has a latest timestamp of their own."
-            raise InputError("timestamps", f"have shape {times.shape}", "have shape (h,), of one user", hint)
+        shape_of_many = "of one user, or be sparse of shape (users, items)"
+        times = finite_numbers("timestamps", timestamps, ("h",), shape_of_many)
         return recency_by_user(times, np.array([0, len(times)]), half_life, now)
     rows = _by_user("timestamps", timestamps)
-    rows.data = recency_by_user(_finite("timestamps", rows.data), rows.indptr, half_life, now)
+    rows.data = recency_by_user(finite_numbers("timestamps", rows.data), rows.indptr, half_life, now)
     return rows
 
 
@@ -211,9 +206,9 @@ def rating_weights(ratings: Any, *, above: float = 0.0) -> Any:
     """
     _checked_number("above", above)
     if not _is_sparse(ratings):
-        return np.maximum(_finite("ratings", ratings) - above, 0.0)
+        return np.maximum(finite_numbers("ratings", ratings) - above, 0.0)
     rows = _by_user("ratings", ratings)
-    rows.data = np.maximum(_finite("ratings", rows.data) - above, 0.0)
+    rows.data = np.maximum(finite_numbers("ratings", rows.data) - above, 0.0)
     return rows
 
 
@@ -240,45 +235,31 @@ def fixed(shares: ArrayLike, users: int | None = None) -> Floats:
     >>> fixed([0.75, 0.25], users=2).tolist()
     [[0.75, 0.25], [0.75, 0.25]]
     """
-    distribution = _distribution("shares", shares)
+    own = _distribution("shares", shares, "r")
     if users is None:
-        return distribution
+        return own
     _checked_users("users", users)
-    return np.tile(distribution, (users, 1))
+    return np.tile(own, (users, 1))
 
 
-def _distribution(argument: str, shares: ArrayLike) -> Floats:
-    given = numbers(argument, shares)
-    if given.ndim != 1 or not given.size:
-        raise InputError(argument, f"numbers have shape {given.shape}", "have shape (r,)")
-    good = _is_share(given)
-    if not good.all():
-        at = int(np.argmin(good))
-        raise InputError(argument, f"number {at} is {given[at]}", "be finite and at least 0")
-    with np.errstate(over="ignore"):  # a sum that is not finite is refused
-        total = float(given.sum())
-    if abs(total - 1.0) > kernel.SUM_TOLERANCE:
-        raise InputError(argument, f"numbers sum to {total:.6g}", "sum to 1", "divide them by their sum.")
-    return given / total
-
-
-def _is_share(values: Floats) -> Booleans:
-    return np.isfinite(values) & (values >= 0)
+def _distribution(argument: str, given: ArrayLike, r: int | str) -> Floats:
+    """(r,) shares that sum to 1 as exactly as they can."""
+    shares = distribution(argument, given, (r,), "one for each category")
+    return np.asarray(shares / shares.sum())
 
 
 def _category_sums(shares: Memberships, weights: Memberships, prior: ArrayLike | None, strength: float) -> Floats:
     """(users, r) what each user has of each category, with the prior; ``weights`` has one row per user."""
-    if weights.n_categories != shares.n_candidates:
-        found = f"have shape ({weights.n_candidates}, {weights.n_categories})"
-        raise InputError("weights", found, f"have shape (users, {shares.n_candidates}), one column per item")
+    wanted = ("users", shares.n_candidates)
+    require_shape("weights", (weights.n_candidates, weights.n_categories), wanted, "one column per item")
     _require_numbers("weights", weights, "item")
     _require_distributions("categories", shares)
     sums = shares.sums(weights.indices, weights.owners, weights.values, weights.n_candidates)
     with np.errstate(over="ignore"):  # what overflows is refused
         sums = sums + _pseudo_counts(prior, strength, shares.n_categories)
         totals = sums.sum(axis=1)
-    if not np.isfinite(totals).all():
-        row = int(np.argmin(np.isfinite(totals)))
+    row = first_true(~np.isfinite(totals))
+    if row is not None:
         raise InputError("weights", f"of row {row} add up to infinity", "have a finite sum, with the prior's strength")
     return sums
 
@@ -296,11 +277,10 @@ def _by_user(argument: str, matrix: Any) -> Any:
     return rows
 
 
-def _rows(argument: str, matrix: Any, shape: str) -> Memberships:
+def _rows(argument: str, matrix: Any, shape: tuple[str, str]) -> Memberships:
     """A matrix by rows, as it is given."""
     table = matrix if _is_sparse(matrix) else numbers(argument, matrix)
-    if len(table.shape) != 2:
-        raise InputError(argument, f"have shape {tuple(table.shape)}", f"have shape {shape}")
+    require_shape(argument, tuple(table.shape), shape)
     if not _is_sparse(matrix):
         return Memberships(*kernel.pack_rows(table), table.shape[1])
     rows = matrix.tocsr()
@@ -312,16 +292,14 @@ def _require_distributions(argument: str, rows: Memberships) -> None:
     _require_numbers(argument, rows, "column")
     with np.errstate(over="ignore"):
         sums = sums_by(rows.owners, rows.values, rows.n_candidates)
-    bad = (np.abs(sums - 1.0) > kernel.SUM_TOLERANCE) & (sums != 0.0)
-    if bad.any():
-        row = int(np.argmax(bad))
+    row = first_true((np.abs(sums - 1.0) > kernel.SUM_TOLERANCE) & (sums != 0.0))
+    if row is not None:
         raise InputError(argument, f"row {row} sums to {sums[row]:.6g}", "sum to 1", "divide each row by its sum.")
 
 
 def _require_numbers(argument: str, rows: Memberships, column: str) -> None:
-    good = _is_share(rows.values)
-    if not good.all():
-        at = int(np.argmin(good))
+    at = first_true(~(np.isfinite(rows.values) & (rows.values >= 0)))
+    if at is not None:
         where = f"row {int(rows.owners[at])}, {column} {int(rows.indices[at])} is {rows.values[at]}"
         raise InputError(argument, where, "be finite and at least 0")
 
@@ -335,15 +313,4 @@ def _pseudo_counts(prior: ArrayLike | None, strength: float, r: int) -> Floats:
         raise InputError("strength", found, must, hint)
     if prior is None:
         return np.zeros(r)
-    shares = _distribution("prior", prior)
-    if len(shares) != r:
-        raise InputError("prior", f"has shape {shares.shape}", f"have shape ({r},), one for each category")
-    return np.asarray(strength * shares)
-
-
-def _finite(argument: str, values: ArrayLike) -> Floats:
-    given = numbers(argument, values)
-    if not np.isfinite(given).all():
-        at = int(np.argmin(np.isfinite(given)))
-        raise InputError(argument, f"number {at} is {given.flat[at]}", "be finite")
-    return given
+    return np.asarray(strength * _distribution("prior", prior, r))

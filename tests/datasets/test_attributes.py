@@ -153,7 +153,7 @@ def test_some_items_are_taken_by_a_mask_and_no_fraction_is_one() -> None:
         InputError, match=r"items: have shape \(1,\) and type float64, must be indices from 0 to 2, or 3 booleans"
     ):
         attribute.take([0.5])
-    with pytest.raises(InputError, match="items: contain 3, must be indices from 0 to 2"):
+    with pytest.raises(InputError, match="items: element 0 is 3, must be indices from 0 to 2"):
         attribute.take([3])
 
 

@@ -101,8 +101,8 @@ def test_held_out_may_be_given_as_flags_or_indices() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([3], 3), "candidates: contain 3, must be indices from 0 to 2"),
-        (([-1], 3), "candidates: contain -1"),
+        (([3], 3), "candidates: element 0 is 3, must be indices from 0 to 2"),
+        (([-1], 3), "candidates: element 0 is -1"),
         (([0.5], 3), r"candidates: have shape \(1,\) and type float64, must be indices from 0 to 2, or 3 booleans"),
         (([True], 3), r"candidates: have shape \(1,\) and type bool, must be indices from 0 to 2, or 3 booleans"),
         (([0, 1], 3, 1), "total: is 1, must be at least 2"),

@@ -98,7 +98,7 @@ def test_the_solution_of_another_problem_is_refused() -> None:
         solve_reduced(Problem.of([3.0, 2.0], [[1], [1]], [1.0], k=1)),
         solve_full(Problem.of([1.0], [[1]], [1.0])),
     ):
-        with pytest.raises(InputError, match="solution: has a matrix of shape .*, must be of this problem, with shape"):
+        with pytest.raises(InputError, match="solution.matrix: has shape .*, as this problem has"):
             lottery(problem, other)
 
 

@@ -65,7 +65,7 @@ def test_with_as_many_rows_as_slots_nothing_is_added() -> None:
         ([[1.0, 1.0]], "at least as many rows as columns"),
         ([[np.nan], [1.0]], "P_hat: row 0, column 0 is nan, must be finite"),
         ([[-0.5], [1.5]], r"row 0, column 0 is -0\.5, must be finite and at least 0"),
-        ([1.0], r"P_hat: has shape \(1,\), must be a matrix"),
+        ([1.0], r"P_hat: has shape \(1,\), must have shape \(n, k\)"),
         ([["a"]], "P_hat: cannot be read as numbers"),
     ],
 )

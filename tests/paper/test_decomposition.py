@@ -128,7 +128,7 @@ def test_sparse_matrices_are_taken_in_any_format() -> None:
         ([[1.5, -0.5], [-0.5, 1.5]], r"P: row 0, column 1 is -0\.5, must be finite and at least 0"),
         ([[np.nan, 1.0], [1.0, 0.0]], "P: row 0, column 0 is nan"),
         ([[1.0], [0.0]], r"P: has shape \(2, 1\), must be square\. Hint: augment"),
-        (np.empty((0, 0)), r"P: has shape \(0, 0\), must be a matrix with at least one row"),
+        (np.empty((0, 0)), r"P: has shape \(0, 0\), must have at least one row"),
     ],
 )
 def test_errors_say_where_the_matrix_is_not_doubly_stochastic(matrix: Floats, message: str) -> None:
@@ -142,10 +142,11 @@ def test_what_is_no_matrix_of_numbers_is_an_error_of_type(matrix: Floats) -> Non
         birkhoff(matrix)
 
 
-@pytest.mark.parametrize("matching", ["bottle", ["bottle"]])
-def test_an_unknown_matching_is_named_with_the_nearest(matching: str) -> None:
+def test_an_unknown_matching_is_named_with_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean 'bottleneck'"):
-        birkhoff([[1.0]], matching)
+        birkhoff([[1.0]], "bottle")
+    with pytest.raises(InputError, match="matching: is .*, must be one of 'any', 'bottleneck'"):
+        birkhoff([[1.0]], ["bottle"])  # type: ignore[arg-type]
 
 
 def test_entries_a_hair_below_nothing_are_nothing() -> None:

@@ -228,15 +228,19 @@ def test_scores_of_any_scale_can_be_read(scale: float, shown: str) -> None:
 
 
 def test_wrong_labels_are_refused() -> None:
-    with pytest.raises(InputError, match="items: have 2 labels, must have 12, a label for each candidate"):
+    with pytest.raises(
+        InputError, match="items: have length 2, must be a list of length 12, a label for each candidate"
+    ):
         asked().explain(items=["a", "b"])
-    with pytest.raises(InputError, match="categories: have 1 labels, must have 3"):
+    with pytest.raises(
+        InputError, match="categories: have length 1, must be a list of length 3, a label for each category"
+    ):
         asked().explain(categories=["a"])
-    with pytest.raises(InputTypeError, match="categories: is 'abc', must be a list of labels"):
+    with pytest.raises(InputTypeError, match="categories: is 'abc', must be a list of length 3, a label"):
         asked().explain(categories="abc")
-    with pytest.raises(InputTypeError, match="items: is 5, must be a list of labels"):
+    with pytest.raises(InputTypeError, match="items: is 5, must be a list of length 12, a label"):
         asked().explain(items=5)  # type: ignore[arg-type]
-    with pytest.raises(InputTypeError, match="items: is {0: 'film'}, must be a list of labels"):
+    with pytest.raises(InputTypeError, match="items: is {0: 'film'}, must be a list of length 12, a label"):
         asked().explain(items={0: "film"})  # type: ignore[arg-type]
     with pytest.raises(InputTypeError, match="there is one attribute"):
         asked().explain(categories={"genre": ["a", "b", "c"]})

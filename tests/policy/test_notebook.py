@@ -103,6 +103,12 @@ def test_the_picture_shows_the_draw_that_is_given_and_bands() -> None:
         policy.plot(ranking=[0, 7])
 
 
+def test_the_picture_shows_the_most_probable_draw_wherever_it_stands(policy: Policy) -> None:
+    first, second = [0, 1, 2], [1, 0, 3]
+    titles = picture_of(Policy(policy.problem, np.array([first, second]), np.array([0.2, 0.8])), TITLES, KINDS, None)
+    assert titles.new[0].title == "Orchard"
+
+
 def test_titles_of_a_picture_may_come_one_by_one(policy: Policy) -> None:
     assert picture_of(policy, iter(TITLES), iter(KINDS), None).new == picture_of(policy, TITLES, KINDS, None).new
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from excalibr import Policy, Problem, calibrate
-from excalibr.errors import ExcalibrError, InputError
+from excalibr.errors import ExcalibrError, InputError, InputTypeError
 
 
 def lottery() -> Policy:
@@ -63,6 +63,7 @@ def test_the_best_ranking_has_the_best_objective_of_its_own() -> None:
 def test_of_equally_good_rankings_the_heavier_one_is_best() -> None:
     problem = Problem.of([1.0, 1.0], [[1], [1]], [1.0], k=1)
     assert Policy(problem, np.array([[1], [0]]), np.array([0.6, 0.4])).best().tolist() == [1]
+    assert Policy(problem, np.array([[1], [0]]), np.array([0.4, 0.6])).best().tolist() == [0]
 
 
 def test_a_draw_is_one_ranking_of_the_lottery_and_many_are_rows() -> None:
@@ -129,9 +130,11 @@ def test_neighbouring_keys_and_other_seeds_are_independent() -> None:
         assert agree == pytest.approx(0.5**2 + 0.3**2 + 0.2**2, abs=4.0 * 0.5 / np.sqrt(5000))
 
 
-@pytest.mark.parametrize("size", [-1, 2.5, True, "3"])
-def test_a_wrong_number_of_draws_is_refused(size: object) -> None:
-    with pytest.raises(InputError, match="size: is .*, must be a whole number of at least 0"):
+@pytest.mark.parametrize(
+    ("size", "error"), [(-1, InputError), (2.5, InputTypeError), (True, InputTypeError), ("3", InputTypeError)]
+)
+def test_a_wrong_number_of_draws_is_refused(size: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match="size: is .*, must be a whole number of at least 0"):
         lottery().sample(seed=1, size=size)  # type: ignore[arg-type]
 
 
@@ -164,7 +167,7 @@ def test_a_policy_leaves_the_arrays_that_it_was_given_writable() -> None:
         (np.empty((0, 2), dtype=int), [], "rankings: are empty, must have at least one"),
         ([[0, 1]], [0.5, 0.5], r"weights: have shape \(2,\), must have shape \(1,\), one for each ranking"),
         ([[0, 1]], [2.0], "weights: sum to 2, must sum to 1"),
-        ([[0, 1], [1, 0]], [1.5, -0.5], "weights: element 1 is -0.5, must be at least 0"),
+        ([[0, 1], [1, 0]], [1.5, -0.5], "weights: element 1 is -0.5, must be finite and at least 0"),
         ([[0, 1]], [np.nan], "weights: element 0 is nan"),
         ([[0, 1]], ["1"], "weights: cannot be read as numbers"),
     ],
@@ -172,6 +175,14 @@ def test_a_policy_leaves_the_arrays_that_it_was_given_writable() -> None:
 def test_a_lottery_that_cannot_be_is_refused(rankings: Any, weights: Any, message: str) -> None:
     with pytest.raises(ExcalibrError, match=message):
         Policy(lottery().problem, rankings, weights)
+
+
+def test_prices_of_another_number_of_categories_are_refused() -> None:
+    prices: Any = np.zeros(lottery().problem.r + 1)
+    with pytest.raises(
+        InputError, match=r"category_prices: have shape \(.*\), must have shape .*, one for each category"
+    ):
+        Policy(lottery().problem, lottery().rankings, lottery().weights, category_prices=prices)
 
 
 def test_a_lottery_may_be_written_as_lists() -> None:

@@ -129,7 +129,7 @@ BAD_VALUES: list[tuple[dict[str, Any], str]] = [
     ({"trade_off": 1.1}, "trade_off: is 1.1, must be from 0"),
     ({"trade_off": float("nan")}, "trade_off: is nan, must be from 0"),
     ({"position_weights": [0, 0]}, "position_weights: are all 0"),
-    ({"position_weights": [1, -1]}, "position_weights: slot 1 has -1.0"),
+    ({"position_weights": [1, -1]}, "position_weights: element 1 is -1.0"),
     ({"position_weights": "sqr"}, "position_weights: is 'sqr'.*did you mean 'sqrt'"),
 ]
 

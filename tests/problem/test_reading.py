@@ -10,7 +10,7 @@ import pytest
 from excalibr import Band, Shown, calibrate
 from excalibr._options import Options
 from excalibr._problem import Batch
-from excalibr.errors import ExcalibrError
+from excalibr.errors import ExcalibrError, InputError
 
 SCORES = [0.9, 0.8, 0.5, 0.4]
 ROWS = [[1, 0], [1, 0], [0, 1], [0, 1]]
@@ -19,7 +19,7 @@ NAMED = {"categories": {"a": ROWS}, "target": {"a": TARGET}}
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"divergence": "KL2"}, "divergence: is 'KL2', must be one of 'l1', 'kl'. Hint: did you mean 'kl'?"),
-    ({"category_weights": [1.0]}, r"category_weights: has shape \(1,\), must have shape \(2,\)"),
+    ({"category_weights": [1.0]}, r"category_weights: have shape \(1,\), must have shape \(2,\)"),
     ({"category_weights": [1.0, -1.0]}, "category_weights: element 1 is -1.0, must be finite and at least 0"),
     ({"category_weights": {5: 1.0}}, "category_weights: has the category 5, must have indices from 0 to 1"),
     ({"attribute_weights": {"a": 1.0}}, "attribute_weights: .* must go with categories by name"),
@@ -41,11 +41,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"pinned": [0]}, "pinned: is .*, must be a mapping from slots to candidates"),
     ({"pinned": {0: 1}, "shown": Shown(candidates=[1])}, "pinned: has candidate 1, which was shown before"),
     ({"shown": [1]}, "shown: is list, must be an excalibr.Shown"),
-    ({"shown": Shown(candidates=[7])}, r"shown.candidates: are \[7\], must be candidate indices from 0 to 3"),
-    ({"shown": Shown(candidates=[[[1], [2, 3]]])}, "shown.candidates: cannot be read .*, must be candidate"),
+    ({"shown": Shown(candidates=[7])}, r"shown.candidates: element 0 is 7, must be whole numbers from 0 to 3"),
+    (
+        {"shown": Shown(candidates=[[[1], [2, 3]]])},
+        "shown.candidates: cannot be read .*, must be whole numbers from 0 to 3",
+    ),
     (
         {"shown": Shown(candidates=((0,), 1))},
-        r"shown.candidates: have shape \(\) .*, must be candidate indices from 0 to 3",
+        r"shown.candidates: have shape \(\) .*, must be whole numbers from 0 to 3",
     ),
     ({"shown": Shown(candidates=np.ma.array([0, 1], mask=[True, False]))}, "shown.candidates: .*some are masked"),
     ({"shown": Shown(candidates=[1], position_weights="lgo")}, "shown.position_weights: is 'lgo'"),
@@ -73,11 +76,23 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("pages", [[[0], [2]], [[0, 2], []], np.array([[0], [2]])])
+@pytest.mark.parametrize("pages", [[[0], [2]], [[0, 2], []], np.array([[0], [2]]), [0, 2]])
 def test_shown_pages_may_come_one_by_one(pages: Any) -> None:
     asked: dict[str, Any] = {"scores": SCORES, "categories": ROWS, "target": TARGET, "k": 1}
     for candidates in (pages, iter(pages)):
         assert calibrate(**asked, shown=Shown(candidates=candidates)).problem.unavailable.tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("shown", "own"), [([1e308, 1e308], "log"), ([1e200], "log"), ([1.0], [1e308, 1e308]), ([1.5e308], [1e308, 1.0])]
+)
+def test_attention_too_large_for_numbers_is_refused_before_anything_overflows(shown: list[float], own: Any) -> None:
+    before = Shown([0, 2][: len(shown)], position_weights=shown)
+    message = (
+        r"shown.position_weights and position_weights: sum to .*, must have finite sums, the first at most 1e\+150"
+    )
+    with pytest.raises(InputError, match=message):
+        calibrate([0.9, 0.8, 0.5, 0.4], np.eye(2)[[0, 0, 1, 1]], [0.5, 0.5], k=2, shown=before, position_weights=own)
 
 
 def test_slots_without_weight_count_alike_beside_what_was_shown() -> None:

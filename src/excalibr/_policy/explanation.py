@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from excalibr._arrays import frozen
+from excalibr._arrays import frozen, list_of
 from excalibr._grid import MOST_ROWS, Grid, grid_of, html_of, number, numbers, percent, short
 from excalibr._problem import Problem, relevance_order
 from excalibr._types import Floats, Integers
-from excalibr.errors import InputError, InputTypeError
+from excalibr.errors import InputTypeError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 
 class _ByColumn:
-    """Arrays of one length with names."""
+    """Read-only arrays of one length with names."""
+
+    def __post_init__(self) -> None:
+        for array in vars(self).values():
+            frozen(array)
 
     def columns(self) -> dict[str, Any]:
         """The arrays by name, as a data frame takes them."""
@@ -188,7 +192,7 @@ def explain_policy(policy: Policy, items: Sequence[object] | None = None, catego
 def labels_of_items(items: Any, problem: Problem) -> NDArray[np.object_]:
     """(n,) the labels of the candidates, their indices where there are none."""
     given = range(problem.n) if items is None else items
-    return _labels("items", given, problem.n, "a label for each candidate")
+    return _labels("items", given, problem.n, "candidate")
 
 
 def _slate(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> SlateItems:
@@ -206,13 +210,13 @@ def _slate(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> Slate
     old_rank[by_relevance] = np.arange(1, len(by_relevance) + 1)
     adjusted = problem.gains - problem.memberships.costs(prices)
     return SlateItems(
-        candidate=frozen(shown),
-        label=frozen(labels[shown]),
-        score=frozen(problem.scores[shown]),
-        adjusted_score=frozen(adjusted[shown]),
-        old_rank=frozen(old_rank[shown]),
-        new_rank=frozen(ranks),
-        probability=frozen(np.minimum(probability[shown], 1.0)),
+        candidate=shown,
+        label=labels[shown],
+        score=problem.scores[shown],
+        adjusted_score=adjusted[shown],
+        old_rank=old_rank[shown],
+        new_rank=ranks,
+        probability=np.minimum(probability[shown], 1.0),
     )
 
 
@@ -222,13 +226,13 @@ def _balance(policy: Policy, prices: Floats, labels: NDArray[np.object_]) -> Cat
     for attribute in problem.attributes:
         names[attribute.columns] = str(attribute.name)
     return CategoryShares(
-        attribute=frozen(names),
-        label=frozen(labels),
+        attribute=names,
+        label=labels,
         target_low=problem.target,
         target_high=problem.high,
         before=policy.before.shares,
         after=policy.shares,
-        price=frozen(prices),
+        price=prices,
     )
 
 
@@ -238,23 +242,18 @@ def _category_labels(categories: Any, problem: Problem) -> NDArray[np.object_]:
         if isinstance(categories, Mapping):
             raise InputTypeError("categories", "is a mapping", "be a list of r labels: there is one attribute")
         given = range(problem.r) if categories is None else categories
-        return _labels("categories", given, problem.r, "a label for each category")
+        return _labels("categories", given, problem.r, "category")
     names = [each.name for each in attributes]
     if categories is None:
         categories = {each.name: range(each.size) for each in attributes}
     if not isinstance(categories, Mapping) or set(categories) != set(names):
         raise InputTypeError("categories", "are not by attribute", f"be a mapping from {names} to labels")
     parts = [(f"categories[{each.name!r}]", categories[each.name], each.size) for each in attributes]
-    return np.concatenate([_labels(*part, "a label for each category") for part in parts])
+    return np.concatenate([_labels(*part, "category") for part in parts])
 
 
 def _labels(argument: str, given: Any, count: int, what: str) -> NDArray[np.object_]:
-    if isinstance(given, (str, bytes, Mapping)) or not np.iterable(given):
-        raise InputTypeError(argument, f"is {given!r}", "be a list of labels")
-    labels = [str(label) for label in given]
-    if len(labels) != count:
-        raise InputError(argument, f"have {len(labels)} labels", f"have {count}, {what}")
-    return np.array(labels, dtype=object)
+    return np.array([str(label) for label in list_of(argument, given, count, f"a label for each {what}")], dtype=object)
 
 
 def _items_grid(items: SlateItems) -> Grid:

@@ -42,7 +42,8 @@ def picture_of(policy: Policy, items: Any, categories: Any, ranking: ArrayLike |
     problem = policy.problem
     named = labels_of_items(items, problem).tolist()  # once: an iterator has no second time
     why = policy.explain(named, categories)
-    shown = read_ranking(policy.rankings[0] if ranking is None else ranking, problem.n, problem.k)
+    drawn = policy.rankings[policy.weights.argmax()] if ranking is None else ranking
+    shown = read_ranking(drawn, problem.n, problem.k)
     titles = [short(title, LONGEST_TITLE) for title in named]
     labels = zip(why.categories.attribute, why.categories.label, strict=True)
     names = [short(f"{attribute}: {label}" if attribute else label, LONGEST_TITLE) for attribute, label in labels]

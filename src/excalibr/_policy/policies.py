@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, overload
 
 import numpy as np
 
-from excalibr._arrays import frozen, is_whole, starts_of
+from excalibr._arrays import frozen, is_whole, list_of, starts_of
 from excalibr._policy.policy import Policy
 from excalibr._problem import Batch, Problem
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
-from excalibr.errors import ExcalibrError, InputError, InputTypeError
+from excalibr.errors import ExcalibrError, InputTypeError
 
 
 class SolveInfo(NamedTuple):
@@ -74,10 +74,10 @@ class Lotteries:
     gaps: Floats  # (users,)
     statuses: Integers  # (users,) codes of :class:`Status`
     trade_offs: Floats  # (users,) what each was solved at, which a budget finds by itself
+    objectives: Floats  # (users,) each one's own program's value, nan without
     effort: Effort
     errors: dict[int, ExcalibrError] = field(default_factory=dict)  # of users (in the batch) whose status is FAILED
     policies: dict[int, Policy] = field(default_factory=dict)  # by user, where they were made one by one
-    objectives: Floats | None = None  # (users,) each one's own program's value, nan without; None if made one by one
 
     @property
     def reasons(self) -> dict[int, str]:
@@ -87,15 +87,13 @@ class Lotteries:
     def of_users(self, first: int, last: int, slots: Integers) -> Lotteries:
         """Those of some users, counted from the range's first; ``slots`` (users,) are those of the whole range."""
         own, rankings, places = slice(first, last), starts_of(self.counts), starts_of(self.counts * slots)
-        by_user = ("counts", "prices", "gaps", "statuses", "trade_offs")
         return replace(
             self,
             first=self.first + first,
             places=self.places[places[first] : places[last]],
             weights=self.weights[rankings[first] : rankings[last]],
-            **{name: getattr(self, name)[own] for name in by_user},
+            **{name: getattr(self, name)[own] for name in _BY_USER},
             effort=Effort(*(column[own] for column in self.effort)),
-            objectives=None if self.objectives is None else self.objectives[own],
         )
 
     def chosen(
@@ -109,6 +107,10 @@ class Lotteries:
         if visits is None:
             return choose_rankings(self.weights, self.counts, keys, seed)
         return choose_visits(self.places, self.weights, self.counts, slots, keys, seed, visits)
+
+
+_BY_USER = ("counts", "prices", "gaps", "statuses", "trade_offs", "objectives")
+_ARRAYS = ("places", "weights", *_BY_USER)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,11 +139,7 @@ class Policies(Sequence[Policy]):
 
         A user who could not be calibrated has an empty one.
         """
-        if isinstance(keys, (str, bytes, Mapping)) or not np.iterable(keys):
-            raise InputTypeError("keys", f"is {keys!r}", "be a list of keys, one for each user")
-        listed = list(keys)
-        if len(listed) != len(self):
-            raise InputError("keys", f"are {len(listed)}", f"be {len(self)}, one for each user")
+        listed = list_of("keys", keys, len(self), "a key for each user")
         drawn = self.lotteries.chosen(listed, seed, self.batch.slots)
         return [self._rankings(user)[row] if row >= 0 else np.empty(0, np.int64) for user, row in enumerate(drawn)]
 
@@ -199,9 +197,8 @@ def join(parts: Sequence[Lotteries], r: int) -> Lotteries:
     """The lotteries of consecutive ranges as those of one."""
     if not parts:
         none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
-        return Lotteries(0, none, nothing, none, np.empty((0, r)), nothing, none, nothing, no_effort(0))
-    columns = ("places", "weights", "counts", "prices", "gaps", "statuses", "trade_offs")
-    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
+        return Lotteries(0, none, nothing, none, np.empty((0, r)), nothing, none, nothing, nothing, no_effort(0))
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
     effort = Effort(*(np.concatenate(column) for column in zip(*(part.effort for part in parts), strict=True)))
     errors = {user: error for part in parts for user, error in part.errors.items()}
     policies = {user: policy for part in parts for user, policy in part.policies.items()}

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import _seeds as seeds
-from excalibr._arrays import frozen, is_whole, numbers, whole_numbers
+from excalibr._arrays import distribution, first_true, frozen, numbers, whole_numbers
 from excalibr._native import kernel
+from excalibr._options import whole_number
 from excalibr._problem import Problem, relevance_order
 from excalibr._propensities import Propensities, probability_of, propensities_of, read_ranking
 from excalibr._types import Floats, Integers
@@ -43,7 +44,7 @@ class Policy:
     rankings
         (L, k) candidate indices, slot by slot; every row has k distinct candidates.
     weights
-        (L,) probabilities, all positive, largest first, sum 1.
+        (L,) probabilities, sum 1; of what a method found all positive, largest first.
     gap
         Proven upper bound − objective, at least 0: how far from the optimum this can be at most; nan where the method
         proves nothing. With ``draws="single"`` the bound is of single rankings, below that of lotteries; docs/solver.md
@@ -91,9 +92,9 @@ class Policy:
         self.__dict__.update(  # past the guard of a frozen dataclass
             problem=problem,
             rankings=frozen(read),
-            weights=frozen(_read_weights(weights, len(read))),
+            weights=frozen(distribution("weights", weights, (len(read),), "one for each ranking")),
             gap=gap,
-            category_prices=None if category_prices is None else frozen(numbers("category_prices", category_prices)),
+            category_prices=None if category_prices is None else _read_prices(category_prices, problem.r),
             method=method,
             info=info,
         )
@@ -236,8 +237,8 @@ class Policy:
         >>> policy.sample(seed=1, key="ada", visit=0, size=4).ravel().tolist()
         [0, 1, 0, 1]
         """
-        if size is not None and not (is_whole(size) and size >= 0):
-            raise InputError("size", f"is {size!r}", "be a whole number of at least 0, or None for one ranking")
+        if size is not None:
+            _check_size("size", size)
         count = 1 if size is None else int(size)
         if visit is None:
             drawn = seeds.choose(self.weights, seeds.uniforms(seed, key, count))
@@ -283,7 +284,7 @@ class Policy:
         values = (1.0 - trade_off) * self.draw_relevances - trade_off * self.draw_costs
         if self.problem.item_prices is not None:
             values = values - self.problem.item_prices[self.rankings] @ self.problem.position_weights
-        best: Integers = self.rankings[int(np.argmax(values))]
+        best: Integers = self.rankings[np.lexsort((-self.weights, -values))[0]]
         return best
 
     @cached_property
@@ -368,29 +369,23 @@ class Policy:
         return self.problem.memberships.shares(exposure)
 
 
+_check_size = whole_number(0)
+
+
 def _read_rankings(given: ArrayLike, problem: Problem) -> Integers:
     """(L, k) different candidates in each row."""
     n, k = problem.n, problem.k
-    rankings = whole_numbers("rankings", given, f"be whole numbers of shape (rankings, {k}), a row each", -1, k)
+    rankings = whole_numbers("rankings", given, ("rankings", k), "a row each")
     if not len(rankings):
         raise InputError("rankings", "are empty", "have at least one")
     sorted_rows = np.sort(rankings, axis=1)
     bad = (sorted_rows[:, 0] < 0) | (sorted_rows[:, -1] >= n) | (sorted_rows[:, 1:] == sorted_rows[:, :-1]).any(axis=1)
-    if bad.any():
-        row = int(np.argmax(bad))
+    row = first_true(bad)
+    if row is not None:
         found = f"row {row} is {rankings[row].tolist()}"
         raise InputError("rankings", found, f"have different candidates, from 0 to {n - 1}")
     return rankings
 
 
-def _read_weights(given: ArrayLike, count: int) -> Floats:
-    """(L,) probabilities."""
-    weights = numbers("weights", given)
-    if weights.shape != (count,):
-        raise InputError("weights", f"have shape {weights.shape}", f"have shape ({count},), one for each ranking")
-    if not (weights >= 0.0).all():
-        at = int(np.argmin(weights >= 0.0))
-        raise InputError("weights", f"element {at} is {weights[at]}", "be at least 0")
-    if not abs(weights.sum() - 1.0) <= kernel.SUM_TOLERANCE:
-        raise InputError("weights", f"sum to {weights.sum():.6g}", "sum to 1", "divide them by their sum.")
-    return weights
+def _read_prices(given: ArrayLike, r: int) -> Floats:
+    return frozen(numbers("category_prices", given, (r,), "one for each category"))

@@ -151,7 +151,7 @@ def _mixed(parts: list[Lotteries], weights: Floats, batch: Batch) -> Lotteries:
             *(np.array(column)[main, each] for column in zip(*(part.effort for part in parts), strict=True))
         ),
         errors=errors,
-        objectives=None,
+        objectives=np.full(users, np.nan),
     )
 
 

@@ -173,9 +173,8 @@ class BatchPopulation(WithScoreScale):
         shown = np.flatnonzero(exposure)
         sizes = np.diff(np.searchsorted(shown, starts - starts[0]))
         items = self._items[starts[0] : starts[-1]][shown]
-        objectives = np.full(last - first, np.nan) if lotteries.objectives is None else lotteries.objectives
         ranked = lotteries.counts > 0
-        return _Range(objectives, lotteries.gaps, ranked, lotteries.prices, exposure[shown], items, sizes)
+        return _Range(lotteries.objectives, lotteries.gaps, ranked, lotteries.prices, exposure[shown], items, sizes)
 
     def _values(self, found: _Range, paid: Floats) -> tuple[Floats, Floats]:
         """By user the objective without prices, 0 where there is none, and the bound with them."""

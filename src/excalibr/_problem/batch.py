@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import floats, frozen, numbers, whole_numbers
+from excalibr._arrays import floats, frozen, numbers, require_all, whole_numbers
 from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import Options
-from excalibr._problem.by_category import require_all
 from excalibr._problem.faults import Status, error_of_fault, status_of_faults
 from excalibr._problem.memberships import Memberships, read_rows
-from excalibr._problem.reading import Pinned, read_terms
+from excalibr._problem.reading import Pinned, read_terms, total_attention
 from excalibr._problem.terms import AttributeSpan, BatchTerms
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError
@@ -95,28 +94,28 @@ class Batch:
         are bands, ``pinned`` has slots and candidates by user, ``shown`` rows of the categories and their attention.
         """
         options = options or Options()
-        values = floats("scores", scores)
-        if values.ndim != 1:
-            raise InputError("scores", f"have shape {values.shape}", "have one dimension")
+        values = floats("scores", scores, ("N",))
         starts = _starts(indptr, len(values))
         users, sizes = len(starts) - 1, np.diff(starts)
         rows, height, r = read_rows("categories", categories)
-        chosen = _items(items, len(values), height)
+        item_rows = _items(items, len(values), height)
         lows = _targets(targets, users, r)
         ends = np.array([each.stop for each in attributes]) if attributes else None
         upper = None if highs is None else np.ascontiguousarray(highs, dtype=np.float64).reshape(-1)
-        checked = kernel.Checked(values, starts, chosen, rows, lows, upper, ends, None, options.normalise is not None)
-        balance, bad_trade_offs = _trade_offs(trade_offs, users, options)
-        places, bad_slots = _slots(slots, sizes, options)
-        weight_starts, position_weights = _position_weights(places, options)
+        checked = kernel.Checked(
+            values, starts, item_rows, rows, lows, upper, ends, None, options.normalise is not None
+        )
+        user_trade_offs, bad_trade_offs = _trade_offs(trade_offs, users, options)
+        user_slots, bad_slots = _slots(slots, sizes, options)
+        weight_starts, position_weights = _position_weights(user_slots, options)
         batch = cls(
             checked=checked,
             options=options,
             attributes=attributes,
             starts=starts,
-            items=chosen,
-            slots=places,
-            trade_offs=balance,
+            items=item_rows,
+            slots=user_slots,
+            trade_offs=user_trade_offs,
             weight_starts=weight_starts,
             position_weights=position_weights,
             statuses=frozen(_statuses(checked, bad_slots, bad_trade_offs, sizes)),
@@ -206,7 +205,9 @@ class Batch:
                 statuses[user], reasons[user] = Status.FAILED, error.args[0]
 
         rows = self.memberships
-        seen = {user: (rows.of(own).shares(weights), float(weights.sum())) for user, (own, weights) in shown.items()}
+        seen = {
+            user: (rows.of(own).shares(weights), total_attention(weights)) for user, (own, weights) in shown.items()
+        }
         terms = read_terms(self, pinned, seen, None, refuse)
         return self.renewed(terms=terms, statuses=frozen(statuses), reasons=reasons)
 
@@ -221,16 +222,13 @@ class Batch:
 
 def _item_prices(prices: ArrayLike, rows: int) -> Floats:
     """Finite numbers of any sign."""
-    array = np.array(floats("item_prices", prices))
-    if array.shape != (rows,):
-        must = f"have shape ({rows},), a price for each row of categories"
-        raise InputError("item_prices", f"have shape {array.shape}", must)
+    array = numbers("item_prices", prices, (rows,), "a price for each row of categories")
     require_all("item_prices", array, np.abs(array) <= WIDEST_PRICE, f"be within ±{WIDEST_PRICE:g}")
     return frozen(array)
 
 
 def _starts(indptr: ArrayLike, size: int) -> Integers:
-    starts = whole_numbers("indptr", indptr, "be whole numbers of shape (users + 1,)", -1)
+    starts = whole_numbers("indptr", indptr, ("users + 1",))
     if not len(starts):
         raise InputError("indptr", "is empty", "have at least a 0: it has shape (users + 1,)")
     if starts[0] != 0 or starts[-1] != size or (np.diff(starts) < 0).any():
@@ -245,11 +243,7 @@ def _items(items: ArrayLike | None, size: int, rows: int) -> Integers | None:
             must = f"have {size} rows, one for each score"
             raise InputError("categories", f"have {rows} rows", must, "pass items=… to share rows.")
         return None
-    chosen = whole_numbers("items", items, f"be whole numbers of shape ({size},), one for each score", size)
-    if size and not (chosen.min() >= 0 and chosen.max() < rows):
-        found = f"go from {chosen.min()} to {chosen.max()}"
-        raise InputError("items", found, f"be rows of categories, 0 to {rows - 1}")
-    return frozen(chosen)
+    return frozen(whole_numbers("items", items, (size,), "a row of categories for each score", below=rows))
 
 
 def _targets(targets: ArrayLike, users: int, r: int) -> Floats:
@@ -272,8 +266,8 @@ def _slots(given: ArrayLike | None, sizes: Integers, options: Options) -> tuple[
     """Each user's slots, no more than candidates or position weights, and which cannot be; those are one at most."""
     values = _each(given, "slots", len(sizes), np.inf if options.k is None else float(options.k))
     bad = ~((values >= 1) & (values == np.floor(values)))
-    there = np.minimum(sizes, options.most_slots())
-    return frozen(np.minimum(np.where(bad, 1, values), there).astype(np.int64)), bad
+    most = np.minimum(sizes, options.most_slots())
+    return frozen(np.minimum(np.where(bad, 1, values), most).astype(np.int64)), bad
 
 
 def _statuses(checked: kernel.Checked, bad_slots: Booleans, bad_trade_offs: Booleans, sizes: Integers) -> Integers:
@@ -295,9 +289,4 @@ def _position_weights(slots: Integers, options: Options) -> tuple[Integers, Floa
 
 
 def _each(values: ArrayLike | None, argument: str, users: int, default: float) -> Floats:
-    if values is None:
-        return np.full(users, default)
-    given = numbers(argument, values)
-    if given.shape != (users,):
-        raise InputError(argument, f"have shape {given.shape}", f"have shape ({users},), one for each user")
-    return given
+    return np.full(users, default) if values is None else numbers(argument, values, (users,), "one for each user")

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import is_whole, numbers
+from excalibr._arrays import first_true, is_whole, numbers, require_all, require_shape
 from excalibr._options import Options, real_number
 from excalibr._problem.memberships import Memberships
 from excalibr._problem.terms import AttributeSpan
@@ -42,7 +42,7 @@ class CategoryReader:
     def weights(self, options: Options) -> Floats:
         """(r,) attribute weight × category weight."""
         weights = self._numbers("category_weights", options.category_weights, 1.0)
-        require_all("category_weights", weights, is_share(weights), "be finite and at least 0")
+        require_all("category_weights", weights, np.isfinite(weights) & (weights >= 0), "be finite and at least 0")
         for columns, weight in self._attribute_weights(options.attribute_weights):
             with np.errstate(over="ignore"):  # what overflows is refused below
                 weights[columns] *= weight
@@ -70,8 +70,8 @@ class CategoryReader:
         floors, caps = self._numbers("floors", options.floors, 0.0), self._numbers("caps", options.caps, 1.0)
         for argument, limits in (("floors", floors), ("caps", caps)):
             require_all(argument, limits, (limits >= 0.0) & (limits <= 1.0), "be shares from 0 to 1")
-        if (floors > caps).any():
-            at = int(np.argmax(floors > caps))
+        at = first_true(floors > caps)
+        if at is not None:
             raise InputError("floors", f"of category {at} is {floors[at]:g}", f"be at most its cap, {caps[at]:g}")
         return np.where(floors > 0.0, floors, -np.inf), np.where(caps < 1.0, caps, np.inf)
 
@@ -82,8 +82,8 @@ class CategoryReader:
             hint = "limits of two attributes at once cannot be kept by a sort, and the optimum could not be proven."
             raise InputError("max_per_category", found, must, hint)
         limits = self._numbers("max_per_category", given, np.inf)
-        whole = (limits >= 0) & ((limits == np.floor(limits)) | np.isinf(limits))
-        require_all("max_per_category", limits, whole, "be whole numbers of at least 0")
+        good = (limits >= 0) & ((limits == np.floor(limits)) | np.isinf(limits))
+        require_all("max_per_category", limits, good, "be whole numbers of at least 0")
         limited = np.flatnonzero(np.isfinite(limits))
         number_of = np.full(self.r, -1, dtype=np.int64)
         number_of[limited] = np.arange(len(limited))
@@ -134,18 +134,6 @@ def _spread(argument: str, given: Any, r: int, default: float) -> Floats:
             values[category] = own
         return values
     array = numbers(argument, given)
-    if array.ndim and array.shape != (r,):
-        raise InputError(argument, f"has shape {array.shape}", f"have shape ({r},), one for each category")
+    if array.ndim:
+        require_shape(argument, array.shape, (r,), "one for each category")
     return np.full(r, array)
-
-
-def is_share(array: Floats) -> Booleans:
-    """Finite and at least 0, element by element."""
-    return np.isfinite(array) & (array >= 0)
-
-
-def require_all(argument: str, array: Floats, good: Booleans, must: str) -> None:
-    """Raise an error that names the first element that is not good."""
-    if not good.all():
-        at = int(np.argmin(good))
-        raise InputError(argument, f"element {at} is {array[at]}", must)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import floats, numbers, sums_by
+from excalibr._arrays import floats, numbers, require_shape, sums_by
 from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
@@ -100,10 +100,8 @@ def read_rows(name: str, categories: Any, n: int | None = None) -> tuple[GivenRo
     else:
         given = floats(name, categories)
         shape = given.shape
-    if len(shape) != 2:
-        raise InputError(name, f"have shape {shape}", "have shape (n, r)")
-    if n is not None and shape[0] != n:
-        raise InputError(name, f"have shape {shape}", f"have shape ({n}, r), a row for each score")
+    require_shape(name, shape, ("n", "r"))
+    require_shape(name, shape, ("n" if n is None else n, "r"), "a row for each score")
     if not shape[1]:
         raise InputError(name, f"have shape {shape}", "have at least one category")
     return given, shape[0], shape[1]

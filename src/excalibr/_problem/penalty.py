@@ -36,7 +36,7 @@ class Penalty:
         lacking, surplus = np.maximum(self.low - shares, 0.0), np.maximum(shares - self.high, 0.0)
         if not self.smoothing:
             return np.asarray(self.below * lacking + self.above * surplus)
-        return np.asarray(self.below * self._bent(self.low, -lacking) + self.above * self._bent(self.high, surplus))
+        return np.asarray(self.below * self._curved(self.low, -lacking) + self.above * self._curved(self.high, surplus))
 
     @property
     def price_offset(self) -> Floats | float:
@@ -46,10 +46,10 @@ class Penalty:
         """
         return (1.0 - self.smoothing) * self.above if self.smoothing else 0.0
 
-    def _bent(self, edge: Floats, beyond: Floats) -> Floats:
-        """q·log(q/u) − q + u for shares that lie so far beyond an edge of the band."""
+    def _curved(self, edge: Floats, excess: Floats) -> Floats:
+        """q·log(q/u) − q + u for shares that exceed an edge of the band by so much."""
         wanted = edge if self.base is None else edge + self.base
-        change = (1.0 - self.smoothing) * beyond
+        change = (1.0 - self.smoothing) * excess
         with np.errstate(divide="ignore", invalid="ignore"):
             logarithms = np.where(wanted > 0.0, wanted * np.log1p(change / wanted), 0.0)
         return np.asarray(change - logarithms)

@@ -282,9 +282,7 @@ def _read_arrays(
     scores: ArrayLike, categories: Any, target: Any, options: Options
 ) -> tuple[kernel.Checked, tuple[AttributeSpan, ...], bool]:
     """What callers write as the kernel takes it; the attributes, and whether there is a band."""
-    values = floats("scores", scores)
-    if values.ndim != 1:
-        raise InputError("scores", f"have shape {values.shape}", "have shape (n,)")
+    values = floats("scores", scores, ("n",))
     if not len(values):
         raise InputError("scores", "are empty", "have at least one candidate")
     # A sparse matrix by keys (DOK) is a mapping too, but not one from names.
@@ -316,9 +314,7 @@ def _edges(target: Any, r: int, name: str) -> tuple[Floats, Floats]:
         if target.low.shape != (r,):
             raise InputError(name, f"is a band of shape {target.low.shape}", f"have shape ({r},)")
         return target.low, target.high
-    array = floats(name, target)
-    if array.shape != (r,):
-        raise InputError(name, f"has shape {array.shape}", f"have shape ({r},), one for each category")
+    array = floats(name, target, (r,), "one for each category")
     return array, array
 
 
@@ -345,14 +341,14 @@ def _setting(options: Options, n: int) -> dict[str, Any]:
     if k > n:
         hint = "pass more candidates, or a smaller k."
         raise InputError("k", f"is {options.k}", f"be at most the number of candidates ({n})", hint)
-    starts, slots, nought = (frozen(np.array(places, dtype=np.int64)) for places in ([0, n], [k], [0]))
+    starts, slots, zero = (frozen(np.array(places, dtype=np.int64)) for places in ([0, n], [k], [0]))
     return {
         "options": options,
         "starts": starts,
         "slots": slots,
         "trade_offs": frozen(np.array([options.asked_trade_off])),
-        "weight_starts": nought,
+        "weight_starts": zero,
         "position_weights": weigh_positions(options.position_weights, k),
-        "statuses": nought,
+        "statuses": zero,
         "reasons": {},
     }

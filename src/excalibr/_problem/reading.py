@@ -5,15 +5,16 @@ What is wrong with the options is an error. What is wrong with one user's own pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import frozen, is_whole, numbers, starts_of, sums_by, whole_numbers
+from excalibr._arrays import finite_numbers, first_true, frozen, is_whole, starts_of, sums_by, whole_numbers
 from excalibr._native import kernel
-from excalibr._problem.by_category import CategoryReader, is_share, require_all
+from excalibr._problem.by_category import CategoryReader
 from excalibr._problem.faults import error_of_fault, too_few_candidates
 from excalibr._problem.memberships import Memberships, read_rows
 from excalibr._problem.terms import AttributeSpan, BatchTerms, Shown
@@ -43,7 +44,7 @@ def read_terms(
         weights = by_category.relative(weights, lows, highs)
     bases = None
     if seen:
-        parts, bases = _in_units_of_this_page(batch, seen)
+        parts, bases = _in_units_of_this_page(batch, seen, refuse)
         lows, highs = lows / parts[:, None] - bases, highs / parts[:, None] - bases
     floors, caps = by_category.limits(options)
     limited = bool(np.isfinite(floors).any() or np.isfinite(caps).any())
@@ -74,16 +75,32 @@ def require_room(batch: Batch, terms: BatchTerms) -> None:
         raise too_few_candidates(k, room)
 
 
-def _in_units_of_this_page(batch: Batch, seen: Mapping[int, Seen]) -> tuple[Floats, Floats]:
+MOST_SEEN = 1e150
+"""How many times this page's attention earlier ones may have had: beyond it, what is left to show overflows."""
+
+
+def _in_units_of_this_page(batch: Batch, seen: Mapping[int, Seen], refuse: Refuse) -> tuple[Floats, Floats]:
     """(users,) this page's part of all that a user sees, and (users, r) what earlier ones showed in its units."""
     parts, bases = np.ones(batch.users), np.zeros((batch.users, batch.r))
     for user, (shares, attention) in seen.items():
-        if batch.slots[user]:
-            own = float(batch.options.attention_at(np.arange(1.0, batch.slots[user] + 1.0)).sum())
-            own = own or float(batch.slots[user])  # weights that are all 0 here count as equal ones, as in a ranking
-            bases[user] = shares / own
-            parts[user] = own / (own + attention)
+        if not batch.slots[user]:
+            continue
+        own = total_attention(batch.options.attention_at(np.arange(1.0, batch.slots[user] + 1.0)))
+        own = own or float(batch.slots[user])  # weights that are all 0 here count as equal ones, as in a ranking
+        if own + attention == inf or attention / own > MOST_SEEN:
+            must = f"have finite sums, the first at most {MOST_SEEN:g} times the second"
+            found = f"sum to {attention:.3g} and {own:.3g}"
+            refuse(user, InputError("shown.position_weights and position_weights", found, must))
+            continue
+        bases[user] = shares / own
+        parts[user] = own / (own + attention)
     return parts, bases
+
+
+def total_attention(weights: Floats) -> float:
+    """The sum of weights, infinite where it is too large for a number."""
+    with np.errstate(over="ignore"):
+        return float(weights.sum())
 
 
 def _groups(batch: Batch, by_category: CategoryReader, refuse: Refuse) -> Groups | None:
@@ -140,9 +157,9 @@ def _read_pins(given: Any, n: int, k: int) -> tuple[Integers, Integers]:
 
 
 def _require_new(candidates: Integers, unavailable: Booleans) -> None:
-    if unavailable[candidates].any():
-        again = int(candidates[np.argmax(unavailable[candidates])])
-        raise InputError("pinned", f"has candidate {again}, which was shown before", "not be shown already")
+    at = first_true(unavailable[candidates])
+    if at is not None:
+        raise InputError("pinned", f"has candidate {candidates[at]}, which was shown before", "not be shown already")
 
 
 def _require_within(groups: Integers, limits: Integers, rows: Integers) -> None:
@@ -167,7 +184,7 @@ def read_shown(shown: Any, memberships: Memberships, attributes: tuple[Attribute
         seen += others.shares(weights[len(candidates) :])
     unavailable = np.zeros(n, dtype=np.bool_)
     unavailable[candidates] = True
-    return (seen, float(weights.sum())), unavailable
+    return (seen, total_attention(weights)), unavailable
 
 
 def _pages(candidates: Any, n: int) -> list[Integers]:
@@ -176,17 +193,12 @@ def _pages(candidates: Any, n: int) -> list[Integers]:
     if not np.iterable(candidates):
         must = "be a list of indices, or of pages"
         raise InputTypeError("shown.candidates", f"is {candidates!r}", must, "[3] for one item.")
-    pages = list(candidates)  # once: an iterator has no second time
-    nested = any(np.iterable(page) for page in pages)
-    return [_page(page, n) for page in (pages if nested else [candidates])]
-
-
-def _page(page: Any, n: int) -> Integers:
-    must = f"be candidate indices from 0 to {n - 1}"
-    array = whole_numbers("shown.candidates", page, must, -1)
-    if array.size and not (array.min() >= 0 and array.max() < n):
-        raise InputError("shown.candidates", f"are {page!r}", must)
-    return array
+    given: list[Any] = list(candidates)  # once: an iterator has no second time
+    if any(np.iterable(page) for page in given):
+        pages = given
+    else:  # a mask over an array is not in its list
+        pages = [given if isinstance(candidates, Iterator) else candidates]
+    return [whole_numbers("shown.candidates", page, ("m",), "indices of candidates", below=n) for page in pages]
 
 
 def _other_rows(categories: Any, attributes: tuple[AttributeSpan, ...], r: int) -> Memberships | None:
@@ -226,8 +238,4 @@ def _shown_weights(given: str | ArrayLike, sizes: list[int]) -> Floats:
     argument, count = "shown.position_weights", sum(sizes)
     if isinstance(given, str):
         return np.concatenate([*(raw_weights(given, size, argument) for size in sizes), np.empty(0)])
-    array = numbers(argument, given)
-    if array.shape != (count,):
-        raise InputError(argument, f"have shape {array.shape}", f"have shape ({count},), one for each item")
-    require_all(argument, array, is_share(array), "be finite and at least 0")
-    return array
+    return finite_numbers(argument, given, (count,), "one for each item", least=0)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import frozen, numbers
+from excalibr._arrays import finite_numbers, first_true, frozen
 from excalibr._problem.memberships import CategoriesLike
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError
@@ -38,16 +38,12 @@ class Band:
     high: Floats
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
-        edges = {"low": numbers("Band.low", low), "high": numbers("Band.high", high)}
-        for name, edge in edges.items():
-            if edge.ndim != 1 or not np.isfinite(edge).all():
-                raise InputError(f"Band.{name}", f"is {edge.tolist()}", "be r finite numbers")
-            object.__setattr__(self, name, frozen(edge))
-        if edges["low"].shape != edges["high"].shape:
-            shapes = f"have shapes {edges['low'].shape} and {edges['high'].shape}"
-            raise InputError("Band.low and Band.high", shapes, "have the same shape (r,)")
-        if (self.low > self.high).any():
-            at = int(np.argmax(self.low > self.high))
+        lower = finite_numbers("Band.low", low, ("r",))
+        upper = finite_numbers("Band.high", high, lower.shape, "as Band.low has")
+        object.__setattr__(self, "low", frozen(lower))
+        object.__setattr__(self, "high", frozen(upper))
+        at = first_true(lower > upper)
+        if at is not None:
             found = f"of category {at} are {self.low[at]:g} and {self.high[at]:g}"
             raise InputError("Band.low and Band.high", found, "have low ≤ high")
 

@@ -139,24 +139,25 @@ def trace(curve: Curve, tolerance: float = 1e-4, max_vertices: int | None = None
     """A polyline within ``tolerance`` of the curve; every vertex of it for 0."""
     wanted = _checked(tolerance, max_vertices, curve)
     solved_to = max(curve.problem.options.tolerance, PART_FOR_SOLVES * wanted)
-    near = max(wanted, EXACT + solved_to)
+    allowed = max(wanted, EXACT + solved_to)
     spread = float(np.ptp(curve.problem.scores))
     unit = spread if spread >= LEAST_SPREAD else 1.0  # what differences in relevance are measured by
     vertices = [_vertex(curve.at(0.0), unit), _vertex(curve.at(1.0), unit)]
     solved = {0.0, 1.0}  # a λ a second time tells nothing new: rounding leaves chords that lead back to it
     while True:
-        apart = [_apart(curve, left, right, near, unit) for left, right in pairwise(vertices)]
+        distances = [_distance_to_curve(curve, left, right, allowed, unit) for left, right in pairwise(vertices)]
         places = [
             place
-            for place in _too_far(apart, near, len(vertices), max_vertices)
+            for place in _too_far(distances, allowed, len(vertices), max_vertices)
             if chord(vertices[place].point, vertices[place + 1].point) not in solved
         ]
         moved = False
         for place, point in reversed(_solved(curve, vertices, places, solved_to)):
             solved.add(point.trade_off)
-            moved |= _split(vertices, place, point, near, unit)
+            moved |= _split(vertices, place, point, allowed, unit)
         if not moved:  # near enough, or no further point would tell more
-            return _frontier(curve, vertices, max(_apart(curve, *pair, near, unit) for pair in pairwise(vertices)))
+            distances = [_distance_to_curve(curve, left, right, allowed, unit) for left, right in pairwise(vertices)]
+            return _frontier(curve, vertices, max(distances))
 
 
 def _solved(curve: Curve, vertices: list[_Vertex], places: list[int], tolerance: float) -> list[tuple[int, Point]]:
@@ -180,7 +181,7 @@ def chord(left: Point, right: Point) -> float:
 class _Vertex:
     """An optimal point, and the smallest and the largest λ at which it is known to be optimal.
 
-    ``slack`` is how far above it the touching lines at these λ can lie, ``apart`` how far the curve can be from the
+    ``slack`` is how far above it the touching lines at these λ can lie, ``distance`` how far the curve can be from the
     chord to the next vertex.
     """
 
@@ -188,7 +189,7 @@ class _Vertex:
     low: float
     high: float
     slack: float
-    apart: float = UNKNOWN
+    distance: float = UNKNOWN
 
 
 def _vertex(point: Point, unit: float) -> _Vertex:
@@ -209,26 +210,26 @@ def _checked(tolerance: float, max_vertices: int | None, curve: Curve) -> float:
     return float(tolerance)
 
 
-def _too_far(apart: list[float], near: float, count: int, max_vertices: int | None) -> list[int]:
+def _too_far(distances: list[float], allowed: float, count: int, max_vertices: int | None) -> list[int]:
     """The stretches to split, in order; the widest ones where only so many vertices are wanted."""
-    places = [place for place, distance in enumerate(apart) if distance > near]
+    places = [place for place, distance in enumerate(distances) if distance > allowed]
     if max_vertices is None:
         return places
-    return sorted(sorted(places, key=lambda place: -apart[place])[: max(max_vertices - count, 0)])
+    return sorted(sorted(places, key=lambda place: -distances[place])[: max(max_vertices - count, 0)])
 
 
-def _split(vertices: list[_Vertex], place: int, point: Point, near: float, unit: float) -> bool:
+def _split(vertices: list[_Vertex], place: int, point: Point, allowed: float, unit: float) -> bool:
     """Put the optimum at a chord's λ between its ends, unless it shows that the curve is near the chord.
 
     False if that showed nothing new.
     """
     left, right = vertices[place], vertices[place + 1]
     before = (left.high, right.low)
-    left.apart = UNKNOWN
+    left.distance = UNKNOWN
     gained = max(point.value(point.trade_off) - left.point.value(point.trade_off), 0.0) + point.policy.gap
     above = _distance_above(point.trade_off, gained, unit)
-    if above <= near:
-        left.apart = above
+    if above <= allowed:
+        left.distance = above
         return True
     if _distance(left.point, point, unit) <= EXACT:
         left.high, left.slack = max(left.high, point.trade_off), max(left.slack, above)
@@ -237,21 +238,21 @@ def _split(vertices: list[_Vertex], place: int, point: Point, near: float, unit:
     else:
         vertices.insert(place + 1, _vertex(point, unit))
         return True
-    left.apart = min(_furthest(left, right, unit), above)
+    left.distance = min(_furthest(left, right, unit), above)
     return before != (left.high, right.low)
 
 
-def _apart(curve: Curve, left: _Vertex, right: _Vertex, near: float, unit: float) -> float:
+def _distance_to_curve(curve: Curve, left: _Vertex, right: _Vertex, allowed: float, unit: float) -> float:
     """How far the curve can be from the chord, as the touching lines show it or, where that is not enough, a bound."""
-    if left.apart == UNKNOWN:
-        left.apart = _furthest(left, right, unit)
-        if near < left.apart <= WORTH_A_BOUND * near:
+    if left.distance == UNKNOWN:
+        left.distance = _furthest(left, right, unit)
+        if allowed < left.distance <= WORTH_A_BOUND * allowed:
             trade_off, prices = _between(left.point, right.point)
             if prices is not None:  # what they prove takes one sort
                 policy = left.point.policy
                 gap = curve.gap_at(trade_off, policy.rankings, policy.weights, prices)
-                left.apart = min(left.apart, _distance_above(trade_off, gap, unit))
-    return left.apart
+                left.distance = min(left.distance, _distance_above(trade_off, gap, unit))
+    return left.distance
 
 
 def _between(left: Point, right: Point) -> tuple[float, Floats | None]:

@@ -13,7 +13,7 @@ from excalibr._problem import Problem
 from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats, Integers
 from excalibr.baselines._greedy import centred_gains, falling_weights, one_ranking, select
-from excalibr.errors import GapWarning, InputError, SolverError, missing_extra
+from excalibr.errors import GapWarning, InputError, SolverError, needs_extra
 
 MAX_NODES = 10_000
 
@@ -154,11 +154,9 @@ def _set_program(problem: Problem) -> dict[str, Any]:
 
 
 def _by_scip(problem: Problem, max_nodes: int, relative_gap: float) -> Floats:
-    try:
+    with needs_extra("paper", "cvxpy", "pyscipopt"):
         import cvxpy
         import pyscipopt  # noqa: F401
-    except ImportError as error:
-        raise missing_extra("SCIP through CVXPY", "paper") from error
 
     gains, trade_off = _scaled(problem)
     shares = problem.memberships.sparse().T

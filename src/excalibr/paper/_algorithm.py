@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from excalibr._arrays import require_shape
 from excalibr._policy import Policy
 from excalibr._problem import Problem
 from excalibr._solver import proven_gap
-from excalibr.errors import InputError
 from excalibr.paper._augmentation import augment
 from excalibr.paper._decomposition import birkhoff
 from excalibr.paper._program import Solution, solve_full, solve_reduced
@@ -92,8 +92,7 @@ def lottery(problem: Problem, solution: Solution, matching: str = "any") -> Poli
     """
     candidates, matrix = np.arange(problem.n), solution.matrix
     shape = (problem.n, problem.k if solution.program == "reduced" else problem.n)
-    if matrix.shape != shape:
-        raise InputError("solution", f"has a matrix of shape {matrix.shape}", f"be of this problem, with shape {shape}")
+    require_shape("solution.matrix", matrix.shape, shape, "as this problem has")
     if solution.program == "reduced":
         augmented = augment(matrix)
         candidates, matrix = augmented.kept, augmented.matrix

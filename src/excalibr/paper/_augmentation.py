@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import numbers
+from excalibr._arrays import numbers, require_all
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 
@@ -103,20 +103,16 @@ def checked(argument: str, matrix: MatrixLike, *, square: bool) -> Floats:
     Columns must sum to 1; rows too when the matrix is ``square``, else at most to 1.
     """
     dense: Any = matrix.toarray() if hasattr(matrix, "toarray") else matrix
-    array = numbers(argument, dense)
-    if array.ndim != 2 or not array.size:
-        raise InputError(argument, f"has shape {array.shape}", "be a matrix with at least one row and column")
+    array = numbers(argument, dense, ("n", "n" if square else "k"))
     rows, columns = array.shape
+    if not array.size:
+        raise InputError(argument, f"has shape {array.shape}", "have at least one row and column")
     if square and rows != columns:
         hint = "augment(P_hat) makes an n × k solution square."
         raise InputError(argument, f"has shape {array.shape}", "be square", hint)
     if rows < columns:
         raise InputError(argument, f"has shape {array.shape}", "have at least as many rows as columns")
-    bad = ~(np.isfinite(array) & (array >= -SUM_TOLERANCE))
-    if bad.any():
-        row, column = np.unravel_index(np.argmax(bad), bad.shape)
-        where = f"row {row}, column {column} is {array[row, column]:.9g}"
-        raise InputError(argument, where, "be finite and at least 0")
+    require_all(argument, array, np.isfinite(array) & (array >= -SUM_TOLERANCE), "be finite and at least 0")
     array = np.maximum(array, 0.0)
     _check_sums(argument, "column", array.sum(axis=0), at_most=False)
     _check_sums(argument, "row", array.sum(axis=1), at_most=not square)

@@ -13,7 +13,7 @@ from excalibr._sparse import scipy_sparse
 from excalibr._types import Floats, Integers
 from excalibr.paper._augmentation import ONE, MatrixLike, checked, exact
 
-GRAIN = 2**12
+NOISE = 2**12
 """Entries up to this many units (1e-12) are taken for noise as long as anything else can be matched."""
 
 NEGLIGIBLE = ONE // 10**11
@@ -112,9 +112,9 @@ class _Remainder:
         """The entries on the support."""
         return self.units.ravel()[self.support]
 
-    def matched_above(self, grain: int) -> Integers | None:
-        """A perfect matching (row → column) on the entries greater than ``grain``, or None when there is none."""
-        chosen = self.support[self.entries() > grain]
+    def matched_above(self, threshold: int) -> Integers | None:
+        """A perfect matching (row → column) on the entries greater than ``threshold``, or None when there is none."""
+        chosen = self.support[self.entries() > threshold]
         starts = np.searchsorted(chosen, np.arange(self.size + 1) * self.size)
         sp = scipy_sparse()
         from scipy.sparse.csgraph import maximum_bipartite_matching
@@ -137,21 +137,21 @@ class _Remainder:
 
 
 def _peel(remainder: _Remainder, find: Callable[[_Remainder, int], Integers | None]) -> Iterator[tuple[int, Integers]]:
-    grain = GRAIN
+    threshold = NOISE
     while remainder.left > NEGLIGIBLE:
-        permutation = find(remainder, grain)
+        permutation = find(remainder, threshold)
         if permutation is None:
-            grain //= 16  # down to 0, where equal sums make sure of a matching
+            threshold //= 16  # down to 0, where equal sums make sure of a matching
         else:
             yield remainder.subtract(permutation), permutation
 
 
-def _bottleneck(remainder: _Remainder, grain: int) -> Integers | None:
-    """The matching above ``grain`` whose smallest entry is largest: gallop down the entries' values, then halve."""
+def _bottleneck(remainder: _Remainder, threshold: int) -> Integers | None:
+    """The matching above ``threshold`` whose smallest entry is largest: gallop down the entries' values, then halve."""
     # No matching's smallest entry exceeds the largest entry of any one row or column.
     ceiling = int(min(remainder.units.max(axis=0).min(), remainder.units.max(axis=1).min()))
     values = np.unique(remainder.entries())[::-1]
-    values = values[(values > grain) & (values <= ceiling)]
+    values = values[(values > threshold) & (values <= ceiling)]
     tried, index, stride = -1, 0, 1
     best = None
     while best is None:

@@ -157,13 +157,13 @@ def _solve(problem: Problem, solver: str, *, full: bool) -> Solution:
 def _require_linear(problem: Problem) -> None:
     """An error for what the programs have no constraint for; bands, weights and attributes are in the penalty."""
     terms = problem.batch.terms
-    beyond = {"divergence='kl'": problem.penalty.smoothing > 0.0}
+    unsupported = {"divergence='kl'": problem.penalty.smoothing > 0.0}
     if terms is not None:
-        beyond["floors or caps"] = terms.floors is not None
-        beyond["pinned"] = terms.pins is not None
-        beyond["shown"] = terms.bases is not None or terms.unavailable is not None
-        beyond["max_per_category"] = terms.groups is not None
-    found = [name for name, asked in beyond.items() if asked]
+        unsupported["floors or caps"] = terms.floors is not None
+        unsupported["pinned"] = terms.pins is not None
+        unsupported["shown"] = terms.bases is not None or terms.unavailable is not None
+        unsupported["max_per_category"] = terms.groups is not None
+    found = [name for name, asked in unsupported.items() if asked]
     if found:
         must, hint = "leave it to the exact method", "the paper's programs have no constraint for it."
         raise InputError("problem", f"asks for {' and '.join(found)}", must, hint)

@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from excalibr._arrays import frozen, spans, starts_of
-from excalibr._many_users import Solver
-from excalibr._native import kernel
-from excalibr._policy import Lotteries, no_effort
+from excalibr._many_users import Solver, solve_range
+from excalibr._policy import Lotteries
 from excalibr._problem import Batch, relevance_order
 from excalibr._solver import questions_of
 from excalibr._types import Booleans, Floats, Integers
@@ -68,10 +67,7 @@ class Prepared:
     def before(self) -> Lotteries:
         """The order by scores of each user, as a lottery of one ranking."""
         questions = questions_of(self.batch, solve=False, fall_back=True)
-        places, weights, counts, prices, gaps, _, trade_offs, *_ = kernel.solve_range(questions, 0, len(self.users))
-        return Lotteries(
-            0, places, weights, counts, prices, gaps, self.batch.statuses, trade_offs, no_effort(len(self.users))
-        )
+        return solve_range(self.batch, questions, 0, len(self.users))
 
     @cached_property
     def was_shown(self) -> Booleans:
