@@ -98,9 +98,9 @@ def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
     shared = frame.sparkSession.sparkContext.broadcast((known, search.rows, local))
     part = PartitionTask(plan.task.reranker, plan.task.chunks, shared, n_blocks, plan.user_ids)
     try:
-        crowd = SparkPopulation.of(frame, part, users, search.terms.n_groups, sample_share(users))
-        outcome = search.run(crowd, n_blocks)
-        before = crowd.run(np.zeros(crowd.n_groups)).group_shares
+        population = SparkPopulation.of(frame, part, users, search.terms.n_groups, sample_share(users))
+        outcome = search.run(population, n_blocks)
+        before = population.run(np.zeros(population.n_groups)).group_shares
     finally:
         frame.unpersist()
     warn_all(outcome.notes, stacklevel=2)

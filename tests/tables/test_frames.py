@@ -43,11 +43,11 @@ def test_columns_of_pandas_may_have_numbers_for_names() -> None:
 
 def test_views_as_polars_hands_them_to_arrow_come_back_as_views() -> None:
     tables = invented_tables(users=4, text_ids=True)
-    told = pl.from_arrow(tables.candidates).with_columns(
+    columns = pl.from_arrow(tables.candidates).with_columns(
         note=pl.col("item_id"), tags=pl.concat_list("item_id"), pair=pl.struct("item_id"), rank=pl.col("item_id")
     )
     items = pl.from_arrow(tables.items).with_columns(pl.col("genres").cast(pl.Categorical))
-    given = Invented(pa.table(told), pa.table(items), pa.table(pl.from_arrow(tables.history)))
+    given = Invented(pa.table(columns), pa.table(items), pa.table(pl.from_arrow(tables.history)))
     assert pa.types.is_string_view(given.candidates.schema.field("user_id").type)  # or there is nothing to see here
     slates = rerank(given)
     assert slates.select(["user_id", "rank", "item_id"]).to_pydict() == {

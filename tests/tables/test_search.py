@@ -259,5 +259,5 @@ def test_prices_of_groups_that_are_gone_are_told_and_not_used() -> None:
     with_gone = {"seller": {"big": 0.1, "gone": 0.3, "small": -0.1}}
     plain = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, start=known, **asked)
     with pytest.warns(TableWarning, match="start: has prices of 'gone' of 'seller', which are not used"):
-        told = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, start=with_gone, **asked)
-    assert told.table.equals(plain.table)
+        found = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, start=with_gone, **asked)
+    assert found.table.equals(plain.table)

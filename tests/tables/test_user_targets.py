@@ -112,9 +112,9 @@ def four_years(relative: bool = True) -> tuple[Any, dict[str, Any], Reranker]:
 @pytest.mark.parametrize("half_life", [None, 10.0])
 def test_a_weight_that_cannot_be_is_told_with_or_without_a_moment(weight: float, half_life: float | None) -> None:
     history = pa.table({"user_id": ["u", "u"], "item_id": [1, 3], "weight": [1.0, weight], "timestamp": [1, None]})
-    with pytest.warns(BatchWarning, match="1 bad target") as told:
+    with pytest.warns(BatchWarning, match="1 bad target") as warned:
         Reranker(k=2).rerank(CANDIDATES, ITEMS, history=history, half_life=half_life)
-    assert len(told) == 1
+    assert len(warned) == 1
 
 
 @pytest.mark.parametrize("wrong", [{"half_life": "30d"}, {"strength": "2"}, {"strength": None}])

@@ -80,15 +80,15 @@ class PriceSearch:
         most = MOST_NUMBERS // max(self.terms.n_groups, 1)
         return BLOCK_PER_USER if users <= OWN_BLOCKS else int(np.clip(most, 64, 16_384))
 
-    def run(self, crowd: Any, n_blocks: int, tell: Callable[[Progress], None] = lambda _: None) -> FoundPrices:
+    def run(self, population: Any, n_blocks: int, on_pass: Callable[[Progress], None] = lambda _: None) -> FoundPrices:
         """Search; where the best mixture does not keep the limits, an error names those that conflict."""
-        if crowd.users and not crowd.scale.weights:  # of all users: in a part of them nobody may count
+        if population.users and not population.scale.weights:  # of all users: in a part of them nobody may count
             raise InputError("users", "have the weight 0, all of them", "have a weight above 0 for somebody")
         tolerance, most = self.asked.everyone_tolerance, self.asked.max_passes
         found = balance_population(
-            crowd, self.terms, tolerance=tolerance, max_passes=most, start=self.start, on_pass=tell
+            population, self.terms, tolerance=tolerance, max_passes=most, start=self.start, on_pass=on_pass
         )
-        conflict = find_conflict(crowd, found, tolerance)
+        conflict = find_conflict(population, found, tolerance)
         if conflict is not None:
             raise conflict.error(self.groups.labels)
         mixture = _mixture(found, n_blocks)
@@ -156,7 +156,7 @@ def check_asked(reranker: Reranker, options: Tables) -> None:
         raise InputError("prices", "are given", "be left out of a balance", hint)
 
 
-def crowd_of(
+def population_of(
     reranker: Reranker, candidates: Any, items: ItemArrays, options: Tables, groups: SparseRows, **how: Any
 ) -> BatchPopulation:
     """The users of some candidates, to be asked what they would be shown; ``how`` as for :class:`BatchPopulation`."""
@@ -180,11 +180,11 @@ def _weights(users: Any, options: Tables) -> Floats:
 
 
 def sampled_rows(
-    crowd: BatchPopulation, share: float, tables: Mapping[str, Any], user_ids: Mapping[str, str]
+    population: BatchPopulation, share: float, tables: Mapping[str, Any], user_ids: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The rows of a share of a crowd's users, of every table by user; ``user_ids`` names their columns of users."""
-    drawn = np.flatnonzero(crowd.user_hashes() < share * BLOCK_PER_USER).tolist()
-    keys = [crowd.keys[user] for user in drawn]
+    """The rows of a share of the users, of every table by user; ``user_ids`` names their columns of users."""
+    drawn = np.flatnonzero(population.user_hashes() < share * BLOCK_PER_USER).tolist()
+    keys = [population.keys[user] for user in drawn]
     ids = {name: read_ids(table.column(user_ids[name])) for name, table in tables.items()}
     return {name: table.filter(pc.is_in(ids[name], pa.array(keys, ids[name].type))) for name, table in tables.items()}
 
