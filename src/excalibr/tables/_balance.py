@@ -122,7 +122,10 @@ class Balance:
 
     @property
     def history(self) -> Any:
-        """A row a pass over all users: pass, objective, bound and relative gap proven by then."""
+        """A row a pass over all users: pass, objective, bound and relative gap proven by then.
+
+        Where limits were missed, another search with a larger penalty followed, and with it another objective.
+        """
         passes = self.outcome.found.history
         proven = ("objective", "bound", "relative_gap")
         columns = {name: np.array([getattr(each, name) for each in passes]) for name in proven}
