@@ -48,7 +48,7 @@ def test_a_pin_beyond_the_last_slot_is_the_users_status_with_the_reason(tables: 
     options = {"history": tables.history, "pinned": pinned, **GENRES}
     with pytest.warns(BatchWarning, match="1 failed"):
         report = RERANKER.report(tables.candidates, tables.items, **options).to_pandas()
-    assert report["status"][0] == "failed: pinned: has the slot 5, must have whole numbers from 0 to 4."
+    assert report["status"][0] == "failed: pinned: has the rank 6, must have whole numbers from 1 to 5."
 
 
 @pytest.mark.parametrize("pins", [{"rank": [2, 2], "item_id": [1, 3]}, {"rank": [3, 2], "item_id": [3, 3]}])

@@ -229,7 +229,7 @@ def _warm_start(population: Population, terms: CouplingTerms, unit: float, toler
         prices = warm_start_prices(found.surrogates, terms, prices, population.threads)
     if sample.users == population.users:
         return prices, float(SURROGATE_PASSES)
-    search = _ColumnGeneration(sample, terms, unit, 3 * tolerance, history := [], exact=False)
+    search = _ColumnGeneration(sample, terms, unit, 3 * tolerance, history := list[Progress](), exact=False)
     search.run(prices, SAMPLE_PASSES, SAMPLE_PASSES)
     return search.centre, share * (SURROGATE_PASSES + len(history))
 

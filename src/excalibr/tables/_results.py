@@ -21,6 +21,7 @@ from excalibr._seeds import encode as encode_key
 from excalibr._solver import ENGINES, STATUSES
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError, InputTypeError
+from excalibr.tables._by_name import with_names, with_ranks_and_items
 from excalibr.tables._candidates import CandidateArrays
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
@@ -187,10 +188,11 @@ class Results:
         """(users,) codes of :class:`Status`."""
         return self._joined("statuses")
 
-    @property
+    @cached_property
     def reasons(self) -> dict[int, str]:
-        """Why users failed, in words."""
-        return {user: reason for part in self.parts for user, reason in part.reasons.items()}
+        """Why users failed, in the words of tables."""
+        reasons = {user: reason for part in self.parts for user, reason in part.reasons.items()}
+        return reasons_in_names(reasons, self.candidates, self.items)
 
     @cached_property
     def _slots(self) -> Integers:
@@ -225,6 +227,18 @@ class Results:
         first += [name for name in added if name not in first]
         others = [name for name in frame.columns if name not in first]
         return frame.take(self.candidates.rows[shown], [*first, *others], added)
+
+
+def reasons_in_names(reasons: Mapping[int, str], given: CandidateArrays, items: ItemArrays) -> dict[int, str]:
+    """Why users failed, with categories and items by name, and ranks in place of slots."""
+    categories = items.categories.to_pylist() if reasons else []
+
+    def in_names(user: int, reason: str) -> str:
+        own = given.items[given.starts[user] : given.starts[user + 1]]
+        reason = with_ranks_and_items(reason, lambda place: items.ids[int(own[place])].as_py())
+        return with_names(reason, categories, items.attributes)
+
+    return {user: in_names(user, reason) for user, reason in reasons.items()}
 
 
 def understood_text(options: Tables, items: ItemArrays, batch: Batch) -> str:
