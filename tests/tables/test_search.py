@@ -45,7 +45,7 @@ def table(**columns: Any) -> Any:
         ({"everyone_caps": {"seller": {"big": 0.5, " big": 0.4}}}, "everyone_caps: has 'big' twice"),
         (
             {"everyone": {"seller": table(category=["big", None], weight=[0.5, 0.5])}},
-            "has a row without a category, must name a group in each row. Hint: pandas reads a name such as NA as",
+            "row 1 has no category, must name one in each row. Hint: pandas reads a name such as NA as",
         ),
         ({"everyone": {"seller": table(category=["big"], weight=[2.0])}}, "has 2 for 'big', must have shares from 0"),
         ({"everyone": {"seller": table(category=["big"], low=[0.5], high=[2.0])}}, "has 0.5 to 2 for 'big', must have"),
@@ -207,7 +207,7 @@ def test_small_groups_count_as_much_where_deviation_is_relative() -> None:
                 category=["big"] * 2,
                 price=[0.1, 0.2],
             ),
-            "column 'probability' of prices: has a number below 0",
+            "column 'probability' of prices: row 0 is -0.5, must be at least 0",
         ),
         (
             table(attribute=["seller"], category=["big"], cost=[0.1]),

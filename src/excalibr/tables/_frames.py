@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._messages import Message, Option, Wording
-from excalibr._types import Floats, Integers
+from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._arrow import pa, require_arrow, without_views
 from excalibr.tables._ids import is_text, plain
@@ -55,6 +55,12 @@ class Frame:
     def numbers(self, name: str, keyword: str) -> Floats:
         """A column of numbers, nan where it is null."""
         return numbers_of(self.column(name, keyword), f"column {name!r} of {self.name}")
+
+    def require(self, name: str, values: Floats, good: Booleans, must: str, hint: str = "") -> None:
+        """Raise an error that names the first row in which a value of a column is not good."""
+        if not good.all():
+            at = int(np.argmin(good))
+            raise InputError(f"column {name!r} of {self.name}", f"row {at} is {values[at]}", must, hint)
 
     def take(self, rows: Integers, columns: Sequence[str], added: Mapping[str, Any]) -> Any:
         """Some rows of some columns with new ones beside them, in the caller's kind; ``columns`` names the order."""

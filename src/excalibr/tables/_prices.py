@@ -25,10 +25,9 @@ from excalibr.tables._ids import labels_of, labels_of_keys
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._results import Finish, SolvedPart
+from excalibr.tables._shares import NA_HINT
 
 SUM_TOLERANCE = 1e-6
-
-NA_HINT = "pandas reads a name such as NA as a null: keep_default_na=False keeps it."
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,15 +87,13 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
             must = "have attribute, category and price, as balance writes them"
             raise InputError(name, f"have no column {column!r}, but {frame.columns}", must)
     prices, passes, probabilities = frame.numbers("price", name), _passes(frame), _numbers_or_ones(frame, "probability")
-    if not (probabilities >= 0).all():
-        raise InputError(f"column 'probability' of {name}", "has a number below 0 or none", "be at least 0")
+    frame.require("probability", probabilities, probabilities >= 0, "be at least 0")
     blocks = _texts(frame, "block") if "block" in frame.columns else [""] * len(frame)
     is_block = np.array([bool(block) for block in blocks], dtype=np.bool_)
     priced, listed = np.flatnonzero(~is_block), np.flatnonzero(is_block)
     if not len(priced):
         raise InputError(name, "have no row with an attribute, a category and a price", "have one")
-    if not np.isfinite(prices[priced]).all():
-        raise InputError(f"column 'price' of {name}", "has values that are not finite", "have numbers")
+    frame.require("price", prices, np.isfinite(prices) | is_block, "be finite")
     attributes, categories = (_texts(frame, column) for column in ("attribute", "category"))
     own = [(attributes[row], categories[row]) for row in priced.tolist()]
     nameless = [number for number, group in enumerate(own) if not all(group)]
@@ -196,6 +193,5 @@ def _numbers_or_ones(frame: Frame, name: str) -> Floats:
 def _passes(frame: Frame) -> Integers:
     """The number of each row's pass."""
     numbers = _numbers_or_ones(frame, "pass")
-    if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
-        raise InputError(f"column 'pass' of {frame.name}", "has a value that is no number of a pass", "count passes")
+    frame.require("pass", numbers, np.isfinite(numbers) & (numbers == np.floor(numbers)), "be the number of a pass")
     return numbers.astype(np.int64)

@@ -35,9 +35,9 @@ from excalibr.errors import GapWarning, InputError, TableWarning, explain, unkno
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import labels_of_keys, read_ids
-from excalibr.tables._items import ItemArrays
+from excalibr.tables._items import ItemArrays, weights_in
 from excalibr.tables._options import Everyone, Tables
-from excalibr.tables._prices import NA_HINT, SUM_TOLERANCE, price_columns, read_groups, read_prices
+from excalibr.tables._prices import SUM_TOLERANCE, price_columns, read_groups, read_prices
 from excalibr.tables._reranker import Reranker, stop_at_bad
 from excalibr.tables._results import reasons_in_names
 from excalibr.tables._shares import labels_in, shares_by_attribute
@@ -169,14 +169,10 @@ def population_of(
 
 def _weights(users: Any, options: Tables) -> Floats:
     """(users,) how much each counts: a column ``weight`` of the users table, 1 without."""
-    frame = None if options.users is None else read_frame(options.users, "users")
-    name = None if frame is None else options.find("weight", "users", frame.columns)
-    if frame is None or name is None:
+    if options.users is None:
         return np.ones(len(users))
-    given = frame.numbers(name, "weight")
-    if not ((given >= 0) & np.isfinite(given) | np.isnan(given)).all():
-        raise InputError(f"column {name!r} of users", "has a negative or infinite number", "be at least 0")
-    own = smallest_by_user(owners_of(users, frame, options), given, len(users))
+    frame = read_frame(options.users, "users")
+    own = smallest_by_user(owners_of(users, frame, options), weights_in(frame, options), len(users))
     return np.where(np.isnan(own), 1.0, own)
 
 
@@ -283,8 +279,6 @@ def _edges(frame: Frame, attribute: str, labels: list[str], options: Tables) -> 
     numbers = {label: number for number, label in enumerate(labels)}
     low, high = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
     for label, least, most in zip(labels_in(frame, attribute, options).to_pylist(), lows, highs, strict=True):
-        if label is None:
-            raise InputError(what, "has a row without a category", "name a group in each row", NA_HINT)
         if label not in numbers:
             raise unknown_name(what, label, labels)
         if not np.isnan(low[numbers[label]]):

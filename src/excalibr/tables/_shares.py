@@ -11,8 +11,10 @@ from excalibr._arrays import is_real
 from excalibr.errors import InputError
 from excalibr.tables._arrow import pa
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._ids import codes_in, labels_of, labels_of_keys
+from excalibr.tables._ids import codes_in, labels_of, labels_of_keys, valid
 from excalibr.tables._options import Tables
+
+NA_HINT = "pandas reads a name such as NA as a null: keep_default_na=False keeps it."
 
 
 def shares_by_attribute(
@@ -49,7 +51,7 @@ def read_shares(given: Any, name: str, options: Tables) -> Frame:
 
 
 def labels_in(frame: Frame, attribute: str, options: Tables) -> Any:
-    """Each row's category, as text.
+    """Each row's category, as text; a row without one is an error.
 
     The column has the name that was given for this table, or that the attribute's column of the items has, or
     ``category``.
@@ -58,4 +60,8 @@ def labels_in(frame: Frame, attribute: str, options: Tables) -> Any:
     names = [own] if own else [name for name in (attribute, "category") if name in frame.columns]
     keyword = options.option_for("category", frame.name)
     column = frame.column(names[0], keyword) if names else options.read(frame, "category")
-    return labels_of(column, f"categories of {frame.name}")
+    labels = labels_of(column, f"categories of {frame.name}")
+    if labels.null_count:
+        at = int(np.argmin(valid(labels)))
+        raise InputError(frame.name, f"row {at} has no category", "name one in each row", NA_HINT)
+    return labels

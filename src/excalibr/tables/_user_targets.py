@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import sums_by
+from excalibr._messages import Message, Option
 from excalibr._problem import Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr._visits import LATEST_VISIT
@@ -77,7 +78,12 @@ def read_priors(items: ItemArrays, options: Tables) -> list[Floats] | list[None]
     """The prior of each attribute, None where there is none."""
     if options.prior is None:
         return [None] * len(items.parts)
-    return [table.for_all() for table in _tables(options.prior, "prior", items, options)]
+    tables = _tables(options.prior, "prior", items, options)
+    column = options.find("user_id", "prior", tables[0].frame.columns)
+    if column is not None:
+        hint = Message("shares of single users are ", Option("targets"), "; leave the column out to add them up.")
+        raise InputError("prior", f"has the column {column!r}", "be one for all users", hint)
+    return [table.for_all() for table in tables]
 
 
 def settle_sums(sums: Floats, prior: Floats | None, strength: float) -> tuple[Floats, Booleans]:
