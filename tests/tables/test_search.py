@@ -36,6 +36,14 @@ def table(**columns: Any) -> Any:
         ({"everyone": {"seller": WANTED}, "everyone_weights": {"shop": 1.0}}, "everyone_weights: is 'shop'"),
         ({"everyone": {"seller": WANTED}, "max_passes": 0}, "max_passes: is 0, must be a whole number of at least 1.$"),
         ({"everyone": {"seller": WANTED}, "prices": {"seller": {"big": 1.0}}}, "prices: are given, must be left out"),
+        (
+            {"everyone": {"seller": WANTED}, "everyone_weights": 1e13},
+            r"everyone_weights: make a unit of deviation cost 1e\+13, must make it cost at most 1.25e\+12 with these scores",
+        ),
+        (
+            {"everyone": {"seller": WANTED}, "users": table(user_id=CANDIDATES["user_id"][:1], weight=[1e31])},
+            r"column 'weight' of users: row 0 is 1e\+31, must be finite and at least 0, and at most 1e\+30",
+        ),
         ({"everyone_floors": {"seller": 0.1}}, "everyone_floors: is {'seller': 0.1}, must be a mapping by attribute"),
         ({"everyone_caps": "seller"}, "everyone_caps: is 'seller', must be a mapping by attribute"),
         (

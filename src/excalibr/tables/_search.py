@@ -46,6 +46,8 @@ from excalibr.tables._user_targets import owners_of, smallest_by_user
 
 OWN_BLOCKS = 20_000
 """Users up to which each is a block."""
+LARGEST_COST = 1e12
+"""Of a unit of deviation, in units of the mean spread of the scores or of 1: beyond it doubles have too few digits."""
 MOST_NUMBERS = 1_000_000
 """Blocks × groups that a pass keeps of more users."""
 
@@ -85,6 +87,7 @@ class PriceSearch:
         """Search; where the best mixture does not keep the limits, an error names those that conflict."""
         if population.users and not population.scale.weights:  # of all users: in a part of them nobody may count
             raise InputError("users", "have the weight 0, all of them", "have a weight above 0 for somebody")
+        self._check_weights(population.spread)
         tolerance, most = self.asked.everyone_tolerance, self.asked.max_passes
         found = balance_population(
             population, self.terms, tolerance=tolerance, max_passes=most, start=self.start, on_pass=on_pass
@@ -94,6 +97,15 @@ class PriceSearch:
             raise conflict.error(self.groups.labels)
         mixture = _mixture(found, n_blocks)
         return FoundPrices(self.groups.labels, self.least, self.most, found, mixture, self._short(found))
+
+    def _check_weights(self, spread: float) -> None:
+        """Refuse weights beside which the users' own objectives are no more than rounding."""
+        largest, most = float(self.terms.highest[~self.terms.hard].max(initial=0.0)), LARGEST_COST * max(spread, 1.0)
+        if largest > most:
+            relative = ", relative to its target," * self.asked.everyone_relative
+            found = f"make a unit of deviation{relative} cost {largest:.3g}"
+            hint = Message(Option("everyone_floors"), " and ", Option("everyone_caps"), " are kept at any cost.")
+            raise InputError("everyone_weights", found, f"make it cost at most {most:.3g} with these scores", hint)
 
     def _short(self, found: BalanceSolution) -> list[Note]:
         """What to warn of where the search ended before its tolerance."""
