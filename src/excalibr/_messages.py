@@ -81,6 +81,15 @@ class Message(str):
         return "".join(str(part) if words is None else words.render(part) for part in self.parts)
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """So many of something; a plural that does more than add an s is given.
+
+    >>> counted(1, "user"), counted(2000, "user"), counted(0, "pass", "passes")
+    ('1 user', '2,000 users', '0 passes')
+    """
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def message_of(said: object, words: CommandWords | None = None) -> str:
     """What an error, a warning or a message says, in a command's words or in Python's."""
     text = said if isinstance(said, Message) else str(said)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._messages import counted
 from excalibr._options import read_options, split_keywords
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables import Tables, review_items, warn_all
@@ -126,9 +127,10 @@ class SparkBalance:
         return max(self.bound - self.objective, 0.0)
 
     def __repr__(self) -> str:
+        groups, passes = counted(len(self.prices), "group"), counted(self.passes, "pass", "passes")
         return (
-            f"SparkBalance({len(self.prices)} groups: objective {self.objective:.6g}, bound {self.bound:.6g}, "
-            f"gap {100 * self.relative_gap:.3g} % after {self.passes} passes)"
+            f"SparkBalance({groups}: objective {self.objective:.6g}, bound {self.bound:.6g}, "
+            f"gap {100 * self.relative_gap:.3g} % after {passes})"
         )
 
 

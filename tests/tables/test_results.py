@@ -38,7 +38,7 @@ def test_probabilities_of_a_users_rankings_sum_to_one() -> None:
 
 def test_results_show_what_they_are_of_and_not_the_tables() -> None:
     assert repr(Reranker(k=2).solve(CANDIDATES, ITEMS, targets=EQUAL)) == (
-        "Results(2 categories in `category`; 1 users; 2 slots of 4 candidates)"
+        "Results(2 categories in `category`; 1 user; 2 slots of 4 candidates)"
     )
 
 

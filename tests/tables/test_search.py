@@ -38,7 +38,7 @@ def table(**columns: Any) -> Any:
         ({"everyone": {"seller": WANTED}, "prices": {"seller": {"big": 1.0}}}, "prices: are given, must be left out"),
         (
             {"everyone": {"seller": WANTED}, "everyone_weights": 1e13},
-            r"everyone_weights: make a unit of deviation cost 1e\+13, must make it cost at most 1.25e\+12 with these scores",
+            r"make a unit of deviation cost 1e\+13, must make it cost at most 1.25e\+12 with these scores",
         ),
         (
             {"everyone": {"seller": WANTED}, "users": table(user_id=CANDIDATES["user_id"][:1], weight=[1e31])},

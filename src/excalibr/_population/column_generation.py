@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from excalibr._messages import counted
 from excalibr._population.coupling import CouplingTerms
 from excalibr._population.passes import Pass
 from excalibr._population.rescaling import RescaledPopulation, unit_of
@@ -112,6 +113,11 @@ class BalanceSolution:
     def relative_gap(self) -> float:
         """The gap in units of ``scale``."""
         return self.gap / self.scale
+
+    @property
+    def passes_text(self) -> str:
+        """How many passes over all users there were, in words."""
+        return counted(len(self.history), "pass", "passes")
 
     def scaled(self, factor: float) -> BalanceSolution:
         """The same with scores and prices in another unit."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._grid import MOST_ROWS, Grid, grid_of, html_of, number, numbers, short
+from excalibr._messages import counted
 from excalibr._options import read_options, split_keywords
 from excalibr._parallel import progress_bar
 from excalibr._population import BatchPopulation, Mixture
@@ -145,14 +146,17 @@ class Balance:
 
     def __repr__(self) -> str:
         return (
-            f"Balance({len(self.groups)} groups, {self.population.users:,} users: objective {self.objective:.6g}, "
-            f"bound {self.bound:.6g}, gap {100 * self.relative_gap:.3g} % after {self.passes} passes)"
+            f"Balance({self._size}: objective {self.objective:.6g}, bound {self.bound:.6g}, "
+            f"gap {100 * self.relative_gap:.3g} % after {self.outcome.found.passes_text})"
         )
 
     def _repr_html_(self) -> str:
-        proven = f"proven within {100 * self.relative_gap:.3g} % of the best after {self.passes} passes"
-        headline = f"{len(self.groups)} groups, {self.population.users:,} users: {proven}"
-        return html_of(headline, _groups_grid(self))
+        proven = f"proven within {100 * self.relative_gap:.3g} % of the best after {self.outcome.found.passes_text}"
+        return html_of(f"{self._size}: {proven}", _groups_grid(self))
+
+    @property
+    def _size(self) -> str:
+        return f"{counted(len(self.groups), 'group')}, {counted(self.population.users, 'user')}"
 
     @cached_property
     def _results(self) -> Results:

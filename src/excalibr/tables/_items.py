@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import starts_of, sums_by
+from excalibr._messages import counted
 from excalibr._problem import AttributeSpan, Memberships
 from excalibr._problem.by_category import LARGEST_WEIGHT
 from excalibr._types import Floats, Integers
@@ -54,8 +55,7 @@ class CategoryColumn:
         share = 100 * self.without / self.items
         percent = f"{share:.0f}" if share >= 1 else f"{share:.1g}"
         without = f"; {percent} % of items without" if self.without else ""
-        plural = "category" if self.categories == 1 else "categories"
-        return f"{self.categories:,} {plural} in `{self.name}`{split}{without}"
+        return f"{counted(self.categories, 'category', 'categories')} in `{self.name}`{split}{without}"
 
 
 @dataclass(frozen=True, eq=False)

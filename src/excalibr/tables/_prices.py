@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import is_real
+from excalibr._messages import counted
 from excalibr._population import Mixture, solve_mixed
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
@@ -109,7 +110,7 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     by_pass, chances = np.zeros((len(numbers), len(groups))), np.zeros(len(numbers))
     by_pass[of_row, columns], chances[of_row] = prices[priced], probabilities[priced]
     if abs(chances.sum() - 1.0) > SUM_TOLERANCE:
-        found = f"sum to {chances.sum():g} over the {len(numbers)} passes"
+        found = f"sum to {chances.sum():g} over {counted(len(numbers), 'pass', 'passes')}"
         raise InputError(f"column 'probability' of {name}", found, "sum to 1")
     row_blocks = [_block(blocks[row], name) for row in listed.tolist()]
     by_block = _by_block(name, row_blocks, numbers, passes[listed], probabilities[listed])

@@ -12,7 +12,7 @@ import numpy as np
 
 from excalibr._arrays import spans, starts_of
 from excalibr._many_users import measure
-from excalibr._messages import CommandWords, message_of
+from excalibr._messages import CommandWords, counted, message_of
 from excalibr._native import kernel
 from excalibr._policy import Lotteries
 from excalibr._problem import NEVER_RANKED, Batch, Status
@@ -246,8 +246,8 @@ def understood_text(options: Tables, items: ItemArrays, batch: Batch) -> str:
     sizes = np.diff(batch.starts)
     slots, candidates = (int(np.median(counts)) if len(counts) else 0 for counts in (batch.slots, sizes))
     varied = " (median)" if len(np.unique(sizes)) > 1 or len(np.unique(batch.slots)) > 1 else ""
-    counted = f"{batch.users:,} users; {slots:,} slots of {candidates:,} candidates{varied}"
-    return "; ".join([items_text(items.columns), counted, *options.recognised_text()])
+    filled = f"{counted(slots, 'slot')} of {counted(candidates, 'candidate')}{varied}"
+    return "; ".join([items_text(items.columns), counted(batch.users, "user"), filled, *options.recognised_text()])
 
 
 @dataclass
@@ -280,7 +280,9 @@ class Tally:
             if some:
                 parts.append(f"{sum(some.values()):,} of {self.users:,} users {fate} ({_listed(some)}).")
         if self.tight:
-            parts.append(f"{self.tight:,} users have no more candidates than slots: pass more of them.")
+            parts.append(
+                f"{counted(self.tight, 'user has', 'users have')} no more candidates than slots: pass more of them."
+            )
         if self.left_out:
             parts.append(f"Rows left out: {_listed(self.left_out)}.")
         return " ".join(parts)

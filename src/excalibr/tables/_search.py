@@ -109,10 +109,9 @@ class PriceSearch:
 
     def _short(self, found: BalanceSolution) -> list[Note]:
         """What to warn of where the search ended before its tolerance."""
-        gap, wanted, passes = found.relative_gap, self.asked.everyone_tolerance, len(found.history)
+        gap, wanted, after = found.relative_gap, self.asked.everyone_tolerance, found.passes_text
         if gap <= wanted:
             return []
-        after = f"{passes} pass{'es' * (passes > 1)}"
         text = f"stopped after {after} at a gap of {gap:.2g}, not {wanted:g}. Hint: raise "
         return [Note(GapWarning, Message(text, Option("max_passes"), "."))]
 

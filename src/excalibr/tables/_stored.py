@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import run_starts, spans, starts_of
+from excalibr._messages import counted
 from excalibr._propensities import propensities_of_draws
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
@@ -79,7 +80,7 @@ def _check_probabilities(frame: Frame, column: str, probability: Floats, owners:
     some = np.zeros(users, dtype=bool)
     some[owners[(owners >= 0) & (probability > 0)]] = True
     if not some.all():
-        found = f"is 0 in all rows of {np.count_nonzero(~some):,} users"
+        found = f"is 0 in all rows of {counted(int((~some).sum()), 'user')}"
         raise InputError(f"column {column!r} of lotteries", found, "be above 0 for a ranking of every user")
 
 
