@@ -20,7 +20,7 @@ from excalibr._options import read_options, split_keywords
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables import Tables, review_items, warn_all
 from excalibr.tables._arrow import pa, pc
-from excalibr.tables._frames import read_frame
+from excalibr.tables._frames import check_columns_once, read_frame
 from excalibr.tables._options import Everyone, read_tables
 from excalibr.tables._reranker import Reranker, read_items_and_prices
 from excalibr.tables._results import REPORT_COLUMNS, check_day
@@ -275,9 +275,7 @@ def _user_columns(frames: Mapping[str, Any], names: Tables) -> dict[str, str]:
     users, kinds = {}, {}
     for name, frame in frames.items():
         names.check(name, frame.columns)
-        twice = [column for number, column in enumerate(frame.columns) if column in frame.columns[:number]]
-        if twice:
-            raise InputError(name, f"have the column {twice[0]!r} twice", "have each column once")
+        check_columns_once(frame.columns, name)
         users[name] = names.column("user_id", name, frame.columns)
         kind = frame.schema[users[name]].dataType
         kinds[name] = "text" if isinstance(kind, StringType) else kind.simpleString()

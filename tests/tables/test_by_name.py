@@ -32,7 +32,7 @@ def test_categories_that_are_numbers_are_named_as_in_targets(name: Any) -> None:
 
 
 def test_a_category_that_is_named_twice_is_an_error() -> None:
-    with pytest.raises(InputError, match="floors: has '1990' twice, must have each category once"):
+    with pytest.raises(InputError, match="floors: has '1990' twice, must have each name once"):
         Reranker(k=2, floors={1990: 0.5, "1990": 0.3}).rerank(CANDIDATES, NUMBERED, targets={1990: 1.0})
 
 

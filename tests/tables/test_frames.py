@@ -96,7 +96,7 @@ def test_columns_of_a_type_that_cannot_be_are_named(changed: dict[str, Any], mes
 def test_a_column_that_comes_twice_is_refused() -> None:
     candidates = CANDIDATES.to_pandas()
     candidates.columns = ["user_id", "score", "score"]
-    with pytest.raises(InputError, match="candidates: have .*twice.*, must have each column once"):
+    with pytest.raises(InputError, match="candidates: has .*twice.*, must have each column once"):
         Reranker(k=2).rerank(candidates, ITEMS, targets=EQUAL)
 
 

@@ -201,7 +201,7 @@ def test_small_groups_count_as_much_where_deviation_is_relative() -> None:
         ({"seller": 1.0}, "prices: have 1.0 for 'seller', must have a price for each category"),
         ({}, "prices: are empty"),
         (table(attribute=["seller"] * 2, category=["big"] * 2, price=[0.1, 0.2]), "have a group twice in a pass"),
-        ({"seller": {"big": 0.1, " big": 0.2}}, "prices: have 'big' of 'seller' twice, must have one price"),
+        ({"seller": {"big": 0.1, " big": 0.2}}, r"prices\['seller'\]: has 'big' twice, must have each name once"),
         (
             table(attribute=["seller"] * 2, category=["big", None], price=[0.1, 0.2]),
             "column 'category' of prices: row 1 has a price and no category.*keep_default_na=False",

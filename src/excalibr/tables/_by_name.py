@@ -12,7 +12,7 @@ from excalibr._messages import Message, Option
 from excalibr._options import Options
 from excalibr._problem import AttributeSpan
 from excalibr.errors import InputError, InputTypeError, unknown_name
-from excalibr.tables._ids import labels_of_keys
+from excalibr.tables._ids import by_label
 
 Own = TypeVar("Own", bound=Options)
 
@@ -90,14 +90,11 @@ def _numbered(option_name: str, value: Any, categories: Sequence[str]) -> Any:
     if not isinstance(value, Mapping):
         return value
     numbers = {name: number for number, name in enumerate(categories)}
-    found: dict[int, Any] = {}
-    for label, amount in zip(labels_of_keys(value), value.values(), strict=True):
+    named = by_label(value, option_name)
+    for label in named:
         if label not in numbers:
             raise unknown_name(option_name, label, categories)
-        if numbers[label] in found:
-            raise InputError(option_name, f"has {label!r} twice", "have each category once")
-        found[numbers[label]] = amount
-    return found
+    return {numbers[label]: amount for label, amount in named.items()}
 
 
 def _by_attribute(option_name: str, value: Any, categories: Sequence[str], attributes: Sequence[AttributeSpan]) -> Any:

@@ -92,10 +92,10 @@ def read_frame(table: Any, name: str) -> Frame:
     require_arrow()
     try:
         frame = Frame(name, nw.from_native(table, eager_only=True))
-        twice = [each for number, each in enumerate(frame.columns) if each in frame.columns[:number]]
+        check_columns_once(frame.columns, name)
     except nw.exceptions.DuplicateError as error:
         found = " ".join(str(error).split())
-        raise InputError(name, f"have columns twice ({found})", "have each column once") from error
+        raise InputError(name, f"has columns twice ({found})", "have each column once") from error
     except TypeError as error:
         if hasattr(table, "__arrow_c_stream__"):
             with suppress(pa.ArrowInvalid):  # a stream of one column alone, as a Series is
@@ -104,9 +104,14 @@ def read_frame(table: Any, name: str) -> Frame:
         found = f"is a {type(table).__module__}.{type(table).__qualname__}"
         must = "be a table of pandas, Polars or PyArrow, or have an Arrow stream"
         raise InputTypeError(name, found, must, hint) from error
-    if twice:
-        raise InputError(name, f"have the column {twice[0]!r} twice", "have each column once")
     return _plain(frame)
+
+
+def check_columns_once(columns: Sequence[str], name: str) -> None:
+    """Raise an error where two columns of a table have the same name."""
+    twice = [column for number, column in enumerate(columns) if column in columns[:number]]
+    if twice:
+        raise InputError(name, f"has the column {twice[0]!r} twice", "have each column once")
 
 
 def _plain(frame: Frame) -> Frame:

@@ -22,7 +22,7 @@ from excalibr._population import Mixture, solve_mixed
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._ids import labels_of, labels_of_keys
+from excalibr.tables._ids import by_label, labels_of
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._results import Finish, SolvedPart
@@ -95,13 +95,7 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     if not len(priced):
         raise InputError(name, "have no row with an attribute, a category and a price", "have one")
     frame.require("price", prices, np.isfinite(prices) | is_block, "be finite")
-    attributes, categories = (_texts(frame, column) for column in ("attribute", "category"))
-    own = [(attributes[row], categories[row]) for row in priced.tolist()]
-    nameless = [number for number, group in enumerate(own) if not all(group)]
-    if nameless:
-        column = "category" if own[nameless[0]][0] else "attribute"
-        found = f"row {priced[nameless[0]]} has a price and no {column}"
-        raise InputError(f"column {column!r} of {name}", found, "name a group for each price", NA_HINT)
+    own = _groups_of(frame, priced)
     groups = {group: column for column, group in enumerate(dict.fromkeys(own))}
     columns = np.array([groups[group] for group in own])
     numbers, of_row = np.unique(passes[priced], return_inverse=True)
@@ -117,24 +111,31 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     return GroupPrices(list(groups), Mixture(by_pass, chances / chances.sum(), *by_block))
 
 
+def _groups_of(frame: Frame, rows: Integers) -> list[tuple[str, str]]:
+    """The attribute and the category of these rows."""
+    names = {column: _texts(frame, column) for column in ("attribute", "category")}
+    for row in rows.tolist():
+        for column, texts in names.items():
+            if not texts[row]:
+                found = f"row {row} has a price and no {column}"
+                raise InputError(f"column {column!r} of {frame.name}", found, "name a group for each price", NA_HINT)
+    return [(names["attribute"][row], names["category"][row]) for row in rows.tolist()]
+
+
 def _from_mapping(table: Mapping[Any, Any], what: str) -> GroupPrices:
     """One price a group, by attribute and category."""
-    groups, values = [], []
-    for name, own in table.items():
+    groups: dict[tuple[str, str], float] = {}
+    for attribute, own in table.items():
         if not isinstance(own, Mapping):
             hint = f'{what}={{"seller": {{"big": 0.1}}}} makes the seller big dearer.'
-            raise InputError(what, f"have {own!r} for {name!r}", "have a price for each category of it", hint)
-        for label, price in zip(labels_of_keys(own), own.values(), strict=True):
+            raise InputError(what, f"have {own!r} for {attribute!r}", "have a price for each category of it", hint)
+        for label, price in by_label(own, f"{what}[{attribute!r}]").items():
             if not (is_real(price) and np.isfinite(price)):
-                raise InputError(what, f"have {price!r} for {label!r} of {name!r}", "have finite numbers")
-            groups.append((str(name), label))
-            values.append(float(price))
+                raise InputError(what, f"have {price!r} for {label!r} of {attribute!r}", "have finite numbers")
+            groups[str(attribute), label] = float(price)
     if not groups:
         raise InputError(what, "are empty", "have a price for at least one group")
-    if len(set(groups)) < len(groups):
-        twice = next(group for number, group in enumerate(groups) if group in groups[:number])
-        raise InputError(what, f"have {twice[1]!r} of {twice[0]!r} twice", "have one price for each group")
-    return GroupPrices(groups, Mixture.single(np.array(values)))
+    return GroupPrices(list(groups), Mixture.single(np.array(list(groups.values()))))
 
 
 def price_columns(groups: list[tuple[str, str]], mixture: Mixture) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from excalibr._types import Floats
 from excalibr.errors import GapWarning, InputError, TableWarning, explain, unknown_name
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._ids import labels_of_keys, read_ids
+from excalibr.tables._ids import by_label, read_ids
 from excalibr.tables._items import ItemArrays, weights_in
 from excalibr.tables._options import Everyone, Tables
 from excalibr.tables._prices import SUM_TOLERANCE, price_columns, read_groups, read_prices
@@ -309,16 +309,13 @@ def _edges(frame: Frame, attribute: str, labels: list[str], options: Tables) -> 
 
 def _limits(option_name: str, given: Any, groups: ItemArrays) -> Floats:
     """(G,) floors or caps, which are given by attribute and group; nan where there is none."""
-    numbers = {group: number for number, group in enumerate(groups.labels)}
-    found = np.full(len(numbers), np.nan)
+    found = np.full(len(groups.labels), np.nan)
     for attribute, own in (given or {}).items():
-        for label, value in zip(labels_of_keys(own), own.values(), strict=True):
-            group = (str(attribute), label)
-            if group not in numbers:
-                raise unknown_name(option_name, group[1], [known for name, known in numbers if name == group[0]])
+        numbers = {label: number for number, (name, label) in enumerate(groups.labels) if name == str(attribute)}
+        for label, value in by_label(own, option_name).items():
+            if label not in numbers:
+                raise unknown_name(option_name, label, numbers)
             if not (is_real(value) and 0.0 <= value <= 1.0):
                 raise InputError(option_name, f"has {value!r} for {label!r}", "have shares from 0 to 1")
-            if not np.isnan(found[numbers[group]]):
-                raise InputError(option_name, f"has {label!r} twice", "have each group once")
-            found[numbers[group]] = float(value)
+            found[numbers[label]] = float(value)
     return found

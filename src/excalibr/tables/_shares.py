@@ -11,7 +11,7 @@ from excalibr._arrays import is_real
 from excalibr.errors import InputError
 from excalibr.tables._arrow import pa
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._ids import codes_in, labels_of, labels_of_keys, valid
+from excalibr.tables._ids import by_label, codes_in, labels_of, valid
 from excalibr.tables._options import Tables
 
 NA_HINT = "pandas reads a name such as NA as a null: keep_default_na=False keeps it."
@@ -38,16 +38,17 @@ def read_shares(given: Any, name: str, options: Tables) -> Frame:
         raise InputError(name, "is None", "be a mapping or a table of shares")
     if not isinstance(given, Mapping):
         return read_frame(given, name)
-    bands = bool(given) and all(np.shape(value) == (2,) for value in given.values())
-    for category, value in given.items():
+    named = by_label(given, name)
+    bands = bool(named) and all(np.shape(value) == (2,) for value in named.values())
+    for category, value in named.items():
         if not all(map(is_real, value if bands else [value])) or (not bands and np.isnan(value)):
             must = "have a number for each category, or a low and a high for each"
             raise InputError(name, f"has {value!r} for {category!r}", must)
-    values = np.array(list(given.values()), dtype=np.float64)
+    values = np.array(list(named.values()), dtype=np.float64)
     table = name.partition("[")[0]
-    category, weight = (getattr(options, f"{table}_{role}", None) for role in ("category", "weight"))
+    labels, weight = (getattr(options, f"{table}_{role}", None) for role in ("category", "weight"))
     numbers = {options.low: values[:, 0], options.high: values[:, 1]} if bands else {weight or options.weight: values}
-    return read_frame(pa.table({category or "category": labels_of_keys(given), **numbers}), name)
+    return read_frame(pa.table({labels or "category": list(named), **numbers}), name)
 
 
 def labels_in(frame: Frame, attribute: str, options: Tables) -> Any:
