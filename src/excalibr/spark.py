@@ -20,7 +20,7 @@ from excalibr._options import read_options, split_keywords
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables import Tables, review_items, warn_all
 from excalibr.tables._arrow import pa, pc
-from excalibr.tables._frames import check_columns_once, read_frame
+from excalibr.tables._frames import check_columns_once, read_frame, type_name
 from excalibr.tables._options import Everyone, read_tables
 from excalibr.tables._reranker import Reranker, read_items_and_prices
 from excalibr.tables._results import REPORT_COLUMNS, check_day
@@ -155,9 +155,8 @@ class _SparkRun:
         local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}
         known, _ = read_items_and_prices(_collected(items), local.get("prices"), checked)
         if not _is_spark(candidates):
-            found = f"is a {type(candidates).__module__}.{type(candidates).__qualname__}"
             hint = "excalibr.Reranker takes tables of this machine."
-            raise InputTypeError("candidates", found, "be a Spark DataFrame", hint)
+            raise InputTypeError("candidates", f"is a {type_name(candidates)}", "be a Spark DataFrame", hint)
         warn_all(review_items(known), stacklevel=3)
         user_ids = _user_columns({"candidates": candidates, **travelling}, checked)
         users = candidates[_quoted(user_ids["candidates"])]

@@ -102,7 +102,7 @@ def test_a_column_that_comes_twice_is_refused() -> None:
 
 @pytest.mark.parametrize("series", [pd.Series({"a": 1.0}), pl.Series([1.0]), pa.chunked_array([[1.0]])])
 def test_a_column_alone_is_no_table(series: Any) -> None:
-    with pytest.raises(InputTypeError, match="targets: is a .*, must be a table of pandas, Polars or PyArrow"):
+    with pytest.raises(InputTypeError, match="targets: is a .*, must be .*a table of pandas, Polars or PyArrow"):
         Reranker(k=2).rerank(CANDIDATES, ITEMS, targets=series)
 
 

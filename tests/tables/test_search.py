@@ -65,6 +65,18 @@ def test_shares_that_cannot_be_are_refused(asked: Any, says: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("everyone", "says"),
+    [
+        ("equal", "everyone: is a str, must be a mapping by attribute, a table of pandas"),
+        ({"seller": ["big"]}, r"everyone\['seller'\]: is a list, must be a mapping of shares, a table of pandas"),
+    ],
+)
+def test_shares_that_are_neither_mapping_nor_table_are_refused(everyone: Any, says: str) -> None:
+    with pytest.raises(InputTypeError, match=says):
+        RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, everyone=everyone)
+
+
+@pytest.mark.parametrize(
     ("option", "wrong"), [("max_passes", True), ("everyone_relative", "yes"), ("everyone_tolerance", "tight")]
 )
 def test_a_wrong_type_is_refused_as_of_every_option(option: str, wrong: Any) -> None:
@@ -253,7 +265,7 @@ def test_prices_that_cannot_be_are_refused(prices: Any, says: str) -> None:
         ({"category": {"drama": 0.1}}, "start: has prices of 'drama' of 'category', all of them unknown here"),
         ({"seller": {"big": np.inf}}, "start: have inf for 'big' of 'seller', must have finite numbers"),
         (table(attribute=["seller"], category=["big"], cost=[0.1]), "start: have no column 'price'"),
-        ("yesterday", "start: is a builtins.str, must be a table"),
+        ("yesterday", "start: is a str, must be a mapping by attribute, a table"),
     ],
 )
 def test_a_start_with_prices_of_something_else_is_refused(start: Any, says: str) -> None:

@@ -85,8 +85,11 @@ class Frame:
         return nw.to_native(nw.from_dict(series, backend=kind))
 
 
-def read_frame(table: Any, name: str) -> Frame:
-    """A table of pandas, Polars or PyArrow, or anything with an Arrow stream, which comes back as a PyArrow table."""
+def read_frame(table: Any, name: str, or_else: str = "") -> Frame:
+    """A table of pandas, Polars or PyArrow, or anything with an Arrow stream, which comes back as a PyArrow table.
+
+    ``or_else`` is what else it may be, as a message says it.
+    """
     import narwhals as nw
 
     require_arrow()
@@ -101,10 +104,15 @@ def read_frame(table: Any, name: str) -> Frame:
             with suppress(pa.ArrowInvalid):  # a stream of one column alone, as a Series is
                 return _plain(Frame(name, nw.from_arrow(table, backend="pyarrow")))
         hint = "call .collect() first." if hasattr(table, "collect") else ""
-        found = f"is a {type(table).__module__}.{type(table).__qualname__}"
-        must = "be a table of pandas, Polars or PyArrow, or have an Arrow stream"
-        raise InputTypeError(name, found, must, hint) from error
+        must = f"be {or_else}a table of pandas, Polars or PyArrow, or have an Arrow stream"
+        raise InputTypeError(name, f"is a {type_name(table)}", must, hint) from error
     return _plain(frame)
+
+
+def type_name(value: Any) -> str:
+    """What kind of thing it is: "list", "pyspark.sql.dataframe.DataFrame"."""
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def check_columns_once(columns: Sequence[str], name: str) -> None:

@@ -82,7 +82,7 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     """A table of prices, or a mapping by attribute from categories to prices; ``name`` is how messages call it."""
     if isinstance(table, Mapping):
         return _from_mapping(table, name)
-    frame = read_frame(table, name)
+    frame = read_frame(table, name, "a mapping by attribute, ")
     for column in ("attribute", "category", "price"):
         if column not in frame.columns:
             must = "have attribute, category and price, as balance writes them"

@@ -23,7 +23,7 @@ def shares_by_attribute(
     """What is given for each attribute: a part of a mapping, or the rows that name it, of these attributes or all."""
     if isinstance(given, Mapping):
         return {str(each): read_shares(own, f"{name}[{each!r}]", options) for each, own in given.items()}
-    frame = read_frame(given, name)
+    frame = read_frame(given, name, "a mapping by attribute, ")
     labels = labels_of(options.read(frame, "attribute"))
     known = labels.unique().drop_null() if attributes is None else pa.array(attributes, pa.large_string())
     owners = codes_in(labels, known)
@@ -37,7 +37,7 @@ def read_shares(given: Any, name: str, options: Tables) -> Frame:
     if given is None:
         raise InputError(name, "is None", "be a mapping or a table of shares")
     if not isinstance(given, Mapping):
-        return read_frame(given, name)
+        return read_frame(given, name, "a mapping of shares, ")
     named = by_label(given, name)
     bands = bool(named) and all(np.shape(value) == (2,) for value in named.values())
     for category, value in named.items():
