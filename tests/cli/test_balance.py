@@ -89,6 +89,7 @@ def test_few_passes_end_with_a_warning_of_the_gap(files: dict[str, Path]) -> Non
     result = run(files, "--max-passes", "1", "--everyone-tolerance", "1e-9")
     assert result.exit_code == 0
     assert "excalibr: warning: stopped after 1 pass at a gap of" in result.stderr
+    assert "after 1 pass." in result.output
     assert "Hint: raise --max-passes." in result.stderr
 
 

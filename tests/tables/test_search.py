@@ -44,6 +44,10 @@ def table(**columns: Any) -> Any:
             {"everyone": {"seller": WANTED}, "users": table(user_id=CANDIDATES["user_id"][:1], weight=[1e31])},
             r"column 'weight' of users: row 0 is 1e\+31, must be finite and at least 0, and at most 1e\+30",
         ),
+        (
+            {"everyone_floors": {"seller": {"big": 0.1}}, "everyone_weights": {"seller": 2.0}},
+            "everyone_weights: is given without everyone, must go with wanted shares",
+        ),
         ({"everyone_floors": {"seller": 0.1}}, "everyone_floors: is {'seller': 0.1}, must be a mapping by attribute"),
         ({"everyone_caps": "seller"}, "everyone_caps: is 'seller', must be a mapping by attribute"),
         (

@@ -96,7 +96,7 @@ class PriceSearch:
         if conflict is not None:
             raise conflict.error(self.groups.labels)
         mixture = _mixture(found, n_blocks)
-        return FoundPrices(self.groups.labels, self.least, self.most, found, mixture, self._short(found))
+        return FoundPrices(self.groups.labels, self.least, self.most, found, mixture, self._early_stop(found))
 
     def _check_weights(self, spread: float) -> None:
         """Refuse weights beside which the users' own objectives are no more than rounding."""
@@ -107,7 +107,7 @@ class PriceSearch:
             hint = Message(Option("everyone_floors"), " and ", Option("everyone_caps"), " are kept at any cost.")
             raise InputError("everyone_weights", found, f"make it cost at most {most:.3g} with these scores", hint)
 
-    def _short(self, found: BalanceSolution) -> list[Note]:
+    def _early_stop(self, found: BalanceSolution) -> list[Note]:
         """What to warn of where the search ended before its tolerance."""
         gap, wanted, after = found.relative_gap, self.asked.everyone_tolerance, found.passes_text
         if gap <= wanted:
@@ -207,6 +207,8 @@ def _read_terms(
 ) -> tuple[CouplingTerms, Floats, Floats]:
     """The terms of all groups, and (G,) the least and the most that is asked of each, nan where nothing is."""
     count, weights = len(groups.categories), asked.everyone_weights
+    if weights is not None and not shares:
+        raise InputError("everyone_weights", "is given without everyone", "go with wanted shares")
     for name in weights if isinstance(weights, Mapping) else ():
         if str(name) not in shares:
             raise unknown_name("everyone_weights", str(name), shares)

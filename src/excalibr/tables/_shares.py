@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import is_real
+from excalibr._messages import Message, Wording
 from excalibr.errors import InputError
 from excalibr.tables._arrow import pa
 from excalibr.tables._frames import Frame, read_frame
 from excalibr.tables._ids import by_label, codes_in, labels_of, valid
 from excalibr.tables._options import Tables
 
-NA_HINT = "pandas reads a name such as NA as a null: keep_default_na=False keeps it."
+NA_HINT = Message(
+    Wording("pandas reads a name such as NA as a null: keep_default_na=False keeps it.", "an empty field is no name.")
+)
 
 
 def shares_by_attribute(

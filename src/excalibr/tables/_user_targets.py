@@ -62,7 +62,7 @@ def read_wanted(users: Any, items: ItemArrays, options: Tables) -> Wanted:
     else:
         sums = _history_sums(users, items, options, statuses)
         of_parts = zip((sums[:, part.columns] for part in items.parts), priors, strict=True)
-        settled = [settle_sums(own, prior, options.strength) for own, prior in of_parts]
+        settled = [shares_with_prior(own, prior, options.strength) for own, prior in of_parts]
         edges = [(shares, shares, missing) for shares, missing in settled]
     lows, highs, missing_of_parts = zip(*edges, strict=True)
     statuses[np.logical_or.reduce(missing_of_parts) & (statuses == Status.OK)] = Status.NO_TARGET
@@ -86,7 +86,7 @@ def read_priors(items: ItemArrays, options: Tables) -> list[Floats] | list[None]
     return [table.for_all() for table in tables]
 
 
-def settle_sums(sums: Floats, prior: Floats | None, strength: float) -> tuple[Floats, Booleans]:
+def shares_with_prior(sums: Floats, prior: Floats | None, strength: float) -> tuple[Floats, Booleans]:
     """(users, categories) shares from what a history adds up to and a prior, and which users have none."""
     known = (sums > 0).any(axis=1)
     if prior is not None:
@@ -136,7 +136,7 @@ class _TargetTable:
             weights = self.options.read_numbers(self.frame, "weight")
             _mark_bad(statuses, owners, weights)
             sums = self._sums(owners, weights, len(users))
-        shares, missing = settle_sums(sums, prior, self.options.strength)
+        shares, missing = shares_with_prior(sums, prior, self.options.strength)
         return shares, shares, missing
 
     def _bands(self, users: Any, prior: Floats | None) -> tuple[Floats, Floats, Booleans]:

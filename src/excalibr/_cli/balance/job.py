@@ -142,7 +142,7 @@ def _prices(job: Job, run: Run, wanted: Everyone, *, resume: bool) -> str:
     for note in outcome.notes:
         print_warning(note.message, WORDS)
     found = outcome.found
-    proven = f"proven gap {100 * found.relative_gap:.3g} % after {len(found.history)} passes"
+    proven = f"proven gap {100 * found.relative_gap:.3g} % after {found.passes_text}"
     return f"Prices of {len(search.groups.labels):,} groups in {job.outputs['out']}: {proven}."
 
 
