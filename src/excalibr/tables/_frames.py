@@ -56,6 +56,10 @@ class Frame:
         """A column of numbers, nan where it is null."""
         return numbers_of(self.column(name, keyword), f"column {name!r} of {self.name}")
 
+    def numbers_or_ones(self, name: str | None) -> Floats:
+        """The same, ones where there is no such column."""
+        return np.ones(len(self)) if name is None or name not in self.columns else self.numbers(name, name)
+
     def require(self, name: str, values: Floats, good: Booleans, must: str, hint: str = "") -> None:
         """Raise an error that names the first row in which a value of a column is not good."""
         if not good.all():

@@ -87,7 +87,7 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
         if column not in frame.columns:
             must = "have attribute, category and price, as balance writes them"
             raise InputError(name, f"have no column {column!r}, but {frame.columns}", must)
-    prices, passes, probabilities = frame.numbers("price", name), _passes(frame), _numbers_or_ones(frame, "probability")
+    prices, passes, probabilities = frame.numbers("price", name), _passes(frame), frame.numbers_or_ones("probability")
     frame.require("probability", probabilities, probabilities >= 0, "be at least 0")
     blocks = _texts(frame, "block") if "block" in frame.columns else [""] * len(frame)
     is_block = np.array([bool(block) for block in blocks], dtype=np.bool_)
@@ -188,12 +188,8 @@ def _texts(frame: Frame, name: str) -> list[str]:
     return [label or "" for label in labels.to_pylist()]
 
 
-def _numbers_or_ones(frame: Frame, name: str) -> Floats:
-    return frame.numbers(name, frame.name) if name in frame.columns else np.ones(len(frame))
-
-
 def _passes(frame: Frame) -> Integers:
     """The number of each row's pass."""
-    numbers = _numbers_or_ones(frame, "pass")
+    numbers = frame.numbers_or_ones("pass")
     frame.require("pass", numbers, np.isfinite(numbers) & (numbers == np.floor(numbers)), "be the number of a pass")
     return numbers.astype(np.int64)

@@ -179,7 +179,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         visits, bad_visits = visits_of(wanted.visits, options)
         if bad_visits is not None:
             batch = batch.with_statuses(np.where(bad_visits, Status.BAD_VISIT, batch.statuses))
-        stop_at_bad(self, given, batch.statuses, reasons_in_names(batch.reasons, given, known))
+        stop_at_bad(self, given, known, batch.statuses, batch.reasons)
         check_distinct_names(options, given.frame.columns, lotteries=keep, report=REPORT_COLUMNS if measured else ())
         LOGGER.info("%s", understood_text(options, known, batch))
         visited = None if visits is None else np.broadcast_to(visits, batch.users)
@@ -192,7 +192,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
             else:
                 parts = list(prices.solve(known, finish, **how, advance=done))
         results = Results(options, known, given, batch, parts)
-        stop_at_bad(self, given, results.statuses, results.reasons)  # some questions turn out to have no answer
+        stop_at_bad(self, given, known, results.statuses, results.reasons)  # some questions turn out to have no answer
         return results
 
     def balance(self, candidates: Any, items: Any, **asked: Any) -> Balance:
@@ -276,14 +276,16 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         return results
 
 
-def stop_at_bad(reranker: Reranker, given: CandidateArrays, statuses: Integers, reasons: Mapping[int, str]) -> None:
+def stop_at_bad(
+    reranker: Reranker, given: CandidateArrays, items: ItemArrays, statuses: Integers, reasons: Mapping[int, str]
+) -> None:
     """Where ``fallback`` is "error", the error for the first user who cannot be calibrated."""
     bad = statuses >= Status.NO_CANDIDATES
     if reranker.fallback == "error" and bad.any():
         at = int(np.argmax(bad))
         user = f"user {given.keys()[at]!r}"
         if at in reasons:
-            raise InputError(Message(f"candidates: {user}: ", reasons[at]))
+            raise InputError(Message(f"candidates: {user}: ", reasons_in_names({at: reasons[at]}, given, items)[at]))
         hint = Message("see ", Option("fallback", ...), ".")
         has = f"{user} has {Status(statuses[at]).text}"
         raise InputError("candidates", has, "have only users who can be calibrated", hint)

@@ -39,7 +39,6 @@ from excalibr.tables._items import ItemArrays, weights_in
 from excalibr.tables._options import Everyone, Tables
 from excalibr.tables._prices import SUM_TOLERANCE, price_columns, read_groups, read_prices
 from excalibr.tables._reranker import Reranker, stop_at_bad
-from excalibr.tables._results import reasons_in_names
 from excalibr.tables._shares import labels_in, shares_by_attribute
 from excalibr.tables._summary import Note
 from excalibr.tables._user_targets import owners_of, smallest_by_user
@@ -173,7 +172,7 @@ def population_of(
 ) -> BatchPopulation:
     """The users of some candidates, to be asked what they would be shown; ``how`` as for :class:`BatchPopulation`."""
     given, _, batch = reranker.read(candidates, items, options)
-    stop_at_bad(reranker, given, batch.statuses, reasons_in_names(batch.reasons, given, items))
+    stop_at_bad(reranker, given, items, batch.statuses, batch.reasons)
     how |= {"fall_back": reranker.fallback == "relevance", "threads": checked_threads(reranker.threads)}
     return BatchPopulation(batch, given.keys(), groups, _weights(given.users, options), **how)
 
