@@ -64,6 +64,10 @@ def test_reasons_name_categories_items_and_ranks() -> None:
         assert conflict in status(Reranker(k=2, floors={"a": 0.9, "b": 0.9}))
     with pytest.raises(InputError, match=conflict):
         status(Reranker(k=2, floors={"a": 0.9, "b": 0.9}, fallback="error"))
+    strict = Reranker(k=2, floors={"category 0": 0.9, "of category 1": 0.9}, fallback="error")
+    unlucky = ITEMS.set_column(1, "category", pa.array(["of category 1"] * 2 + ["category 0"] * 2))
+    with pytest.raises(InputError, match="floor 0.9 of category 'category 0', floor 0.9 of category 'of category 1'"):
+        strict.rerank(CANDIDATES, unlucky, targets={"category 0": 1.0})
     pinned = pa.table({"user_id": CANDIDATES["user_id"][:1], "rank": [9], "item_id": [2]})
     with pytest.warns(BatchWarning):
         assert "pinned: has the rank 9, must have whole numbers from 1 to 2" in status(Reranker(k=2), pinned=pinned)

@@ -155,7 +155,7 @@ class Results:
             if "deviation" in name:
                 values[no_target] = np.nan
         statuses = [Status(code).text for code in self.statuses.tolist()]
-        for number, reason in self.reasons.items():
+        for number, reason in reasons_in_names(self.reasons, self.candidates, self.items).items():
             statuses[number] = f"{statuses[number]}: {message_of(reason, words)}"
         solved = (*measures, self._joined("gaps", kind=float), self._counts, *self._effort())
         columns = (np.diff(self.batch.starts), self._slots, *solved, statuses)
@@ -188,11 +188,10 @@ class Results:
         """(users,) codes of :class:`Status`."""
         return self._joined("statuses")
 
-    @cached_property
+    @property
     def reasons(self) -> dict[int, str]:
-        """Why users failed, in the words of tables."""
-        reasons = {user: reason for part in self.parts for user, reason in part.reasons.items()}
-        return reasons_in_names(reasons, self.candidates, self.items)
+        """Why users failed, in the words of arrays: see :func:`reasons_in_names`."""
+        return {user: reason for part in self.parts for user, reason in part.reasons.items()}
 
     @cached_property
     def _slots(self) -> Integers:
