@@ -64,7 +64,7 @@ class World:
         positives = np.asarray(matrix.sum(axis=0), dtype=float).ravel()
         return cls(batch, rows, targets, positives, batch.items, cells)
 
-    def crowd(self, groups: Any, users: Integers | None = None) -> BatchPopulation:
+    def population(self, groups: Any, users: Integers | None = None) -> BatchPopulation:
         """All users or some, with a group for each item, or with (items, G) shares of groups."""
         shares: Any = groups if sparse.issparse(groups) else one_hot(groups)
         batch = self.batch if users is None else self._of(users)
@@ -107,10 +107,10 @@ def real_groups(world: World) -> dict[str, Any]:
     }
 
 
-def half_way(crowd: BatchPopulation) -> Floats:
+def half_way(population: BatchPopulation) -> Floats:
     """Wanted of real groups: half way from what is seen to the share of the catalogue."""
-    before = crowd.run(np.zeros(crowd.n_groups)).group_shares
-    catalogue = np.asarray(crowd.groups.sum(axis=0)).ravel() / crowd.groups.shape[0]
+    before = population.run(np.zeros(population.n_groups)).group_shares
+    catalogue = np.asarray(population.groups.sum(axis=0)).ravel() / population.groups.shape[0]
     return np.asarray(0.5 * (before / before.sum() + catalogue))
 
 
@@ -135,7 +135,7 @@ class Measured:
         return (1 - TRADE_OFF) * self.relevance - TRADE_OFF * self.deviation - WEIGHT * self.group_deviation
 
 
-def measure(world: World, crowd: BatchPopulation, item_prices: Floats, wanted: Floats) -> Measured:
+def measure(world: World, population: BatchPopulation, item_prices: Floats, wanted: Floats) -> Measured:
     """Of one pass over the users at prices of items."""
     from excalibr._many_users import measure as measure_lotteries
     from excalibr._many_users import solve_users
@@ -143,7 +143,7 @@ def measure(world: World, crowd: BatchPopulation, item_prices: Floats, wanted: F
     from excalibr._solver import questions_of
 
     questions = questions_of(world.batch)
-    batch = crowd.batch.with_item_prices(item_prices)
+    batch = population.batch.with_item_prices(item_prices)
 
     def finish(lotteries: Any) -> tuple[Floats, Floats]:
         return measure_lotteries(questions, lotteries), exposure_of(batch, lotteries)
@@ -151,11 +151,11 @@ def measure(world: World, crowd: BatchPopulation, item_prices: Floats, wanted: F
     parts = list(solve_users(batch, finish, threads=checked_threads(None)))
     table, exposure = (np.concatenate(each) for each in zip(*parts, strict=True))
     items = np.bincount(world.items, exposure, minlength=len(item_prices)) / world.batch.users
-    shares = crowd.groups.T @ items
+    shares = population.groups.T @ items
     return Measured(float(table[:, 2].mean()), float(table[:, 3].mean()), float(np.abs(shares - wanted).sum()))
 
 
-def mixed(world: World, crowd: BatchPopulation, found: BalanceSolution, wanted: Floats) -> Measured:
+def mixed(world: World, population: BatchPopulation, found: BalanceSolution, wanted: Floats) -> Measured:
     """Of a balance: its passes mixed."""
     from excalibr._many_users import measure as measure_lotteries
     from excalibr._population import solve_mixed
@@ -163,8 +163,8 @@ def mixed(world: World, crowd: BatchPopulation, found: BalanceSolution, wanted: 
 
     questions = questions_of(world.batch)
     used = np.flatnonzero((found.primal.weights > 0).any(axis=1))
-    prices = np.array([crowd.groups @ found.passes[number].prices for number in used])
-    order = np.argsort(np.argsort(crowd._blocks))
+    prices = np.array([population.groups @ found.passes[number].prices for number in used])
+    order = np.argsort(np.argsort(population._blocks))
     weights = found.primal.weights[used][:, order]
     table = np.concatenate(
         list(
@@ -182,34 +182,34 @@ def mixed(world: World, crowd: BatchPopulation, found: BalanceSolution, wanted: 
 
 
 def kinds(world: World) -> Iterator[tuple[str, BatchPopulation, CouplingTerms, Floats]]:
-    """Invented sellers and real attributes: a crowd on all processors, its terms, and what is wanted of each group."""
+    """Invented sellers and real attributes: a population, its terms, and each group's wanted share."""
     invented = {f"{count:,} sellers": one_hot(sellers(count, len(world.positives))) for count in (30, 300, 3000)}
     for name, groups in (invented | real_groups(world)).items():
-        crowd = world.crowd(groups)
-        count = crowd.n_groups
+        population = world.population(groups)
+        count = population.n_groups
         catalogue = np.asarray(groups.sum(axis=0)).ravel() / groups.shape[0]
-        wanted = catalogue if name in invented else half_way(crowd)
-        yield name, crowd, target_terms(np.arange(count), wanted, wanted, np.full(count, WEIGHT), count), wanted
+        wanted = catalogue if name in invented else half_way(population)
+        yield name, population, target_terms(np.arange(count), wanted, wanted, np.full(count, WEIGHT), count), wanted
 
 
 def convergence(world: World) -> dict[str, BalanceSolution]:
     """A balance for several kinds of groups on all processors, and what it took in units of a pass, by the clock."""
     results = {}
-    for name, crowd, terms, wanted in kinds(world):
-        nothing = np.zeros(crowd.n_groups)
-        one = _median(partial(crowd.run, nothing))
+    for name, population, terms, wanted in kinds(world):
+        nothing = np.zeros(population.n_groups)
+        one = _median(partial(population.run, nothing))
         plain = _median(partial(plain_pass, world))
         began = time.perf_counter()
-        found = balance_population(crowd, terms)
+        found = balance_population(population, terms)
         took = (time.perf_counter() - began) / one
         tight = balance_population(
-            crowd, terms, tolerance=TIGHT, max_passes=TIGHT_PASSES, start=found.prices[found.best]
+            population, terms, tolerance=TIGHT, max_passes=TIGHT_PASSES, start=found.prices[found.best]
         )
         deviations = [float(np.abs(each.primal.shares - wanted).sum()) for each in (found, tight)]
-        before = float(np.abs(crowd.run(nothing).group_shares - wanted).sum())
+        before = float(np.abs(population.run(nothing).group_shares - wanted).sum())
         results[name] = found
         print(
-            f"| {name} | {crowd.n_groups:,} | {_passes(found)} | {took:.1f} | "
+            f"| {name} | {population.n_groups:,} | {_passes(found)} | {took:.1f} | "
             f"{100 * found.relative_gap:.3f} % | {before:.4f} | {deviations[0]:.4f} | {deviations[1]:.4f} | "
             f"{100 * tight.relative_gap:.4f} % | {one / plain:.2f} |",
             flush=True,
@@ -292,14 +292,14 @@ def compare(world: World, out: Path) -> None:
 
     groups = sellers(30, len(world.positives))
     wanted = np.bincount(groups, minlength=30) / len(groups)
-    crowd = world.crowd(groups)
-    plain = measure(world, crowd, np.zeros(len(groups)), wanted)
+    population = world.population(groups)
+    plain = measure(world, population, np.zeros(len(groups)), wanted)
     balanced = []
     for weight in (0.02, 0.05, 0.1, 0.3):
         terms = target_terms(np.arange(30), wanted, wanted, np.full(30, weight), 30)
-        found = balance_population(crowd, terms)
-        balanced.append((weight, mixed(world, crowd, found, wanted)))
-    ways = {"balanced, several Λ": balanced} | other_ways(world, crowd, wanted)
+        found = balance_population(population, terms)
+        balanced.append((weight, mixed(world, population, found, wanted)))
+    ways = {"balanced, several Λ": balanced} | other_ways(world, population, wanted)
     print("\n| way | setting | relevance kept | groups' deviation | users' own deviation | objective |")
     print("|---|---|---|---|---|---|")
     print(_row("each user by itself", 0.0, plain, plain))
@@ -307,7 +307,7 @@ def compare(world: World, out: Path) -> None:
         for setting, each in points:
             print(_row(name, setting, each, plain))
     plot_costs(ways, plain, out / "everybody-cost.png")
-    plot_shares(crowd.run(np.zeros(30)).group_shares, found.primal.shares, wanted, out / "everybody-shares.png")
+    plot_shares(population.run(np.zeros(30)).group_shares, found.primal.shares, wanted, out / "everybody-shares.png")
 
 
 def _row(name: str, setting: float, each: Measured, plain: Measured) -> str:

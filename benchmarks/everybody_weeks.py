@@ -35,9 +35,9 @@ def visitors(folder: Path, count: int) -> list[Integers]:
     return [np.unique(users[week == number]) for number in np.unique(week)[:count].tolist()]
 
 
-def shares_of(crowd: BatchPopulation, drawn: list[tuple[float, Floats]]) -> Floats:
+def shares_of(population: BatchPopulation, drawn: list[tuple[float, Floats]]) -> Floats:
     """What these users are shown where passes are drawn with these probabilities."""
-    return np.asarray(sum(chance * crowd.run(prices).group_shares for chance, prices in drawn))
+    return np.asarray(sum(chance * population.run(prices).group_shares for chance, prices in drawn))
 
 
 def drawn_from(found: BalanceSolution) -> list[tuple[float, Floats]]:
@@ -55,7 +55,7 @@ def stepped(world: World, groups: Integers, came: Integers, prices: Floats, want
     """A week with small steps: what was shown in it, and the prices after it."""
     shown = np.zeros(len(wanted))
     for part in np.array_split(np.random.default_rng(0).permutation(came), PARTS):
-        shares = world.crowd(groups, part).run(prices).group_shares
+        shares = world.population(groups, part).run(prices).group_shares
         shown += len(part) / len(came) * shares
         prices = np.clip(prices + STEP / PARTS * (shares - wanted), -WEIGHT, WEIGHT)
     return shown, prices
@@ -66,20 +66,20 @@ def simulate(world: World, weeks: list[Integers]) -> tuple[dict[str, list[float]
     groups = sellers(SELLERS, len(world.positives))
     wanted = np.bincount(groups, minlength=SELLERS) / len(groups)
     terms = target_terms(np.arange(SELLERS), wanted, wanted, np.full(SELLERS, WEIGHT), SELLERS)
-    never = renewed = drawn_from(balance_population(world.crowd(groups, weeks[0]), terms))
+    never = renewed = drawn_from(balance_population(world.population(groups, weeks[0]), terms))
     small = mean_prices(never)
     ways: dict[str, list[float]] = {name: [] for name in WAYS}
     passes = []
     for came in weeks[1:]:
-        crowd = world.crowd(groups, came)
+        population = world.population(groups, came)
         shown_small, small = stepped(world, groups, came, small, wanted)
         shown_both, _ = stepped(world, groups, came, mean_prices(renewed), wanted)
-        plain = crowd.run(np.zeros(SELLERS)).group_shares
-        every = (plain, shares_of(crowd, never), shares_of(crowd, renewed), shown_small, shown_both)
+        plain = population.run(np.zeros(SELLERS)).group_shares
+        every = (plain, shares_of(population, never), shares_of(population, renewed), shown_small, shown_both)
         for name, shares in zip(WAYS, every, strict=True):
             ways[name].append(float(np.abs(shares - wanted).sum()))
-        tonight = balance_population(crowd, terms, start=mean_prices(renewed))
-        passes.append((tonight.work, balance_population(crowd, terms).work))
+        tonight = balance_population(population, terms, start=mean_prices(renewed))
+        passes.append((tonight.work, balance_population(population, terms).work))
         renewed = drawn_from(tonight)
     return ways, passes
 

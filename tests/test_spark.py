@@ -215,7 +215,7 @@ def test_what_cannot_travel_together_is_told_before_anything_runs(session: Any, 
     numbered = history.withColumn("user_id", history["item_id"])
     with pytest.raises(InputTypeError, match="user_id: is text in candidates and bigint in history, must be of one"):
         on_spark.rerank(candidates, tables.items, history=numbered, **OPTIONS)
-    with pytest.raises(InputError, match="candidates: have the column 'score' twice"):
+    with pytest.raises(InputError, match="candidates: has the column 'score' twice"):
         on_spark.rerank(candidates.withColumnRenamed("source", "score"), tables.items, history=history, **OPTIONS)
     with pytest.raises(
         InputTypeError, match="candidates: is a pyarrow.*, must be a Spark DataFrame. Hint: excalibr.Re"

@@ -19,7 +19,7 @@ from excalibr._population.score_scale import NO_ROUNDING, RoundingStep, ScoreSca
 from excalibr._types import Floats
 from excalibr.tables import Tables
 from excalibr.tables._reranker import Reranker
-from excalibr.tables._search import crowd_of, join_rows, sampled_rows
+from excalibr.tables._search import join_rows, population_of, sampled_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class PartitionTask:
         """Some users, with their rows of the other tables."""
         items, groups, tables = self.shared.value
         options, how = read_options(Tables, tables | own), {"n_blocks": self.n_blocks, "rounding": self.rounding}
-        population = crowd_of(self.reranker, candidates, items, options, groups, **how)
+        population = population_of(self.reranker, candidates, items, options, groups, **how)
         return population if self.scored else population.without_scores()
 
     def sums(self, batches: Iterator[Any], prices: Floats) -> PassSums:

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._messages import counted
 from excalibr._options import read_options, split_keywords
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables import Tables, review_items, warn_all
 from excalibr.tables._arrow import pa, pc
-from excalibr.tables._frames import read_frame
+from excalibr.tables._frames import check_columns_once, read_frame, type_name
 from excalibr.tables._options import Everyone, read_tables
 from excalibr.tables._reranker import Reranker, read_items_and_prices
 from excalibr.tables._results import REPORT_COLUMNS, check_day
@@ -98,9 +99,9 @@ def balance(candidates: Any, items: Any, **options: Any) -> SparkBalance:
     shared = frame.sparkSession.sparkContext.broadcast((known, search.rows, local))
     part = PartitionTask(plan.task.reranker, plan.task.chunks, shared, n_blocks, plan.user_ids)
     try:
-        crowd = SparkPopulation.of(frame, part, users, search.terms.n_groups, sample_share(users))
-        outcome = search.run(crowd, n_blocks)
-        before = crowd.run(np.zeros(crowd.n_groups)).group_shares
+        population = SparkPopulation.of(frame, part, users, search.terms.n_groups, sample_share(users))
+        outcome = search.run(population, n_blocks)
+        before = population.run(np.zeros(population.n_groups)).group_shares
     finally:
         frame.unpersist()
     warn_all(outcome.notes, stacklevel=2)
@@ -126,9 +127,10 @@ class SparkBalance:
         return max(self.bound - self.objective, 0.0)
 
     def __repr__(self) -> str:
+        groups, passes = counted(len(self.prices), "group"), counted(self.passes, "pass", "passes")
         return (
-            f"SparkBalance({len(self.prices)} groups: objective {self.objective:.6g}, bound {self.bound:.6g}, "
-            f"gap {100 * self.relative_gap:.3g} % after {self.passes} passes)"
+            f"SparkBalance({groups}: objective {self.objective:.6g}, bound {self.bound:.6g}, "
+            f"gap {100 * self.relative_gap:.3g} % after {passes})"
         )
 
 
@@ -153,9 +155,8 @@ class _SparkRun:
         local = {name: _local(value, name) for name, value in tables.items() if name not in travelling}
         known, _ = read_items_and_prices(_collected(items), local.get("prices"), checked)
         if not _is_spark(candidates):
-            found = f"is a {type(candidates).__module__}.{type(candidates).__qualname__}"
             hint = "excalibr.Reranker takes tables of this machine."
-            raise InputTypeError("candidates", found, "be a Spark DataFrame", hint)
+            raise InputTypeError("candidates", f"is a {type_name(candidates)}", "be a Spark DataFrame", hint)
         warn_all(review_items(known), stacklevel=3)
         user_ids = _user_columns({"candidates": candidates, **travelling}, checked)
         users = candidates[_quoted(user_ids["candidates"])]
@@ -273,9 +274,7 @@ def _user_columns(frames: Mapping[str, Any], names: Tables) -> dict[str, str]:
     users, kinds = {}, {}
     for name, frame in frames.items():
         names.check(name, frame.columns)
-        twice = [column for number, column in enumerate(frame.columns) if column in frame.columns[:number]]
-        if twice:
-            raise InputError(name, f"have the column {twice[0]!r} twice", "have each column once")
+        check_columns_once(frame.columns, name)
         users[name] = names.column("user_id", name, frame.columns)
         kind = frame.schema[users[name]].dataType
         kinds[name] = "text" if isinstance(kind, StringType) else kind.simpleString()

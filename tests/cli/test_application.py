@@ -108,7 +108,7 @@ def test_an_interrupt_while_a_command_is_being_imported_is_one_line_too(
     def interrupted(name: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(excalibr._cli.application, "import_module", interrupted)
+    monkeypatch.setattr(excalibr._cli.application, "_import", interrupted)
     monkeypatch.setattr(sys, "argv", ["excalibr", "rerank", "candidates.parquet"])
     with pytest.raises(SystemExit) as stopped:
         main()

@@ -89,6 +89,7 @@ def test_few_passes_end_with_a_warning_of_the_gap(files: dict[str, Path]) -> Non
     result = run(files, "--max-passes", "1", "--everyone-tolerance", "1e-9")
     assert result.exit_code == 0
     assert "excalibr: warning: stopped after 1 pass at a gap of" in result.stderr
+    assert "after 1 pass." in result.output
     assert "Hint: raise --max-passes." in result.stderr
 
 
@@ -133,9 +134,9 @@ def test_a_start_with_other_groups_is_refused_or_told(files: dict[str, Path]) ->
     with pytest.raises(InputError, match="start: has prices of 'gone' of 'seller', all of them unknown here"):
         run(files, "--start", str(start))
     start.write_text("attribute,category,price\nseller,gone,0.1\nseller,big,0.1\n")
-    told = run(files, "--start", str(start))
-    assert told.exit_code == 0, told.output
-    assert "warning: --start: has prices of 'gone' of 'seller', which are not used" in told.stderr
+    result = run(files, "--start", str(start))
+    assert result.exit_code == 0, result.output
+    assert "warning: --start: has prices of 'gone' of 'seller', which are not used" in result.stderr
 
 
 def test_rerank_takes_the_prices(files: dict[str, Path]) -> None:
@@ -204,7 +205,7 @@ def test_slates_that_were_stopped_go_on_with_the_same_prices(
         assert run(files, *asked).exit_code == 143
     assert not files["slates"].exists()
     written = files["out"].stat().st_mtime_ns
-    monkeypatch.setattr(job, "_crowd", lambda *_: pytest.fail("searched again"))
+    monkeypatch.setattr(job, "_read_population", lambda *_: pytest.fail("searched again"))
     result = run(files, *asked, "--resume")
     assert result.exit_code == 0, result.output
     assert "The prices are complete: nothing is left to do. 40 users re-ranked" in result.stderr

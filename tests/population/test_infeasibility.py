@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from excalibr._population import balance_population, limit_terms
+from excalibr._population.column_generation import PATIENCE
 from excalibr._population.infeasibility import find_conflict
 from excalibr.errors import InfeasibleError, SolverError
 from tests.population.whole_program import random_case
@@ -63,3 +64,21 @@ def test_limits_that_cost_calibration_are_kept_where_scores_are_all_but_alike(si
     found = search(case)
     assert find_conflict(case.population, found, 1e-3) is None
     assert found.primal.shares[0] >= 0.4 - 1e-4
+
+
+@pytest.mark.parametrize(("seed", "passes"), [(5, 5), (0, PATIENCE + 2)])  # the first search of 0 gets nowhere
+def test_passes_of_all_searches_are_counted_and_numbered_as_one(seed: int, passes: int) -> None:
+    case, reported = floors(random_case(seed), [0.3]), list[Any]()
+    case.scores = 1e-9 * case.scores
+    found = balance_population(case.population, case.terms, on_pass=reported.append)
+    assert [each.number for each in found.history] == list(range(1, passes + 1))
+    assert found.history == reported
+    assert found.work == pytest.approx(passes + 2)  # with two looks at the sample, which is everybody
+    assert find_conflict(case.population, found, 1e-3) is None
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_all_searches_together_take_no_more_passes_than_allowed(most: int) -> None:
+    case = floors(random_case(5), [0.3])
+    case.scores = 1e-9 * case.scores
+    assert len(search(case, max_passes=most).history) == most

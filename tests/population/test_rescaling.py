@@ -22,15 +22,15 @@ def test_scores_of_any_size_are_balanced_in_the_same_passes_to_the_bit(seed: int
     unit = 2.0**exponent
     usual, large = (in_units(random_case(seed), each) for each in (1.0, unit))
     assert unit_of(usual.population) == 1.0 < unit_of(large.population)
-    told: Any = []
+    reported: Any = []
     expected = balance_population(usual.population, usual.terms)
-    found = balance_population(large.population, large.terms, on_pass=told.append)
+    found = balance_population(large.population, large.terms, on_pass=reported.append)
     assert found.objective == unit * expected.objective
     assert found.bound == unit * expected.bound
     assert found.relative_gap == expected.relative_gap <= 1e-3
     np.testing.assert_array_equal(found.prices, unit * expected.prices)
     np.testing.assert_array_equal(found.primal.weights, expected.primal.weights)
-    assert [each.bound for each in told] == [unit * each.bound for each in expected.history]
+    assert [each.bound for each in reported] == [unit * each.bound for each in expected.history]
     assert [each.prices.tolist() for each in found.passes] == [
         (unit * each.prices).tolist() for each in expected.passes
     ]

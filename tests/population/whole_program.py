@@ -1,4 +1,4 @@
-"""Everybody's program as one literal linear program in HiGHS, and small random crowds to hold against it."""
+"""Everybody's program as one literal linear program in HiGHS, and small random populations to hold against it."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -144,7 +144,7 @@ def test_without_a_model_the_first_stage_must_keep_its_scores() -> None:
         model.recommend(USERS, DATA, 5, filter_viewed=True)
 
 
-@pytest.mark.filterwarnings("ignore:1 users have no more candidates:excalibr.errors.BatchWarning")
+@pytest.mark.filterwarnings("ignore:1 user has no more candidates:excalibr.errors.BatchWarning")
 def test_models_go_through_cross_validation() -> None:
     models = {"plain": ease(), "calibrated": CalibratedModel(ease(), 30, trade_off=0.9)}
     metrics = {"ndcg": NDCG(5), "kl": CalibrationError(5, items=DATA)}

@@ -252,9 +252,9 @@ def test_prices_of_other_items_are_refused(tables: Any, reranker: Any, prices: A
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"probability": [0.5]}, "sum to 0.5 over the 1 passes"),
+        ({"probability": [0.5]}, "sum to 0.5 over 1 pass,"),
         ({"block": ["7"]}, "have no row with an attribute|has '7'"),
-        ({"price": [np.nan]}, "not finite"),
+        ({"price": [np.nan]}, "column 'price' of prices: row 0 is nan, must be finite"),
     ],
 )
 def test_broken_tables_of_prices_are_refused(change: Any, says: Any) -> None:

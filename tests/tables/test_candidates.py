@@ -17,7 +17,7 @@ def test_items_outside_the_items_table_are_left_out_of_candidates_and_history() 
 
 
 def test_fewer_candidates_than_slots_are_all_ranked() -> None:
-    with pytest.warns(BatchWarning, match="1 users have no more candidates than slots"):
+    with pytest.warns(BatchWarning, match="1 user has no more candidates than slots"):
         slates = Reranker(k=10).rerank(CANDIDATES, ITEMS, targets={"a": 1, "b": 1})
     assert sorted(slates["item_id"].to_pylist()) == [1, 2, 3, 4]
 

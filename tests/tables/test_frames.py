@@ -43,11 +43,11 @@ def test_columns_of_pandas_may_have_numbers_for_names() -> None:
 
 def test_views_as_polars_hands_them_to_arrow_come_back_as_views() -> None:
     tables = invented_tables(users=4, text_ids=True)
-    told = pl.from_arrow(tables.candidates).with_columns(
+    columns = pl.from_arrow(tables.candidates).with_columns(
         note=pl.col("item_id"), tags=pl.concat_list("item_id"), pair=pl.struct("item_id"), rank=pl.col("item_id")
     )
     items = pl.from_arrow(tables.items).with_columns(pl.col("genres").cast(pl.Categorical))
-    given = Invented(pa.table(told), pa.table(items), pa.table(pl.from_arrow(tables.history)))
+    given = Invented(pa.table(columns), pa.table(items), pa.table(pl.from_arrow(tables.history)))
     assert pa.types.is_string_view(given.candidates.schema.field("user_id").type)  # or there is nothing to see here
     slates = rerank(given)
     assert slates.select(["user_id", "rank", "item_id"]).to_pydict() == {
@@ -96,13 +96,13 @@ def test_columns_of_a_type_that_cannot_be_are_named(changed: dict[str, Any], mes
 def test_a_column_that_comes_twice_is_refused() -> None:
     candidates = CANDIDATES.to_pandas()
     candidates.columns = ["user_id", "score", "score"]
-    with pytest.raises(InputError, match="candidates: have .*twice.*, must have each column once"):
+    with pytest.raises(InputError, match="candidates: has .*twice.*, must have each column once"):
         Reranker(k=2).rerank(candidates, ITEMS, targets=EQUAL)
 
 
 @pytest.mark.parametrize("series", [pd.Series({"a": 1.0}), pl.Series([1.0]), pa.chunked_array([[1.0]])])
 def test_a_column_alone_is_no_table(series: Any) -> None:
-    with pytest.raises(InputTypeError, match="targets: is a .*, must be a table of pandas, Polars or PyArrow"):
+    with pytest.raises(InputTypeError, match="targets: is a .*, must be .*a table of pandas, Polars or PyArrow"):
         Reranker(k=2).rerank(CANDIDATES, ITEMS, targets=series)
 
 

@@ -102,11 +102,11 @@ def test_the_table_can_be_reranked() -> None:
     [
         ([1, 2], [0.5], {}, r"scores: has 1, must have as many as there are ids \(2\)"),
         ([[1, 2], [3, 4]], [[1.0, 2.0], [3.0]], {}, r"scores: row 1 has 1, must have as many as there are ids \(2\)"),
-        ([[1], [2]], [[0.5]], {}, "scores: have 1 rows, must have the shape of the ids, 2 rows"),
+        ([[1], [2]], [[0.5]], {}, "scores: have 1 row, must have the shape of the ids, 2 rows"),
         ([[1], [2]], [0.5, 0.4], {}, "scores: have one dimension, must have the shape of the ids, 2 rows"),
         ([[[1]]], [[[0.5]]], {}, r"ids: row 0 has shape \(1, 1\), must have rows of one dimension"),
         (np.ones((1, 1, 1)), [0.5], {}, r"ids: have shape \(1, 1, 1\), must have one dimension, or two"),
-        ([[1]], [[0.5]], {"users": "ada"}, "users: are 'ada', must be one id for each of 1 rows"),
+        ([[1]], [[0.5]], {"users": "ada"}, "users: are 'ada', must be one id for each row, 1 in all"),
         ([[1]], [[0.5]], {"users": [1, 2]}, r"users: have shape \(2,\), must be 1 ids, one for each row"),
         ([1, 2], [0.5, 0.4], {"users": [1, 2, 3]}, r"users: have shape \(3,\), must be one id, or 2 of them"),
         ([[5]], [[0.5]], {"items": ["x"]}, "ids: contain 5, must be places in items, 0 to 0"),

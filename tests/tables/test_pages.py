@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from excalibr import Policy, Reranker, Shown, calibrate
-from excalibr.errors import BatchWarning
+from excalibr.errors import BatchWarning, InputError
 from excalibr.positions import raw_weights
 from tests.tables.attributes import GENRES, Rows, items_of, seen_before
 from tests.tables.invented import CANDIDATES, ITEMS, RERANKER, Invented, quietly
@@ -48,7 +48,7 @@ def test_a_pin_beyond_the_last_slot_is_the_users_status_with_the_reason(tables: 
     options = {"history": tables.history, "pinned": pinned, **GENRES}
     with pytest.warns(BatchWarning, match="1 failed"):
         report = RERANKER.report(tables.candidates, tables.items, **options).to_pandas()
-    assert report["status"][0] == "failed: pinned: has the slot 5, must have whole numbers from 0 to 4."
+    assert report["status"][0] == "failed: pinned: has the rank 6, must have whole numbers from 1 to 5."
 
 
 @pytest.mark.parametrize("pins", [{"rank": [2, 2], "item_id": [1, 3]}, {"rank": [3, 2], "item_id": [3, 3]}])
@@ -117,11 +117,23 @@ def test_who_has_seen_all_candidates_has_none_left(tables: Invented) -> None:
     assert report["status"][0] == "no candidates"
 
 
-def test_an_item_shown_at_a_rank_before_the_first_is_left_out(tables: Invented) -> None:
-    own = tables.candidates.slice(0, 1).select(["user_id", "item_id"])
-    shown, options = own.append_column("rank", pa.array([0.5])), {"history": tables.history, **GENRES}
-    with_it = RERANKER.rerank(tables.candidates, tables.items, shown=shown, **options)
-    assert with_it.equals(RERANKER.rerank(tables.candidates, tables.items, **options))
+@pytest.mark.parametrize("rank", [0.0, 0.5, -1.0, np.inf])
+def test_a_rank_before_the_first_or_without_end_in_shown_is_an_error(tables: Invented, rank: float) -> None:
+    shown = tables.candidates.slice(0, 1).select(["user_id", "item_id"]).append_column("rank", pa.array([rank]))
+    with pytest.raises(InputError, match=f"column 'rank' of shown: row 0 is {rank}, must be finite and at least 1"):
+        RERANKER.rerank(tables.candidates, tables.items, shown=shown, history=tables.history, **GENRES)
+
+
+@pytest.mark.parametrize("column", ["rank", "weight"])
+def test_an_item_shown_without_a_rank_or_weight_got_no_attention_and_is_not_shown_again(
+    tables: Invented, column: str
+) -> None:
+    options: dict[str, Any] = {"history": tables.history, **GENRES}
+    own = tables.candidates.slice(0, 5).select(["user_id", "item_id"])
+    shown = own.append_column(column, pa.array([None] * 5, pa.float64()))
+    slates = RERANKER.rerank(tables.candidates, tables.items, shown=shown, **options)
+    others = tables.candidates.slice(5)
+    assert items_of(slates) == items_of(RERANKER.rerank(others, tables.items, **options))
 
 
 def test_a_pin_that_cannot_be_kept_hides_no_worse_status() -> None:

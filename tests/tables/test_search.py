@@ -36,6 +36,18 @@ def table(**columns: Any) -> Any:
         ({"everyone": {"seller": WANTED}, "everyone_weights": {"shop": 1.0}}, "everyone_weights: is 'shop'"),
         ({"everyone": {"seller": WANTED}, "max_passes": 0}, "max_passes: is 0, must be a whole number of at least 1.$"),
         ({"everyone": {"seller": WANTED}, "prices": {"seller": {"big": 1.0}}}, "prices: are given, must be left out"),
+        (
+            {"everyone": {"seller": WANTED}, "everyone_weights": 1e13},
+            r"make a unit of deviation cost 1e\+13, must make it cost at most 1.25e\+12 with these scores",
+        ),
+        (
+            {"everyone": {"seller": WANTED}, "users": table(user_id=CANDIDATES["user_id"][:1], weight=[1e31])},
+            r"column 'weight' of users: row 0 is 1e\+31, must be finite and at least 0, and at most 1e\+30",
+        ),
+        (
+            {"everyone_floors": {"seller": {"big": 0.1}}, "everyone_weights": {"seller": 2.0}},
+            "everyone_weights: is given without everyone, must go with wanted shares",
+        ),
         ({"everyone_floors": {"seller": 0.1}}, "everyone_floors: is {'seller': 0.1}, must be a mapping by attribute"),
         ({"everyone_caps": "seller"}, "everyone_caps: is 'seller', must be a mapping by attribute"),
         (
@@ -45,7 +57,7 @@ def table(**columns: Any) -> Any:
         ({"everyone_caps": {"seller": {"big": 0.5, " big": 0.4}}}, "everyone_caps: has 'big' twice"),
         (
             {"everyone": {"seller": table(category=["big", None], weight=[0.5, 0.5])}},
-            "has a row without a category, must name a group in each row. Hint: pandas reads a name such as NA as",
+            "row 1 has no category, must name one in each row. Hint: pandas reads a name such as NA as",
         ),
         ({"everyone": {"seller": table(category=["big"], weight=[2.0])}}, "has 2 for 'big', must have shares from 0"),
         ({"everyone": {"seller": table(category=["big"], low=[0.5], high=[2.0])}}, "has 0.5 to 2 for 'big', must have"),
@@ -54,6 +66,18 @@ def table(**columns: Any) -> Any:
 def test_shares_that_cannot_be_are_refused(asked: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
         RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, **asked)
+
+
+@pytest.mark.parametrize(
+    ("everyone", "says"),
+    [
+        ("equal", "everyone: is a str, must be a mapping by attribute, a table of pandas"),
+        ({"seller": ["big"]}, r"everyone\['seller'\]: is a list, must be a mapping of shares, a table of pandas"),
+    ],
+)
+def test_shares_that_are_neither_mapping_nor_table_are_refused(everyone: Any, says: str) -> None:
+    with pytest.raises(InputTypeError, match=says):
+        RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, everyone=everyone)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +217,7 @@ def test_small_groups_count_as_much_where_deviation_is_relative() -> None:
         ({"seller": 1.0}, "prices: have 1.0 for 'seller', must have a price for each category"),
         ({}, "prices: are empty"),
         (table(attribute=["seller"] * 2, category=["big"] * 2, price=[0.1, 0.2]), "have a group twice in a pass"),
-        ({"seller": {"big": 0.1, " big": 0.2}}, "prices: have 'big' of 'seller' twice, must have one price"),
+        ({"seller": {"big": 0.1, " big": 0.2}}, r"prices\['seller'\]: has 'big' twice, must have each name once"),
         (
             table(attribute=["seller"] * 2, category=["big", None], price=[0.1, 0.2]),
             "column 'category' of prices: row 1 has a price and no category.*keep_default_na=False",
@@ -207,7 +231,7 @@ def test_small_groups_count_as_much_where_deviation_is_relative() -> None:
                 category=["big"] * 2,
                 price=[0.1, 0.2],
             ),
-            "column 'probability' of prices: has a number below 0",
+            "column 'probability' of prices: row 0 is -0.5, must be at least 0",
         ),
         (
             table(attribute=["seller"], category=["big"], cost=[0.1]),
@@ -245,7 +269,7 @@ def test_prices_that_cannot_be_are_refused(prices: Any, says: str) -> None:
         ({"category": {"drama": 0.1}}, "start: has prices of 'drama' of 'category', all of them unknown here"),
         ({"seller": {"big": np.inf}}, "start: have inf for 'big' of 'seller', must have finite numbers"),
         (table(attribute=["seller"], category=["big"], cost=[0.1]), "start: have no column 'price'"),
-        ("yesterday", "start: is a builtins.str, must be a table"),
+        ("yesterday", "start: is a str, must be a mapping by attribute, a table"),
     ],
 )
 def test_a_start_with_prices_of_something_else_is_refused(start: Any, says: str) -> None:
@@ -259,5 +283,5 @@ def test_prices_of_groups_that_are_gone_are_told_and_not_used() -> None:
     with_gone = {"seller": {"big": 0.1, "gone": 0.3, "small": -0.1}}
     plain = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, start=known, **asked)
     with pytest.warns(TableWarning, match="start: has prices of 'gone' of 'seller', which are not used"):
-        told = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, start=with_gone, **asked)
-    assert told.table.equals(plain.table)
+        found = RERANKER.balance(CANDIDATES, ITEMS, history=HISTORY, start=with_gone, **asked)
+    assert found.table.equals(plain.table)

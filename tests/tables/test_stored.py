@@ -24,7 +24,7 @@ from tests.tables.invented import (
     [
         (None, "column 'probability' of lotteries: row 0 is nan, must be finite and at least 0"),
         (-1.0, "row 0 is -1.0, must be finite"),
-        (0.0, "is 0 in all rows of 1 users, must be above 0 for a ranking of every user"),
+        (0.0, "is 0 in all rows of 1 user, must be above 0 for a ranking of every user"),
     ],
 )
 def test_lotteries_without_probabilities_cannot_be_drawn_from(probability: float | None, says: str) -> None:

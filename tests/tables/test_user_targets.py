@@ -112,9 +112,9 @@ def four_years(relative: bool = True) -> tuple[Any, dict[str, Any], Reranker]:
 @pytest.mark.parametrize("half_life", [None, 10.0])
 def test_a_weight_that_cannot_be_is_told_with_or_without_a_moment(weight: float, half_life: float | None) -> None:
     history = pa.table({"user_id": ["u", "u"], "item_id": [1, 3], "weight": [1.0, weight], "timestamp": [1, None]})
-    with pytest.warns(BatchWarning, match="1 bad target") as told:
+    with pytest.warns(BatchWarning, match="1 bad target") as warned:
         Reranker(k=2).rerank(CANDIDATES, ITEMS, history=history, half_life=half_life)
-    assert len(told) == 1
+    assert len(warned) == 1
 
 
 @pytest.mark.parametrize("wrong", [{"half_life": "30d"}, {"strength": "2"}, {"strength": None}])
@@ -301,3 +301,17 @@ def test_a_prior_has_no_bands() -> None:
     history = pa.table({"user_id": ["u"], "item_id": [1]})
     with pytest.raises(InputError, match="prior: has a low and a high, must have one weight for each category"):
         Reranker(k=2).rerank(CANDIDATES, ITEMS, history=history, prior={"a": (0.1, 0.9)})
+
+
+@pytest.mark.parametrize("name", ["targets", "prior"])
+def test_a_row_of_targets_or_prior_without_a_category_is_an_error(name: str) -> None:
+    wanted = pa.table({"category": ["a", None], "weight": [1.0, 2.0]})
+    with pytest.raises(InputError, match=f"{name}: row 1 has no category, must name one in each row. Hint: pandas"):
+        Reranker(k=2).rerank(CANDIDATES, ITEMS, **{name: wanted})
+
+
+@pytest.mark.parametrize("column", ["user_id", "userId"])
+def test_a_prior_of_single_users_is_an_error(column: str) -> None:
+    prior = pa.table({column: ["u", "v"], "category": ["a", "b"], "weight": [1.0, 2.0]})
+    with pytest.raises(InputError, match=f"prior: has the column '{column}', must be one for all users"):
+        Reranker(k=2).rerank(CANDIDATES, ITEMS, prior=prior)

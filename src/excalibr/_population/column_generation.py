@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from excalibr._messages import counted
 from excalibr._population.coupling import CouplingTerms
 from excalibr._population.passes import Pass
 from excalibr._population.rescaling import RescaledPopulation, unit_of
@@ -43,6 +44,8 @@ PRUNED_BELOW = (0.05, 0.01, 0.002)
 """Probabilities below which passes are left out of the mixture, the first that the gap allows."""
 LIMIT_PENALTIES = (1e1, 1e3, 1e5)
 """What a unit that a limit is missed by costs, in units of all else, until the optimum keeps it."""
+PATIENCE = 15
+"""Passes after which a search that still misses limits gives way to one with a larger penalty."""
 LAST_PENALTY = 10.0
 """The same at least in the end, where scores are so alike that only calibration counts: its weight is at most 1."""
 LIMIT_TOLERANCE = 1e-6
@@ -82,9 +85,10 @@ class BalanceSolution:
     best
         The number of the best single pass.
     history
-        What was proven after each pass over all users; of the last search, where the penalty of limits was raised.
+        What was proven after each pass over all users. Where the penalty of limits was raised, another search began,
+        and with it the objective and the bound.
     work
-        How many passes all searches took, those over samples counted by their size.
+        How many passes there were, those over samples counted by their size.
     terms
         The coupling terms, with the penalty of limits that the search ended with.
     """
@@ -109,6 +113,11 @@ class BalanceSolution:
     def relative_gap(self) -> float:
         """The gap in units of ``scale``."""
         return self.gap / self.scale
+
+    @property
+    def passes_text(self) -> str:
+        """How many passes over all users there were, in words."""
+        return counted(len(self.history), "pass", "passes")
 
     def scaled(self, factor: float) -> BalanceSolution:
         """The same with scores and prices in another unit."""
@@ -143,7 +152,7 @@ def balance_population(
     tolerance
         The relative gap to stop at.
     max_passes
-        After so many passes over all users a search ends; where limits are not kept yet, the next begins.
+        After so many passes over all users the search ends, whether or not limits are kept by then.
     start
         Prices of the terms to begin with, yesterday's for instance; without them a sample of the users gives some.
     on_pass
@@ -183,20 +192,19 @@ def _balance(
     on_pass: Callable[[Progress], None],
 ) -> BalanceSolution:
     """Searches with rising penalties of limits, in one unit."""
-    unit = _price_unit(population, terms)
-    slack = limit_tolerance(tolerance)
-    work = 0.0
-    for penalty in _limit_penalties(terms, unit):
+    unit, history, sample_work = _price_unit(population, terms), list[Progress](), 0.0
+    penalties = _limit_penalties(terms, unit)
+    for penalty in penalties:
         penalised = terms.with_limit_penalty(penalty)
         if start is None:
-            start, spent = _warm_start(population, penalised, unit, tolerance)
-            work += spent
-        search = _ColumnGeneration(population, penalised, unit, tolerance, on_pass)
-        search.run(np.clip(start, penalised.lowest, penalised.highest), max_passes)
-        found = search.solution(work)
-        if found.terms.violation(found.primal.shares) <= slack:
-            return found
-        start, work = search.centre, found.work
+            start, sample_work = _warm_start(population, penalised, unit, tolerance)
+        search = _ColumnGeneration(population, penalised, unit, tolerance, history, on_pass)
+        patience = max_passes if penalty == penalties[-1] else PATIENCE
+        search.run(np.clip(start, penalised.lowest, penalised.highest), max_passes - len(history), patience)
+        found = search.solution(sample_work)
+        if search.keeps_limits or len(history) >= max_passes:
+            break
+        start = search.centre
     return found
 
 
@@ -227,13 +235,16 @@ def _warm_start(population: Population, terms: CouplingTerms, unit: float, toler
         prices = warm_start_prices(found.surrogates, terms, prices, population.threads)
     if sample.users == population.users:
         return prices, float(SURROGATE_PASSES)
-    search = _ColumnGeneration(sample, terms, unit, 3 * tolerance, lambda progress: None, exact=False)
-    search.run(prices, SAMPLE_PASSES)
-    return search.centre, share * (SURROGATE_PASSES + len(search.history))
+    search = _ColumnGeneration(sample, terms, unit, 3 * tolerance, history := list[Progress](), exact=False)
+    search.run(prices, SAMPLE_PASSES, SAMPLE_PASSES)
+    return search.centre, share * (SURROGATE_PASSES + len(history))
 
 
 class _ColumnGeneration:
-    """One search over one population: its restricted master, and the best prices, bound and mixture so far."""
+    """One search over one population: its restricted master, and the best prices, bound and mixture so far.
+
+    ``history`` goes on from that of earlier searches over the same population.
+    """
 
     def __init__(
         self,
@@ -241,14 +252,15 @@ class _ColumnGeneration:
         terms: CouplingTerms,
         unit: float,
         tolerance: float,
-        on_pass: Callable[[Progress], None],
+        history: list[Progress],
+        on_pass: Callable[[Progress], None] = lambda progress: None,
         *,
         exact: bool = True,
     ) -> None:
-        self.population, self.terms, self.tolerance, self.on_pass = population, terms, tolerance, on_pass
+        self.population, self.terms, self.tolerance = population, terms, tolerance
+        self.history, self.on_pass = history, on_pass
         self.master = RestrictedMaster(terms, population.threads, exact)
         self.tried: list[Floats] = []
-        self.history: list[Progress] = []
         self.centre = np.zeros(len(terms))
         self.bound = np.inf
         self.primal: PrimalSolution | None = None
@@ -265,17 +277,23 @@ class _ColumnGeneration:
     def objective(self) -> float:
         return -np.inf if self.primal is None else self.primal.value
 
-    def run(self, prices: Floats, max_passes: int) -> None:
-        """Passes until the gap is small enough, or there have been so many."""
+    @property
+    def keeps_limits(self) -> bool:
+        return self.primal is not None and self.terms.violation(self.primal.shares) <= limit_tolerance(self.tolerance)
+
+    def run(self, prices: Floats, max_passes: int, patience: int) -> None:
+        """Passes until the gap is small enough, or there have been so many; of ``patience`` where limits are missed."""
         for number in range(1, max_passes + 1):
             bound = self._pass(prices)
             prices, expected = self._next(bound, last=number == max_passes)
             self._record()
             if self.bound - self.objective <= self.tolerance * self.scale:
                 return
+            if number >= patience and not self.keeps_limits:
+                return
             self._expected_bound = expected
 
-    def solution(self, work: float) -> BalanceSolution:
+    def solution(self, sample_work: float) -> BalanceSolution:
         """What was found, the mixture pruned as far as the tolerance allows."""
         assert self.primal is not None
         allowed = max(self.bound - self.objective, self.tolerance * self.scale)
@@ -293,7 +311,7 @@ class _ColumnGeneration:
             passes=self.master.passes,
             best=self.best_pass,
             history=self.history,
-            work=work + len(self.history),
+            work=sample_work + len(self.history),
             terms=self.terms,
         )
 
@@ -362,6 +380,6 @@ class _ColumnGeneration:
 
     def _record(self) -> None:
         gap = max(self.bound - self.objective, 0.0) / self.scale
-        progress = Progress(len(self.tried), self.objective, self.bound, gap)
+        progress = Progress(len(self.history) + 1, self.objective, self.bound, gap)
         self.history.append(progress)
         self.on_pass(progress)

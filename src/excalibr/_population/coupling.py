@@ -110,12 +110,6 @@ def limit_terms(groups: Integers, thresholds: Floats, sign: float, n_groups: int
 
 def join_terms(parts: list[CouplingTerms]) -> CouplingTerms:
     """The terms of all, of the same groups."""
-    return CouplingTerms(
-        groups=np.concatenate([part.groups for part in parts]),
-        signs=np.concatenate([part.signs for part in parts]),
-        thresholds=np.concatenate([part.thresholds for part in parts]),
-        lowest=np.concatenate([part.lowest for part in parts]),
-        highest=np.concatenate([part.highest for part in parts]),
-        hard=np.concatenate([part.hard for part in parts]),
-        n_groups=parts[0].n_groups,
-    )
+    arrays = ("groups", "signs", "thresholds", "lowest", "highest", "hard")
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
+    return CouplingTerms(**joined, n_groups=parts[0].n_groups)

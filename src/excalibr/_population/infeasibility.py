@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._messages import Message, Option
 from excalibr._population.column_generation import BalanceSolution, balance_population, limit_tolerance
 from excalibr._population.coupling import CouplingTerms
 from excalibr._types import Floats
@@ -31,7 +32,7 @@ class Conflict:
         """What to raise; ``labels`` are attribute and category of each group."""
         if not self.proven:
             found = f"a limit of a group is missed by {self.missed:.3g} after the passes that were allowed"
-            return SolverError(f"{found}. Hint: raise max_passes.")
+            return SolverError(Message(f"{found}. Hint: raise ", Option("max_passes"), "."))
         order = np.argsort(-np.abs(self.prices), kind="stable")
         conflicting = [number for number in order.tolist() if abs(self.prices[number]) > 1e-9][:MOST_NAMED]
         named = ", ".join(self._text(number, labels) for number in conflicting)

@@ -17,7 +17,7 @@ from excalibr.lenskit._config import CalibratedRerankerConfig
 from excalibr.tables import ItemArrays, Tables, read_items, read_wanted
 from excalibr.tables._ids import codes_in, read_ids, sorted_unique
 from excalibr.tables._items import side_by_side
-from excalibr.tables._user_targets import aged_weights, read_priors, settle_sums, sum_histories
+from excalibr.tables._user_targets import aged_weights, read_priors, shares_with_prior, sum_histories
 
 DENSE = 4_000_000
 """Up to so many shares are kept as a matrix, 32 MB."""
@@ -78,7 +78,7 @@ class Learned:
             weights = aged_weights(owners, places, weights, _field(history, "timestamp"), self.tables.half_life)
         sums = sum_histories(owners, places, weights, 1, self.items)
         parts = zip(self.items.parts, self.priors, strict=True)
-        settled = [settle_sums(sums[:, part.columns], prior, self.tables.strength) for part, prior in parts]
+        settled = [shares_with_prior(sums[:, part.columns], prior, self.tables.strength) for part, prior in parts]
         if any(bool(lacking[0]) for _, lacking in settled):
             return None
         return np.concatenate([shares[0] for shares, _ in settled])

@@ -11,7 +11,7 @@ from excalibr._types import Floats
 from excalibr.service._category_weights import by_attribute, read_shares
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import Past, RankRequest
-from excalibr.tables._user_targets import aged_weights, settle_sums, sum_histories
+from excalibr.tables._user_targets import aged_weights, shares_with_prior, sum_histories
 from excalibr.targets import shares_of
 
 
@@ -61,7 +61,7 @@ def _from_history(history: list[Any], profile: Profile) -> RequestTarget:
         weights = aged_weights(owners, places, weights, times, profile.half_life)
     sums = sum_histories(owners, places, weights, 1, profile.items)
     settled = [
-        settle_sums(sums[:, each.columns], prior, profile.strength)
+        shares_with_prior(sums[:, each.columns], prior, profile.strength)
         for each, prior in zip(profile.items.parts, profile.priors, strict=True)
     ]
     low = np.concatenate([shares[0] for shares, _ in settled])

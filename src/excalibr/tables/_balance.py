@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._grid import MOST_ROWS, Grid, grid_of, html_of, number, numbers, short
+from excalibr._messages import counted
 from excalibr._options import read_options, split_keywords
 from excalibr._parallel import progress_bar
 from excalibr._population import BatchPopulation, Mixture
@@ -22,7 +23,7 @@ from excalibr.tables._options import Everyone, read_tables
 from excalibr.tables._prices import price_columns
 from excalibr.tables._reranker import Reranker
 from excalibr.tables._results import Results
-from excalibr.tables._search import OWN_BLOCKS, FoundPrices, PriceSearch, check_asked, crowd_of
+from excalibr.tables._search import OWN_BLOCKS, FoundPrices, PriceSearch, check_asked, population_of
 from excalibr.tables._summary import warn_all
 
 
@@ -51,7 +52,7 @@ class Balance:
     passes: int
     work: float
     outcome: FoundPrices
-    crowd: BatchPopulation
+    population: BatchPopulation
     frame: Frame
     solve: Callable[..., Results]
 
@@ -73,7 +74,7 @@ class Balance:
     @cached_property
     def shares_before(self) -> Floats:
         """(G,) the same without prices: every user calibrated, nobody looking at the whole."""
-        return self.crowd.run(np.zeros(len(self.groups))).group_shares
+        return self.population.run(np.zeros(len(self.groups))).group_shares
 
     @property
     def relevance(self) -> float:
@@ -122,7 +123,10 @@ class Balance:
 
     @property
     def history(self) -> Any:
-        """One row per pass over all users: pass, objective, bound and relative gap proven by then."""
+        """One row per pass over all users: pass, objective, bound and relative gap proven by then.
+
+        Where limits were missed, another search with a larger penalty followed, and with it another objective.
+        """
         passes = self.outcome.found.history
         proven = ("objective", "bound", "relative_gap")
         columns = {name: np.array([getattr(each, name) for each in passes]) for name in proven}
@@ -142,14 +146,17 @@ class Balance:
 
     def __repr__(self) -> str:
         return (
-            f"Balance({len(self.groups)} groups, {self.crowd.users:,} users: objective {self.objective:.6g}, "
-            f"bound {self.bound:.6g}, gap {100 * self.relative_gap:.3g} % after {self.passes} passes)"
+            f"Balance({self._size}: objective {self.objective:.6g}, bound {self.bound:.6g}, "
+            f"gap {100 * self.relative_gap:.3g} % after {self.outcome.found.passes_text})"
         )
 
     def _repr_html_(self) -> str:
-        proven = f"proven within {100 * self.relative_gap:.3g} % of the best after {self.passes} passes"
-        headline = f"{len(self.groups)} groups, {self.crowd.users:,} users: {proven}"
-        return html_of(headline, _groups_grid(self))
+        proven = f"proven within {100 * self.relative_gap:.3g} % of the best after {self.outcome.found.passes_text}"
+        return html_of(f"{self._size}: {proven}", _groups_grid(self))
+
+    @property
+    def _size(self) -> str:
+        return f"{counted(len(self.groups), 'group')}, {counted(self.population.users, 'user')}"
 
     @cached_property
     def _results(self) -> Results:
@@ -161,7 +168,7 @@ class Balance:
 
     def _mean(self, results: Results, measure: str) -> float:
         values = read_frame(results.report(), "report").numbers(measure, measure)
-        weights = np.where(np.isfinite(values), self.crowd.user_weights, 0.0)
+        weights = np.where(np.isfinite(values), self.population.user_weights, 0.0)
         return float(weights @ np.nan_to_num(values) / weights.sum()) if weights.any() else float("nan")
 
 
@@ -170,7 +177,7 @@ def _groups_grid(balance: Balance) -> Grid:
     shares, outcome = balance.shares, balance.outcome
     kept = np.sort(np.argsort(-shares, kind="stable")[:MOST_ROWS])
     bars = {"after": shares[kept]}
-    if "shares_before" in vars(balance) or balance.crowd.users <= OWN_BLOCKS:
+    if "shares_before" in vars(balance) or balance.population.users <= OWN_BLOCKS:
         bars = {"before": balance.shares_before[kept], **bars}
     columns = {
         "attribute": [short(balance.groups[group][0]) for group in kept],
@@ -198,15 +205,17 @@ def balance(reranker: Reranker, candidates: Any, items: Any, asked: dict[str, An
     options, wanted = read_tables(tables, Everyone), read_options(Everyone, own)
     check_asked(reranker, options)
     search = PriceSearch.of(wanted, items, options)
-    crowd = crowd_of(reranker, candidates, read_items(items, options), options, search.rows, n_blocks=BLOCK_PER_USER)
-    n_blocks = search.n_blocks(crowd.users)
+    population = population_of(
+        reranker, candidates, read_items(items, options), options, search.rows, n_blocks=BLOCK_PER_USER
+    )
+    n_blocks = search.n_blocks(population.users)
     if n_blocks != BLOCK_PER_USER:  # users share blocks: numbers are rounded before they are summed
-        crowd = dataclasses.replace(crowd, n_blocks=n_blocks, rounding=crowd.scale.rounding())
+        population = dataclasses.replace(population, n_blocks=n_blocks, rounding=population.scale.rounding())
     warn_all(search.notes, stacklevel=3)
     with progress_bar("Balancing", wanted.max_passes, "passes") as done:
-        outcome = search.run(crowd, n_blocks, lambda _: done(1))
+        outcome = search.run(population, n_blocks, lambda _: done(1))
     found, passes = outcome.found, len(outcome.found.history)
     warn_all(outcome.notes, stacklevel=3)
     proven = (found.objective, found.bound, found.relative_gap, passes, found.work)
     solve = partial(reranker.solve, candidates, items, **tables)
-    return Balance(*proven, outcome, crowd, read_frame(candidates, "candidates"), solve)
+    return Balance(*proven, outcome, population, read_frame(candidates, "candidates"), solve)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from excalibr._messages import Message, Option
 from excalibr._options import Options
 from excalibr._problem import AttributeSpan
-from excalibr.errors import InputError, unknown_name
+from excalibr.errors import InputError, InputTypeError, unknown_name
+from excalibr.tables._ids import by_label
 
 Own = TypeVar("Own", bound=Options)
 
@@ -41,9 +43,46 @@ def with_names(message: str, categories: Sequence[str], attributes: Sequence[Att
         named = repr(categories[number]) if number < len(categories) else found["number"]
         return f"{found['before']}[{named}]" if "before" in found.groupdict() else f"category {named}"
 
-    message = re.sub(rf"\b({options}): element (?=\d)", r"\1: of category ", message)
-    message = re.sub(r"category (?P<number>\d+)(?: of '(?P<attribute>[^']*)')?", name, message)
-    return re.sub(rf"\b(?P<before>(?:{options})(?:\['(?P<attribute>[^']*)'\])?)\[(?P<number>\d+)\]", name, message)
+    def named(text: str) -> str:
+        text = re.sub(rf"\b({options}): element (?=\d)", r"\1: of category ", text)
+        text = re.sub(r"category (?P<number>\d+)(?: of '(?P<attribute>[^']*)')?", name, text)
+        return re.sub(rf"\b(?P<before>(?:{options})(?:\['(?P<attribute>[^']*)'\])?)\[(?P<number>\d+)\]", name, text)
+
+    if isinstance(message, Message) and str(message.parts[0]) in BY_CATEGORY:  # the name and the element are two parts
+        message = _with_texts(message, lambda text: re.sub(r"\Aelement (?=\d)", "of category ", text))
+    return _with_texts(message, named)
+
+
+def with_ranks_and_items(message: str, item_of: Callable[[int], Hashable]) -> str:
+    """What is said of a user's pins and candidates, with ranks from 1 for slots from 0, and with ids for places.
+
+    >>> with_ranks_and_items("pinned: has the slot 8, must have whole numbers from 0 to 2.", str)
+    'pinned: has the rank 9, must have whole numbers from 1 to 3.'
+    """
+
+    def named(text: str) -> str:
+        if "has the slot " in message:
+            text = re.sub(r"has the slot (\d+)", lambda found: f"has the rank {int(found[1]) + 1}", text)
+            text = re.sub(r"from 0 to (\d+)", lambda found: f"from 1 to {int(found[1]) + 1}", text)
+        return re.sub(r"of which row (\d+)", lambda found: f"of which item {item_of(int(found[1]))!r}", text)
+
+    return _with_texts(message, named)
+
+
+@contextmanager
+def named_categories(categories: Sequence[str], attributes: Sequence[AttributeSpan] = ()) -> Iterator[None]:
+    """Around what reads options by category: its errors have the names of categories in place of their numbers."""
+    try:
+        yield
+    except (InputError, InputTypeError) as error:
+        raise type(error)(with_names(error.args[0], categories, attributes)) from error
+
+
+def _with_texts(message: str, change: Callable[[str], str]) -> str:
+    """The message with its texts changed, and the options that it names as they are."""
+    if not isinstance(message, Message):
+        return change(message)
+    return Message(*(change(part) if isinstance(part, str) else part for part in message.parts))
 
 
 def _numbered(option_name: str, value: Any, categories: Sequence[str]) -> Any:
@@ -51,10 +90,11 @@ def _numbered(option_name: str, value: Any, categories: Sequence[str]) -> Any:
     if not isinstance(value, Mapping):
         return value
     numbers = {name: number for number, name in enumerate(categories)}
-    for category in value:
-        if category not in numbers:
-            raise unknown_name(option_name, category, categories)
-    return {numbers[category]: amount for category, amount in value.items()}
+    named = by_label(value, option_name)
+    for label in named:
+        if label not in numbers:
+            raise unknown_name(option_name, label, categories)
+    return {numbers[label]: amount for label, amount in named.items()}
 
 
 def _by_attribute(option_name: str, value: Any, categories: Sequence[str], attributes: Sequence[AttributeSpan]) -> Any:

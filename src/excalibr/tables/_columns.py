@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from excalibr._messages import Message, Option
 from excalibr._options import CheckedOptions, option
 from excalibr._types import Floats, Integers
@@ -165,8 +163,7 @@ class ColumnNames(CheckedOptions):
 
     def read_weights(self, frame: Frame) -> Floats:
         """The weight of each row: 1 without such a column, nan where it is null."""
-        name = self.find("weight", frame.name, frame.columns)
-        return np.ones(len(frame)) if name is None else frame.numbers(name, "weight")
+        return frame.numbers_or_ones(self.find("weight", frame.name, frame.columns))
 
     def read_places(self, frame: Frame, role: str, known: Any, table: str) -> Integers:
         """Each row's place among the ids that another table has, −1 for one that it has not."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from excalibr.errors import ExcalibrError, InputError
 from excalibr.tables._arrow import arrow_csv, pa, parquet, pc, plain_type
+from excalibr.tables._frames import check_columns_once
 from excalibr.tables._ids import EXACT_IN_FLOATS
 
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".arrow": "arrow", ".feather": "arrow"}
@@ -96,9 +97,7 @@ def read_schema(path: Path, check: Callable[[], None] = lambda: None) -> Any:
     ``check`` is called again and again on the way, to stop it.
     """
     with explained(path), _opened(path) as (schema, _):
-        twice = [name for number, name in enumerate(schema.names) if name in schema.names[:number]]
-        if twice:
-            raise InputError(str(path), f"has the column {twice[0]!r} twice", "have each column once")
+        check_columns_once(schema.names, str(path))
         return _csv_types(path, schema, check) if kind_of(path) == "csv" else pa.schema(map(_plain_field, schema))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._messages import Message, Option, Wording
-from excalibr._types import Floats, Integers
+from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._arrow import pa, require_arrow, without_views
 from excalibr.tables._ids import is_text, plain
@@ -56,6 +56,16 @@ class Frame:
         """A column of numbers, nan where it is null."""
         return numbers_of(self.column(name, keyword), f"column {name!r} of {self.name}")
 
+    def numbers_or_ones(self, name: str | None) -> Floats:
+        """The same, ones where there is no such column."""
+        return np.ones(len(self)) if name is None or name not in self.columns else self.numbers(name, name)
+
+    def require(self, name: str, values: Floats, good: Booleans, must: str, hint: str = "") -> None:
+        """Raise an error that names the first row in which a value of a column is not good."""
+        if not good.all():
+            at = int(np.argmin(good))
+            raise InputError(f"column {name!r} of {self.name}", f"row {at} is {values[at]}", must, hint)
+
     def take(self, rows: Integers, columns: Sequence[str], added: Mapping[str, Any]) -> Any:
         """Some rows of some columns with new ones beside them, in the caller's kind; ``columns`` names the order."""
         import narwhals as nw
@@ -79,28 +89,41 @@ class Frame:
         return nw.to_native(nw.from_dict(series, backend=kind))
 
 
-def read_frame(table: Any, name: str) -> Frame:
-    """A table of pandas, Polars or PyArrow, or anything with an Arrow stream, which comes back as a PyArrow table."""
+def read_frame(table: Any, name: str, or_else: str = "") -> Frame:
+    """A table of pandas, Polars or PyArrow, or anything with an Arrow stream, which comes back as a PyArrow table.
+
+    ``or_else`` is what else it may be, as a message says it.
+    """
     import narwhals as nw
 
     require_arrow()
     try:
         frame = Frame(name, nw.from_native(table, eager_only=True))
-        twice = [each for number, each in enumerate(frame.columns) if each in frame.columns[:number]]
+        check_columns_once(frame.columns, name)
     except nw.exceptions.DuplicateError as error:
         found = " ".join(str(error).split())
-        raise InputError(name, f"have columns twice ({found})", "have each column once") from error
+        raise InputError(name, f"has columns twice ({found})", "have each column once") from error
     except TypeError as error:
         if hasattr(table, "__arrow_c_stream__"):
             with suppress(pa.ArrowInvalid):  # a stream of one column alone, as a Series is
                 return _plain(Frame(name, nw.from_arrow(table, backend="pyarrow")))
         hint = "call .collect() first." if hasattr(table, "collect") else ""
-        found = f"is a {type(table).__module__}.{type(table).__qualname__}"
-        must = "be a table of pandas, Polars or PyArrow, or have an Arrow stream"
-        raise InputTypeError(name, found, must, hint) from error
-    if twice:
-        raise InputError(name, f"have the column {twice[0]!r} twice", "have each column once")
+        must = f"be {or_else}a table of pandas, Polars or PyArrow, or have an Arrow stream"
+        raise InputTypeError(name, f"is a {type_name(table)}", must, hint) from error
     return _plain(frame)
+
+
+def type_name(value: Any) -> str:
+    """What kind of thing it is: "list", "pyspark.sql.dataframe.DataFrame"."""
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def check_columns_once(columns: Sequence[str], name: str) -> None:
+    """Raise an error where two columns of a table have the same name."""
+    twice = [column for number, column in enumerate(columns) if column in columns[:number]]
+    if twice:
+        raise InputError(name, f"has the column {twice[0]!r} twice", "have each column once")
 
 
 def _plain(frame: Frame) -> Frame:

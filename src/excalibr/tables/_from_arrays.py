@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from excalibr._arrays import numbers
+from excalibr._messages import counted
 from excalibr._types import Booleans, Integers
 from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._arrow import pa
@@ -131,7 +132,7 @@ def _matched(ids: _RaggedRows, scores: _RaggedRows) -> tuple[_RaggedRows, _Ragge
 
 
 def _shape(rows: _RaggedRows) -> str:
-    return "one dimension" if rows.one else f"{len(rows.sizes)} rows"
+    return "one dimension" if rows.one else counted(len(rows.sizes), "row")
 
 
 def _nan_for_none(values: NDArray[Any]) -> NDArray[Any]:
@@ -159,7 +160,7 @@ def _user_ids(users: Any, rows: _RaggedRows) -> NDArray[Any]:
     own = None if users is None else _array(users)
     if own is None or own.ndim == 0:
         if users is not None and not rows.one:
-            raise InputError("users", f"are {users!r}", f"be one id for each of {count} rows")
+            raise InputError("users", f"are {users!r}", f"be one id for each row, {count:,} in all")
         return np.repeat(np.arange(count) if own is None else own[None], rows.sizes)
     if own.ndim == 1 and len(own) == (total if rows.one else count):
         return own if rows.one else np.repeat(own, rows.sizes)

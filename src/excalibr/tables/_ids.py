@@ -6,7 +6,7 @@ because of a null is read as the whole numbers that it was, and UUIDs are read a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Mapping
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -15,7 +15,7 @@ import numpy as np
 
 from excalibr._messages import Message, Wording
 from excalibr._types import Booleans, Integers
-from excalibr.errors import InputTypeError
+from excalibr.errors import InputError, InputTypeError
 from excalibr.tables._arrow import pa, pc
 
 EXACT_IN_FLOATS = 2.0**53
@@ -145,18 +145,23 @@ def labels_of(column: Any, what: str = "labels") -> Any:
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.large_string()), text)
 
 
-def labels_of_keys(keys: Iterable[Any]) -> list[str]:
-    """What a mapping names, as labels of a column of the same values; values of several types as Python has them.
+def by_label(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
+    """A mapping with its keys as labels of a column of the same values; keys of several types as Python has them.
 
-    >>> labels_of_keys([1.5, 2.0]), labels_of_keys([True, False]), labels_of_keys(["drama", 7])
-    (['1.5', '2'], ['1', '0'], ['drama', '7'])
+    >>> by_label({1.5: 0.1, 2.0: 0.2}, "floors"), by_label({"drama": 0.1, 7: 0.2}, "floors")
+    ({'1.5': 0.1, '2': 0.2}, {'drama': 0.1, '7': 0.2})
     """
-    values = list(keys)
+    keys, found = list(given), dict[str, Any]()
     try:
-        labels = labels_of(pa.array(values)).to_pylist()
+        labels = labels_of(pa.array(keys)).to_pylist()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, InputTypeError):
-        labels = [None] * len(values)
-    return [str(value) if label is None else label for value, label in zip(values, labels, strict=True)]
+        labels = [None] * len(keys)
+    for key, label in zip(keys, labels, strict=True):
+        name = str(key) if label is None else label
+        if name in found:
+            raise InputError(what, f"has {name!r} twice", "have each name once")
+        found[name] = given[key]
+    return found
 
 
 def is_text(kind: Any) -> bool:

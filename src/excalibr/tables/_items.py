@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import starts_of, sums_by
+from excalibr._messages import counted
 from excalibr._problem import AttributeSpan, Memberships
+from excalibr._problem.by_category import LARGEST_WEIGHT
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 from excalibr.tables._arrow import pa, pc
@@ -53,8 +55,7 @@ class CategoryColumn:
         share = 100 * self.without / self.items
         percent = f"{share:.0f}" if share >= 1 else f"{share:.1g}"
         without = f"; {percent} % of items without" if self.without else ""
-        plural = "category" if self.categories == 1 else "categories"
-        return f"{self.categories:,} {plural} in `{self.name}`{split}{without}"
+        return f"{counted(self.categories, 'category', 'categories')} in `{self.name}`{split}{without}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,12 +134,11 @@ def side_by_side(attributes: Mapping[str, ItemArrays]) -> ItemArrays:
 
 
 def weights_in(frame: Frame, options: Tables) -> Floats:
-    """The weight of each row: 1 without such a column, nan where it is null; negative and infinite ones are refused."""
+    """The weight of each row: 1 without such a column, nan where it is null; others must be from 0 to 1e30."""
     weights = options.read_weights(frame)
-    wrong = (weights < 0) | np.isinf(weights)
-    if wrong.any():
-        at, name = int(np.argmax(wrong)), options.column("weight", frame.name, frame.columns)
-        raise InputError(f"column {name!r} of {frame.name}", f"row {at} is {weights[at]}", "be finite and at least 0")
+    name = options.find("weight", frame.name, frame.columns) or ""
+    good = np.isnan(weights) | (weights >= 0) & (weights <= LARGEST_WEIGHT)
+    frame.require(name, weights, good, f"be finite and at least 0, and at most {LARGEST_WEIGHT:g}")
     return weights
 
 

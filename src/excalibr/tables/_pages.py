@@ -67,22 +67,24 @@ def read_pinned(given: CandidateArrays, items: ItemArrays, options: Tables) -> P
 def read_shown(users: Any, items: ItemArrays, options: Tables, ranking: Options) -> Seen:
     """The items that these users have seen, with the attention that they got.
 
-    That is ``weight``, on the scale of the page's own position weights before they are brought to a sum of 1; where
-    there is none, the weight of the slot ``rank``; where there is none either, 1. Rows of items that are not in the
-    items table are left out.
+    That is ``weight``, on the scale of the page's own position weights before they are brought to a sum of 1; without
+    that column, the weight of the slot ``rank``; without either, 1. An item whose weight or rank is null got none, and
+    is not shown again either. Rows of items that are not in the items table are left out.
     """
     frame = options.open(options.shown, "shown")
     owners, places = owners_of(users, frame, options), options.read_places(frame, "item_id", items.ids, "items")
-    weights = _attention(frame, options, ranking)
-    kept = np.flatnonzero((owners >= 0) & (places >= 0) & np.isfinite(weights))
+    weights = np.nan_to_num(_attention(frame, options, ranking))
+    kept = np.flatnonzero((owners >= 0) & (places >= 0))
     kept = kept[np.lexsort((weights[kept], places[kept], owners[kept]))]
     return Seen(owners[kept], places[kept], weights[kept])
 
 
 def _attention(frame: Frame, options: Tables, ranking: Options) -> Floats:
+    """What each row says of it, nan where that is null."""
     rank = options.find("rank", "shown", frame.columns)
     if rank is None or options.find("weight", "shown", frame.columns) is not None:
         return weights_in(frame, options)
     ranks = frame.numbers(rank, "rank")
-    good = (ranks >= 1) & np.isfinite(ranks)
-    return np.where(good, ranking.attention_at(np.floor(np.where(good, ranks, 1.0))), np.nan)
+    known = np.isfinite(ranks)
+    frame.require(rank, ranks, np.isnan(ranks) | (ranks >= 1) & known, "be finite and at least 1")
+    return np.where(known, ranking.attention_at(np.floor(np.where(known, ranks, 1.0))), np.nan)

@@ -17,18 +17,18 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import is_real
+from excalibr._messages import counted
 from excalibr._population import Mixture, solve_mixed
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._ids import labels_of, labels_of_keys
+from excalibr.tables._ids import by_label, labels_of
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables
 from excalibr.tables._results import Finish, SolvedPart
+from excalibr.tables._shares import NA_HINT
 
 SUM_TOLERANCE = 1e-6
-
-NA_HINT = "pandas reads a name such as NA as a null: keep_default_na=False keeps it."
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,28 +82,20 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     """A table of prices, or a mapping by attribute from categories to prices; ``name`` is how messages call it."""
     if isinstance(table, Mapping):
         return _from_mapping(table, name)
-    frame = read_frame(table, name)
+    frame = read_frame(table, name, "a mapping by attribute, ")
     for column in ("attribute", "category", "price"):
         if column not in frame.columns:
             must = "have attribute, category and price, as balance writes them"
             raise InputError(name, f"have no column {column!r}, but {frame.columns}", must)
-    prices, passes, probabilities = frame.numbers("price", name), _passes(frame), _numbers_or_ones(frame, "probability")
-    if not (probabilities >= 0).all():
-        raise InputError(f"column 'probability' of {name}", "has a number below 0 or none", "be at least 0")
+    prices, passes, probabilities = frame.numbers("price", name), _passes(frame), frame.numbers_or_ones("probability")
+    frame.require("probability", probabilities, probabilities >= 0, "be at least 0")
     blocks = _texts(frame, "block") if "block" in frame.columns else [""] * len(frame)
     is_block = np.array([bool(block) for block in blocks], dtype=np.bool_)
     priced, listed = np.flatnonzero(~is_block), np.flatnonzero(is_block)
     if not len(priced):
         raise InputError(name, "have no row with an attribute, a category and a price", "have one")
-    if not np.isfinite(prices[priced]).all():
-        raise InputError(f"column 'price' of {name}", "has values that are not finite", "have numbers")
-    attributes, categories = (_texts(frame, column) for column in ("attribute", "category"))
-    own = [(attributes[row], categories[row]) for row in priced.tolist()]
-    nameless = [number for number, group in enumerate(own) if not all(group)]
-    if nameless:
-        column = "category" if own[nameless[0]][0] else "attribute"
-        found = f"row {priced[nameless[0]]} has a price and no {column}"
-        raise InputError(f"column {column!r} of {name}", found, "name a group for each price", NA_HINT)
+    frame.require("price", prices, np.isfinite(prices) | is_block, "be finite")
+    own = _groups_of(frame, priced)
     groups = {group: column for column, group in enumerate(dict.fromkeys(own))}
     columns = np.array([groups[group] for group in own])
     numbers, of_row = np.unique(passes[priced], return_inverse=True)
@@ -112,31 +104,38 @@ def read_prices(table: Any, name: str = "prices") -> GroupPrices:
     by_pass, chances = np.zeros((len(numbers), len(groups))), np.zeros(len(numbers))
     by_pass[of_row, columns], chances[of_row] = prices[priced], probabilities[priced]
     if abs(chances.sum() - 1.0) > SUM_TOLERANCE:
-        found = f"sum to {chances.sum():g} over the {len(numbers)} passes"
+        found = f"sum to {chances.sum():g} over {counted(len(numbers), 'pass', 'passes')}"
         raise InputError(f"column 'probability' of {name}", found, "sum to 1")
     row_blocks = [_block(blocks[row], name) for row in listed.tolist()]
     by_block = _by_block(name, row_blocks, numbers, passes[listed], probabilities[listed])
     return GroupPrices(list(groups), Mixture(by_pass, chances / chances.sum(), *by_block))
 
 
+def _groups_of(frame: Frame, rows: Integers) -> list[tuple[str, str]]:
+    """The attribute and the category of these rows."""
+    names = {column: _texts(frame, column) for column in ("attribute", "category")}
+    for row in rows.tolist():
+        for column, texts in names.items():
+            if not texts[row]:
+                found = f"row {row} has a price and no {column}"
+                raise InputError(f"column {column!r} of {frame.name}", found, "name a group for each price", NA_HINT)
+    return [(names["attribute"][row], names["category"][row]) for row in rows.tolist()]
+
+
 def _from_mapping(table: Mapping[Any, Any], what: str) -> GroupPrices:
     """One price per group, by attribute and category."""
-    groups, values = [], []
-    for name, own in table.items():
+    groups: dict[tuple[str, str], float] = {}
+    for attribute, own in table.items():
         if not isinstance(own, Mapping):
             hint = f'{what}={{"seller": {{"big": 0.1}}}} makes the seller big dearer.'
-            raise InputError(what, f"have {own!r} for {name!r}", "have a price for each category of it", hint)
-        for label, price in zip(labels_of_keys(own), own.values(), strict=True):
+            raise InputError(what, f"have {own!r} for {attribute!r}", "have a price for each category of it", hint)
+        for label, price in by_label(own, f"{what}[{attribute!r}]").items():
             if not (is_real(price) and np.isfinite(price)):
-                raise InputError(what, f"have {price!r} for {label!r} of {name!r}", "have finite numbers")
-            groups.append((str(name), label))
-            values.append(float(price))
+                raise InputError(what, f"have {price!r} for {label!r} of {attribute!r}", "have finite numbers")
+            groups[str(attribute), label] = float(price)
     if not groups:
         raise InputError(what, "are empty", "have a price for at least one group")
-    if len(set(groups)) < len(groups):
-        twice = next(group for number, group in enumerate(groups) if group in groups[:number])
-        raise InputError(what, f"have {twice[1]!r} of {twice[0]!r} twice", "have one price for each group")
-    return GroupPrices(groups, Mixture.single(np.array(values)))
+    return GroupPrices(list(groups), Mixture.single(np.array(list(groups.values()))))
 
 
 def price_columns(groups: list[tuple[str, str]], mixture: Mixture) -> dict[str, Any]:
@@ -189,13 +188,8 @@ def _texts(frame: Frame, name: str) -> list[str]:
     return [label or "" for label in labels.to_pylist()]
 
 
-def _numbers_or_ones(frame: Frame, name: str) -> Floats:
-    return frame.numbers(name, frame.name) if name in frame.columns else np.ones(len(frame))
-
-
 def _passes(frame: Frame) -> Integers:
     """The number of each row's pass."""
-    numbers = _numbers_or_ones(frame, "pass")
-    if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
-        raise InputError(f"column 'pass' of {frame.name}", "has a value that is no number of a pass", "count passes")
+    numbers = frame.numbers_or_ones("pass")
+    frame.require("pass", numbers, np.isfinite(numbers) & (numbers == np.floor(numbers)), "be the number of a pass")
     return numbers.astype(np.int64)

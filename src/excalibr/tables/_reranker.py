@@ -21,12 +21,12 @@ from excalibr._seeds import checked_seed
 from excalibr._solver import questions_of
 from excalibr._types import Floats, Integers
 from excalibr.errors import BatchWarning, InputError
-from excalibr.tables._by_name import with_numbers
+from excalibr.tables._by_name import named_categories, with_numbers
 from excalibr.tables._candidates import CandidateArrays, read_candidates
 from excalibr.tables._items import ItemArrays, read_items
 from excalibr.tables._options import Tables, check_distinct_names
 from excalibr.tables._pages import Pinned, read_pinned, read_shown
-from excalibr.tables._results import REPORT_COLUMNS, Finish, Results, check_day, understood_text
+from excalibr.tables._results import REPORT_COLUMNS, Finish, Results, check_day, reasons_in_names, understood_text
 from excalibr.tables._stored import draw_stored
 from excalibr.tables._summary import warn_all
 from excalibr.tables._user_targets import Wanted, read_wanted, visits_of
@@ -191,7 +191,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         visits, bad_visits = visits_of(wanted.visits, options)
         if bad_visits is not None:
             batch = batch.with_statuses(np.where(bad_visits, Status.BAD_VISIT, batch.statuses))
-        stop_at_bad(self, given, batch.statuses, batch.reasons)
+        stop_at_bad(self, given, known, batch.statuses, batch.reasons)
         check_distinct_names(options, given.frame.columns, lotteries=keep, report=REPORT_COLUMNS if measured else ())
         LOGGER.info("%s", understood_text(options, known, batch))
         visited = None if visits is None else np.broadcast_to(visits, batch.users)
@@ -204,7 +204,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
             else:
                 parts = list(prices.solve(known, finish, **how, advance=done))
         results = Results(options, known, given, batch, parts)
-        stop_at_bad(self, given, results.statuses, results.reasons)  # some questions turn out to have no answer
+        stop_at_bad(self, given, known, results.statuses, results.reasons)  # some questions turn out to have no answer
         return results
 
     def balance(self, candidates: Any, items: Any, **asked: Any) -> Balance:
@@ -270,20 +270,22 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
             both = Message("column 'trade_off' of users and ", Option(AIMS[self.asked[1]]))
             raise InputError(both, "are both given", "not go together", "keep one of them.")
         pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
-        batch = Batch.of(
-            given.scores,
-            given.starts,
-            items.rows,
-            wanted.targets,
-            items=given.items,
-            trade_offs=_or_else(wanted.trade_offs, self.asked_trade_off),
-            slots=_or_else(wanted.slots, np.inf if self.k is None else self.k),
-            options=with_numbers(self, items.categories.to_pylist(), items.attributes),
-            attributes=items.attributes,
-            highs=wanted.highs,
-            pinned=pinned.by_user,
-            shown={} if seen is None else seen.by_user(),
-        )
+        categories = items.categories.to_pylist()
+        with named_categories(categories, items.attributes):
+            batch = Batch.of(
+                given.scores,
+                given.starts,
+                items.rows,
+                wanted.targets,
+                items=given.items,
+                trade_offs=_or_else(wanted.trade_offs, self.asked_trade_off),
+                slots=_or_else(wanted.slots, np.inf if self.k is None else self.k),
+                options=with_numbers(self, categories, items.attributes),
+                attributes=items.attributes,
+                highs=wanted.highs,
+                pinned=pinned.by_user,
+                shown={} if seen is None else seen.by_user(),
+            )
         statuses = np.where(pinned.bad & (wanted.statuses == Status.OK), Status.BAD_PIN, wanted.statuses)
         return given, wanted, batch.with_statuses(statuses)
 
@@ -296,15 +298,19 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
         return results
 
 
-def stop_at_bad(reranker: Reranker, given: CandidateArrays, statuses: Integers, reasons: Mapping[int, str]) -> None:
+def stop_at_bad(
+    reranker: Reranker, given: CandidateArrays, items: ItemArrays, statuses: Integers, reasons: Mapping[int, str]
+) -> None:
     """Where ``fallback`` is "error", the error for the first user who cannot be calibrated."""
     bad = statuses >= Status.NO_CANDIDATES
     if reranker.fallback == "error" and bad.any():
         at = int(np.argmax(bad))
-        why = f": {reasons[at]}" if at in reasons else f" has {Status(statuses[at]).text}"
-        found = f"user {given.keys()[at]!r}{why}"
+        user = f"user {given.keys()[at]!r}"
+        if at in reasons:
+            raise InputError(Message(f"candidates: {user}: ", reasons_in_names({at: reasons[at]}, given, items)[at]))
         hint = Message("see ", Option("fallback", ...), ".")
-        raise InputError("candidates", found, "have only users who can be calibrated", hint)
+        has = f"{user} has {Status(statuses[at]).text}"
+        raise InputError("candidates", has, "have only users who can be calibrated", hint)
 
 
 def read_items_and_prices(items: Any, table: Any, options: Tables) -> tuple[ItemArrays, GroupPrices | None]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from excalibr._arrays import spans, starts_of
 from excalibr._many_users import measure
-from excalibr._messages import CommandWords, message_of
+from excalibr._messages import CommandWords, counted, message_of
 from excalibr._native import kernel
 from excalibr._policy import Lotteries
 from excalibr._problem import NEVER_RANKED, Batch, Status
@@ -21,6 +21,7 @@ from excalibr._seeds import encode as encode_key
 from excalibr._solver import ENGINES, STATUSES
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError, InputTypeError
+from excalibr.tables._by_name import with_names, with_ranks_and_items
 from excalibr.tables._candidates import CandidateArrays
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
@@ -154,7 +155,7 @@ class Results:
             if "deviation" in name:
                 values[no_target] = np.nan
         statuses = [Status(code).text for code in self.statuses.tolist()]
-        for number, reason in self.reasons.items():
+        for number, reason in reasons_in_names(self.reasons, self.candidates, self.items).items():
             statuses[number] = f"{statuses[number]}: {message_of(reason, words)}"
         solved = (*measures, self._joined("gaps", kind=float), self._counts, *self._effort())
         columns = (np.diff(self.batch.starts), self._slots, *solved, statuses)
@@ -189,7 +190,7 @@ class Results:
 
     @property
     def reasons(self) -> dict[int, str]:
-        """Why users failed, in words."""
+        """Why users failed, in the words of arrays: see :func:`reasons_in_names`."""
         return {user: reason for part in self.parts for user, reason in part.reasons.items()}
 
     @cached_property
@@ -227,13 +228,25 @@ class Results:
         return frame.take(self.candidates.rows[shown], [*first, *others], added)
 
 
+def reasons_in_names(reasons: Mapping[int, str], given: CandidateArrays, items: ItemArrays) -> dict[int, str]:
+    """Why users failed, with categories and items by name, and ranks in place of slots."""
+    categories = items.categories.to_pylist() if reasons else []
+
+    def in_names(user: int, reason: str) -> str:
+        own = given.items[given.starts[user] : given.starts[user + 1]]
+        reason = with_ranks_and_items(reason, lambda place: items.ids[int(own[place])].as_py())
+        return with_names(reason, categories, items.attributes)
+
+    return {user: in_names(user, reason) for user, reason in reasons.items()}
+
+
 def understood_text(options: Tables, items: ItemArrays, batch: Batch) -> str:
     """What the tables were understood to hold: categories, users, slots, and columns that nobody named."""
     sizes = np.diff(batch.starts)
     slots, candidates = (int(np.median(counts)) if len(counts) else 0 for counts in (batch.slots, sizes))
     varied = " (median)" if len(np.unique(sizes)) > 1 or len(np.unique(batch.slots)) > 1 else ""
-    counted = f"{batch.users:,} users; {slots:,} slots of {candidates:,} candidates{varied}"
-    return "; ".join([items_text(items.columns), counted, *options.recognised_text()])
+    filled = f"{counted(slots, 'slot')} of {counted(candidates, 'candidate')}{varied}"
+    return "; ".join([items_text(items.columns), counted(batch.users, "user"), filled, *options.recognised_text()])
 
 
 @dataclass
@@ -266,7 +279,9 @@ class Tally:
             if some:
                 parts.append(f"{sum(some.values()):,} of {self.users:,} users {fate} ({_listed(some)}).")
         if self.tight:
-            parts.append(f"{self.tight:,} users have no more candidates than slots: pass more of them.")
+            parts.append(
+                f"{counted(self.tight, 'user has', 'users have')} no more candidates than slots: pass more of them."
+            )
         if self.left_out:
             parts.append(f"Rows left out: {_listed(self.left_out)}.")
         return " ".join(parts)

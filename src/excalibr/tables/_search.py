@@ -34,10 +34,10 @@ from excalibr._types import Floats
 from excalibr.errors import GapWarning, InputError, TableWarning, explain, unknown_name
 from excalibr.tables._arrow import pa, pc
 from excalibr.tables._frames import Frame, read_frame
-from excalibr.tables._ids import labels_of_keys, read_ids
-from excalibr.tables._items import ItemArrays
+from excalibr.tables._ids import by_label, read_ids
+from excalibr.tables._items import ItemArrays, weights_in
 from excalibr.tables._options import Everyone, Tables
-from excalibr.tables._prices import NA_HINT, SUM_TOLERANCE, price_columns, read_groups, read_prices
+from excalibr.tables._prices import SUM_TOLERANCE, price_columns, read_groups, read_prices
 from excalibr.tables._reranker import Reranker, stop_at_bad
 from excalibr.tables._shares import labels_in, shares_by_attribute
 from excalibr.tables._summary import Note
@@ -45,6 +45,8 @@ from excalibr.tables._user_targets import owners_of, smallest_by_user
 
 OWN_BLOCKS = 20_000
 """Users up to which each is a block."""
+LARGEST_COST = 1e12
+"""Of a unit of deviation, in units of the mean spread of the scores or of 1: beyond it doubles have too few digits."""
 MOST_NUMBERS = 1_000_000
 """Blocks × groups that a pass keeps of more users."""
 
@@ -80,26 +82,35 @@ class PriceSearch:
         most = MOST_NUMBERS // max(self.terms.n_groups, 1)
         return BLOCK_PER_USER if users <= OWN_BLOCKS else int(np.clip(most, 64, 16_384))
 
-    def run(self, crowd: Any, n_blocks: int, tell: Callable[[Progress], None] = lambda _: None) -> FoundPrices:
+    def run(self, population: Any, n_blocks: int, on_pass: Callable[[Progress], None] = lambda _: None) -> FoundPrices:
         """Search; where the best mixture does not keep the limits, an error names those that conflict."""
-        if crowd.users and not crowd.scale.weights:  # of all users: in a part of them nobody may count
+        if population.users and not population.scale.weights:  # of all users: in a part of them nobody may count
             raise InputError("users", "have the weight 0, all of them", "have a weight above 0 for somebody")
+        self._check_weights(population.spread)
         tolerance, most = self.asked.everyone_tolerance, self.asked.max_passes
         found = balance_population(
-            crowd, self.terms, tolerance=tolerance, max_passes=most, start=self.start, on_pass=tell
+            population, self.terms, tolerance=tolerance, max_passes=most, start=self.start, on_pass=on_pass
         )
-        conflict = find_conflict(crowd, found, tolerance)
+        conflict = find_conflict(population, found, tolerance)
         if conflict is not None:
             raise conflict.error(self.groups.labels)
         mixture = _mixture(found, n_blocks)
-        return FoundPrices(self.groups.labels, self.least, self.most, found, mixture, self._short(found))
+        return FoundPrices(self.groups.labels, self.least, self.most, found, mixture, self._early_stop(found))
 
-    def _short(self, found: BalanceSolution) -> list[Note]:
+    def _check_weights(self, spread: float) -> None:
+        """Refuse weights beside which the users' own objectives are no more than rounding."""
+        largest, most = float(self.terms.highest[~self.terms.hard].max(initial=0.0)), LARGEST_COST * max(spread, 1.0)
+        if largest > most:
+            relative = ", relative to its target," * self.asked.everyone_relative
+            found = f"make a unit of deviation{relative} cost {largest:.3g}"
+            hint = Message(Option("everyone_floors"), " and ", Option("everyone_caps"), " are kept at any cost.")
+            raise InputError("everyone_weights", found, f"make it cost at most {most:.3g} with these scores", hint)
+
+    def _early_stop(self, found: BalanceSolution) -> list[Note]:
         """What to warn of where the search ended before its tolerance."""
-        gap, wanted, passes = found.relative_gap, self.asked.everyone_tolerance, len(found.history)
+        gap, wanted, after = found.relative_gap, self.asked.everyone_tolerance, found.passes_text
         if gap <= wanted:
             return []
-        after = f"{passes} pass{'es' * (passes > 1)}"
         text = f"stopped after {after} at a gap of {gap:.2g}, not {wanted:g}. Hint: raise "
         return [Note(GapWarning, Message(text, Option("max_passes"), "."))]
 
@@ -156,35 +167,31 @@ def check_asked(reranker: Reranker, options: Tables) -> None:
         raise InputError("prices", "are given", "be left out of a balance", hint)
 
 
-def crowd_of(
+def population_of(
     reranker: Reranker, candidates: Any, items: ItemArrays, options: Tables, groups: SparseRows, **how: Any
 ) -> BatchPopulation:
     """The users of some candidates, to be asked what they would be shown; ``how`` as for :class:`BatchPopulation`."""
     given, _, batch = reranker.read(candidates, items, options)
-    stop_at_bad(reranker, given, batch.statuses, batch.reasons)
+    stop_at_bad(reranker, given, items, batch.statuses, batch.reasons)
     how |= {"fall_back": reranker.fallback == "relevance", "threads": checked_threads(reranker.threads)}
     return BatchPopulation(batch, given.keys(), groups, _weights(given.users, options), **how)
 
 
 def _weights(users: Any, options: Tables) -> Floats:
     """(users,) how much each counts: a column ``weight`` of the users table, 1 without."""
-    frame = None if options.users is None else read_frame(options.users, "users")
-    name = None if frame is None else options.find("weight", "users", frame.columns)
-    if frame is None or name is None:
+    if options.users is None:
         return np.ones(len(users))
-    given = frame.numbers(name, "weight")
-    if not ((given >= 0) & np.isfinite(given) | np.isnan(given)).all():
-        raise InputError(f"column {name!r} of users", "has a negative or infinite number", "be at least 0")
-    own = smallest_by_user(owners_of(users, frame, options), given, len(users))
+    frame = read_frame(options.users, "users")
+    own = smallest_by_user(owners_of(users, frame, options), weights_in(frame, options), len(users))
     return np.where(np.isnan(own), 1.0, own)
 
 
 def sampled_rows(
-    crowd: BatchPopulation, share: float, tables: Mapping[str, Any], user_ids: Mapping[str, str]
+    population: BatchPopulation, share: float, tables: Mapping[str, Any], user_ids: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The rows of a share of a crowd's users, of every table by user; ``user_ids`` names their columns of users."""
-    drawn = np.flatnonzero(crowd.user_hashes() < share * BLOCK_PER_USER).tolist()
-    keys = [crowd.keys[user] for user in drawn]
+    """The rows of a share of the users, of every table by user; ``user_ids`` names their columns of users."""
+    drawn = np.flatnonzero(population.user_hashes() < share * BLOCK_PER_USER).tolist()
+    keys = [population.keys[user] for user in drawn]
     ids = {name: read_ids(table.column(user_ids[name])) for name, table in tables.items()}
     return {name: table.filter(pc.is_in(ids[name], pa.array(keys, ids[name].type))) for name, table in tables.items()}
 
@@ -199,6 +206,8 @@ def _read_terms(
 ) -> tuple[CouplingTerms, Floats, Floats]:
     """The terms of all groups, and (G,) the least and the most that is asked of each, nan where nothing is."""
     count, weights = len(groups.categories), asked.everyone_weights
+    if weights is not None and not shares:
+        raise InputError("everyone_weights", "is given without everyone", "go with wanted shares")
     for name in weights if isinstance(weights, Mapping) else ():
         if str(name) not in shares:
             raise unknown_name("everyone_weights", str(name), shares)
@@ -282,8 +291,6 @@ def _edges(frame: Frame, attribute: str, labels: list[str], options: Tables) -> 
     numbers = {label: number for number, label in enumerate(labels)}
     low, high = np.full(len(labels), np.nan), np.full(len(labels), np.nan)
     for label, least, most in zip(labels_in(frame, attribute, options).to_pylist(), lows, highs, strict=True):
-        if label is None:
-            raise InputError(what, "has a row without a category", "name a group in each row", NA_HINT)
         if label not in numbers:
             raise unknown_name(what, label, labels)
         if not np.isnan(low[numbers[label]]):
@@ -303,16 +310,13 @@ def _edges(frame: Frame, attribute: str, labels: list[str], options: Tables) -> 
 
 def _limits(option_name: str, given: Any, groups: ItemArrays) -> Floats:
     """(G,) floors or caps, which are given by attribute and group; nan where there is none."""
-    numbers = {group: number for number, group in enumerate(groups.labels)}
-    found = np.full(len(numbers), np.nan)
+    found = np.full(len(groups.labels), np.nan)
     for attribute, own in (given or {}).items():
-        for label, value in zip(labels_of_keys(own), own.values(), strict=True):
-            group = (str(attribute), label)
-            if group not in numbers:
-                raise unknown_name(option_name, group[1], [known for name, known in numbers if name == group[0]])
+        numbers = {label: number for number, (name, label) in enumerate(groups.labels) if name == str(attribute)}
+        for label, value in by_label(own, option_name).items():
+            if label not in numbers:
+                raise unknown_name(option_name, label, numbers)
             if not (is_real(value) and 0.0 <= value <= 1.0):
                 raise InputError(option_name, f"has {value!r} for {label!r}", "have shares from 0 to 1")
-            if not np.isnan(found[numbers[group]]):
-                raise InputError(option_name, f"has {label!r} twice", "have each group once")
-            found[numbers[group]] = float(value)
+            found[numbers[label]] = float(value)
     return found

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import run_starts, spans, starts_of
+from excalibr._messages import counted
 from excalibr._propensities import propensities_of_draws
 from excalibr._types import Floats, Integers
 from excalibr._visits import choose_rankings, choose_visits
@@ -26,7 +27,7 @@ def draw_stored(table: Any, options: Tables, seed: int, day: Hashable) -> Any:
     users, owners = encode(options.read_ids(frame, "user_id"))
     columns = {name: getattr(options, name) for name in ("ranking", "probability", "rank")}
     ranking, probability, rank = (frame.numbers(column, name) for name, column in columns.items())
-    _check_probabilities(probability, owners, len(users), columns["probability"])
+    _check_probabilities(frame, columns["probability"], probability, owners, len(users))
     rows = np.lexsort((rank, ranking, owners))
     rows = rows[owners[rows] >= 0]
     twice = rows[~run_starts(owners[rows], ranking[rows], rank[rows])]
@@ -72,17 +73,14 @@ def _items_of(rows: Integers, frame: Frame, options: Tables) -> Integers:
     return items[rows]
 
 
-def _check_probabilities(probability: Floats, owners: Integers, users: int, column: str) -> None:
+def _check_probabilities(frame: Frame, column: str, probability: Floats, owners: Integers, users: int) -> None:
     """Refuse what nobody can draw by."""
-    wrong = ~((probability >= 0) & np.isfinite(probability)) & (owners >= 0)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        found, must = f"row {at} is {probability[at]}", "be finite and at least 0"
-        raise InputError(f"column {column!r} of lotteries", found, must)
+    good = (probability >= 0) & np.isfinite(probability)
+    frame.require(column, probability, good | (owners < 0), "be finite and at least 0")
     some = np.zeros(users, dtype=bool)
     some[owners[(owners >= 0) & (probability > 0)]] = True
     if not some.all():
-        found = f"is 0 in all rows of {np.count_nonzero(~some):,} users"
+        found = f"is 0 in all rows of {counted(int((~some).sum()), 'user')}"
         raise InputError(f"column {column!r} of lotteries", found, "be above 0 for a ranking of every user")
 
 

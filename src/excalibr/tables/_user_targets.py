@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from excalibr._arrays import sums_by
+from excalibr._messages import Message, Option
 from excalibr._problem import Status
 from excalibr._types import Booleans, Floats, Integers
 from excalibr._visits import LATEST_VISIT
@@ -61,7 +62,7 @@ def read_wanted(users: Any, items: ItemArrays, options: Tables) -> Wanted:
     else:
         sums = _history_sums(users, items, options, statuses)
         of_parts = zip((sums[:, part.columns] for part in items.parts), priors, strict=True)
-        settled = [settle_sums(own, prior, options.strength) for own, prior in of_parts]
+        settled = [shares_with_prior(own, prior, options.strength) for own, prior in of_parts]
         edges = [(shares, shares, missing) for shares, missing in settled]
     lows, highs, missing_of_parts = zip(*edges, strict=True)
     statuses[np.logical_or.reduce(missing_of_parts) & (statuses == Status.OK)] = Status.NO_TARGET
@@ -77,10 +78,15 @@ def read_priors(items: ItemArrays, options: Tables) -> list[Floats] | list[None]
     """The prior of each attribute, None where there is none."""
     if options.prior is None:
         return [None] * len(items.parts)
-    return [table.for_all() for table in _tables(options.prior, "prior", items, options)]
+    tables = _tables(options.prior, "prior", items, options)
+    column = options.find("user_id", "prior", tables[0].frame.columns)
+    if column is not None:
+        hint = Message("shares of single users are ", Option("targets"), "; leave the column out to add them up.")
+        raise InputError("prior", f"has the column {column!r}", "be one for all users", hint)
+    return [table.for_all() for table in tables]
 
 
-def settle_sums(sums: Floats, prior: Floats | None, strength: float) -> tuple[Floats, Booleans]:
+def shares_with_prior(sums: Floats, prior: Floats | None, strength: float) -> tuple[Floats, Booleans]:
     """(users, categories) shares from what a history adds up to and a prior, and which users have none."""
     known = (sums > 0).any(axis=1)
     if prior is not None:
@@ -130,7 +136,7 @@ class _TargetTable:
             weights = self.options.read_numbers(self.frame, "weight")
             _mark_bad(statuses, owners, weights)
             sums = self._sums(owners, weights, len(users))
-        shares, missing = settle_sums(sums, prior, self.options.strength)
+        shares, missing = shares_with_prior(sums, prior, self.options.strength)
         return shares, shares, missing
 
     def _bands(self, users: Any, prior: Floats | None) -> tuple[Floats, Floats, Booleans]:

@@ -32,7 +32,7 @@ from excalibr.errors import InputError
 from excalibr.tables import ItemArrays, Tables, read_items
 from excalibr.tables._options import Everyone
 from excalibr.tables._results import Tally
-from excalibr.tables._search import PriceSearch, check_asked, crowd_of, join_rows, sampled_rows
+from excalibr.tables._search import PriceSearch, check_asked, join_rows, population_of, sampled_rows
 
 ALL = CHUNK_ROWS  # users of a chunk of the candidates: all of them
 
@@ -54,7 +54,7 @@ class _Work:
         """The users of the files, some at a time; a bar on a terminal."""
         with self._bar("Balancing") as advance:
             for block in self._blocks():
-                yield self._crowd(block.candidates, block.others, self.job.stop.checking(advance))
+                yield self._population(block.candidates, block.others, self.job.stop.checking(advance))
 
     def look(self, share: float) -> PartitionedPopulation:
         """Go through the files once: count the users, measure their scores, and keep a share of them in memory."""
@@ -63,13 +63,13 @@ class _Work:
         names = {name: self.job.user_id(source) for name, source in sources.items()}
         with self._bar("Reading") as advance:
             for block in self._blocks():
-                crowd = self._crowd(block.candidates, block.others)
-                rows.append(sampled_rows(crowd, share, {"candidates": block.candidates, **block.others}, names))
-                scales.append(crowd.scale)
-                users += crowd.users
+                population = self._population(block.candidates, block.others)
+                rows.append(sampled_rows(population, share, {"candidates": block.candidates, **block.others}, names))
+                scales.append(population.scale)
+                users += population.users
                 advance(block.users)
         sample = join_rows(rows)
-        sampled = self._crowd(sample.pop("candidates"), sample)
+        sampled = self._population(sample.pop("candidates"), sample)
         return PartitionedPopulation(
             self.parts, users, sampled.n_groups, ScoreScale.join(scales), sampled.threads, sampled
         )
@@ -80,10 +80,10 @@ class _Work:
             self.job.stop.check()
             yield block
 
-    def _crowd(self, candidates: Any, others: dict[str, Any], advance: Advance | None = None) -> BatchPopulation:
+    def _population(self, candidates: Any, others: dict[str, Any], advance: Advance | None = None) -> BatchPopulation:
         options = read_options(Tables, self.job.options | self.for_all | others)
         how = {"n_blocks": self.n_blocks, "rounding": self.rounding, "advance": advance}
-        return crowd_of(self.job.reranker, candidates, self.items, options, self.search.rows, **how)
+        return population_of(self.job.reranker, candidates, self.items, options, self.search.rows, **how)
 
     def _bar(self, what: str) -> Any:
         return progress_bar(what, self.scanned.users if self.scanned.is_sorted else None)
@@ -132,21 +132,21 @@ def _prices(job: Job, run: Run, wanted: Everyone, *, resume: bool) -> str:
         return "The prices are complete: nothing is left to do."
     run.begin(resume=resume)
     with run.cleared_if_wrong():
-        crowd, search, n_blocks = _crowd(job, run, wanted)
-        outcome = search.run(crowd, n_blocks, _print_progress)
+        population, search, n_blocks = _read_population(job, run, wanted)
+        outcome = search.run(population, n_blocks, _print_progress)
     tables = {"out": pa.table(outcome.table)}
     if "shares" in job.outputs:
-        tables["shares"] = pa.table(outcome.summary(crowd.run(np.zeros(crowd.n_groups)).group_shares))
+        tables["shares"] = pa.table(outcome.summary(population.run(np.zeros(population.n_groups)).group_shares))
     run.keep(0, StoredPart(0, Tally()), tables)
     run.finish(1, job.stop.check, keep_folder=True)
     for note in outcome.notes:
         print_warning(note.message, WORDS)
     found = outcome.found
-    proven = f"proven gap {100 * found.relative_gap:.3g} % after {len(found.history)} passes"
+    proven = f"proven gap {100 * found.relative_gap:.3g} % after {found.passes_text}"
     return f"Prices of {len(search.groups.labels):,} groups in {job.outputs['out']}: {proven}."
 
 
-def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[PartitionedPopulation, PriceSearch, int]:
+def _read_population(job: Job, run: Run, wanted: Everyone) -> tuple[PartitionedPopulation, PriceSearch, int]:
     """The users of the files, what is searched for them, and in how many blocks; the run's folder keeps passes."""
     table = job.items.read()
     search = PriceSearch.of(wanted, table, job.names)
@@ -156,12 +156,12 @@ def _crowd(job: Job, run: Run, wanted: Everyone) -> tuple[PartitionedPopulation,
     n_blocks = search.n_blocks(scanned.users)
     for_all = {name: source.read() for name, source in job.for_all.items()}
     work = _Work(job, run, read_items(table, job.names), search, for_all, n_blocks, scanned)
-    crowd = work.look(sample_share(scanned.users))
+    population = work.look(sample_share(scanned.users))
     if n_blocks != BLOCK_PER_USER:
-        work = dataclasses.replace(work, rounding=crowd.scale.rounding())
-        crowd = crowd.with_rounding(work.rounding, work.parts)
+        work = dataclasses.replace(work, rounding=population.scale.rounding())
+        population = population.with_rounding(work.rounding, work.parts)
     kept = KeptPasses(run.folder, run.inputs.check)
-    return dataclasses.replace(crowd, load=kept.recall, store=kept.keep), search, n_blocks
+    return dataclasses.replace(population, load=kept.recall, store=kept.keep), search, n_blocks
 
 
 def _print_progress(progress: Progress) -> None:
