@@ -1,4 +1,5 @@
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +33,15 @@ def test_no_other_method_leaves_a_pin_out_in_silence(name: str) -> None:
     for ask in (METHODS[name], partial(methods.apply, name)):
         with pytest.raises(InputError, match="must be 'excalibr' for what|must leave it to the exact method"):
             ask(pinned)
+
+
+@pytest.mark.parametrize("asked", [{"relevance_loss": 0.1}, {"max_deviation": 0.5}, {"draws": "single"}])
+@pytest.mark.parametrize("name", sorted(set(METHODS) - {"excalibr"}))
+def test_no_other_method_leaves_a_budget_or_single_draws_out_in_silence(name: str, asked: dict[str, Any]) -> None:
+    problem = Problem.of([3.0, 2.0, 1.0], [[1, 0], [1, 0], [0, 1]], [0.5, 0.5], k=2, **asked)
+    for ask in (METHODS[name], partial(methods.apply, name)):
+        with pytest.raises(InputError, match=f"method: is .*, must be 'excalibr' where {next(iter(asked))} is given"):
+            ask(problem)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -250,12 +250,15 @@ class Options(CheckedOptions):
         if len(aims) > 1:
             both = Message(Option(aims[0]), " and ", Option(aims[1]))
             raise InputError(both, "are both given", "not go together", "keep one of them.")
-        if self.method != "excalibr":
-            only = [name for name in ("draws", *AIMS[1:]) if getattr(self, name) not in (None, "lottery")]
-            if only:
-                must = Message("be 'excalibr' where ", Option(only[0]), " is given")
-                hint = Message("leave out ", Option(only[0]), ", or the method.")
-                raise InputError("method", f"is {self.method!r}", must, hint)
+        self.check_method(self.method)
+
+    def check_method(self, method: str) -> None:
+        """An error where another method than the exact one would leave out a budget or the kind of draws."""
+        only = [name for name in ("draws", *AIMS[1:]) if getattr(self, name) not in (None, "lottery")]
+        if method != "excalibr" and only:
+            must = Message("be 'excalibr' where ", Option(only[0]), " is given")
+            hint = Message("leave out ", Option(only[0]), ", or the method.")
+            raise InputError("method", f"is {method!r}", must, hint)
 
 
 def options_of(*values: Any) -> Options:

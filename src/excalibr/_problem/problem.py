@@ -237,6 +237,7 @@ class Problem:
 
 def require_plain(problem: Problem, method: str) -> None:
     """An error where more is asked than other methods can do, which would leave it out in silence."""
+    problem.options.check_method(method)
     if not problem.plain:
         others = " takes every option; the others one attribute, a distribution and the L1 divergence."
         hint = Message(Option("method", "excalibr"), others)

@@ -156,6 +156,7 @@ def _solve(problem: Problem, solver: str, *, full: bool) -> Solution:
 
 def _require_linear(problem: Problem) -> None:
     """An error for what the programs have no constraint for; bands, weights and attributes are in the penalty."""
+    problem.options.check_method("lp")
     terms = problem.batch.terms
     unsupported = {"divergence='kl'": problem.penalty.smoothing > 0.0}
     if terms is not None:
