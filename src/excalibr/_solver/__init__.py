@@ -7,9 +7,9 @@ whole frontier on a curve.
 
 from __future__ import annotations
 
+from _thread import allocate_lock  # a Lock without the import of threading, which a first answer does not need
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ class Curve:
         self.problem = problem
         self.solves, self.operations = 0, 0.0
         self._curve = kernel.Curve(question_of(problem), problem.user)
-        self._lock = Lock()  # the kernel's curve has scratch of its own, and works on it without the GIL
+        self._lock = allocate_lock()  # the kernel's curve has scratch of its own, and works on it without the GIL
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Curve, (self.problem,), {"solves": self.solves, "operations": self.operations}
