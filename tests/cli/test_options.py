@@ -81,6 +81,16 @@ def test_an_attribute_has_one_number_or_some_for_its_categories() -> None:
             read(category="genre,decade", floors=typed)
 
 
+@pytest.mark.parametrize("given", [["drama=0.1", "epic=0.2"], ["drama=0.1,epic=0.2"]])
+def test_a_list_of_numbers_may_be_given_in_one_option_or_in_several(given: list[str]) -> None:
+    assert read(floors=given)[0]["floors"] == {"drama": 0.1, "epic": 0.2}
+    assert read_by_group("everyone_weights", given) == {"drama": 0.1, "epic": 0.2}
+    assert read(floors=[])[0]["floors"] is None
+    for again in ("drama=0.3", ""):
+        with pytest.raises(InputError, match="floors: "):
+            read(floors=[*given, again])
+
+
 def test_what_goes_by_group_names_attribute_and_group() -> None:
     assert read_by_group("everyone_weights", "seller=0.5") == {"seller": 0.5}
     assert read_by_group("everyone_floors", "seller:small=0.02") == {"seller": {"small": 0.02}}

@@ -33,7 +33,13 @@ CandidatesFile: TypeAlias = Annotated[
 ]
 Resume: TypeAlias = Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")]
 
-_KINDS = {**dict.fromkeys((*PATHS, "start"), Path | None), "everyone": list[str] | None}
+LISTS = (*BY_CATEGORY, "attribute_weights", "everyone_weights", "everyone_floors", "everyone_caps")
+"""Options that list numbers by name: given several times, they are one list."""
+
+_KINDS = {
+    **dict.fromkeys((*PATHS, "start"), Path | None),
+    **dict.fromkeys((*LISTS, "everyone"), list[str] | None),
+}
 """What the command line reads where a caller in Python may give anything."""
 
 _FIRST = ("k", "trade_off", "seed", "threads", "history", "targets")
@@ -123,7 +129,8 @@ def read_numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
 
     With several attributes, ``genre:drama=1`` for a category and ``genre=2`` for all of an attribute.
     """
-    if not isinstance(value, str) or name not in (*BY_CATEGORY, "attribute_weights", "position_weights"):
+    value = _one_list(value)
+    if not isinstance(value, str) or name not in (*LISTS, "position_weights"):
         return value
     pairs = _pairs(name, value)
     if pairs is None and name == "position_weights":
@@ -138,6 +145,7 @@ def read_numbers(name: str, value: Any, by_attribute: bool = False) -> Any:
 
 def read_by_group(name: str, value: Any) -> Any:
     """Weights, ``seller=0.5`` as ``{"seller": 0.5}``; and limits, ``seller:small=0.02`` by attribute and group."""
+    value = _one_list(value)
     if not isinstance(value, str):
         return value
     by_group = name != "everyone_weights"
@@ -148,6 +156,13 @@ def read_by_group(name: str, value: Any) -> Any:
             must = "be attributes, groups and numbers, such as seller:small=0.02"
         raise InputError(name, f"is {value!r}", must)
     return _nested(name, pairs)
+
+
+def _one_list(value: Any) -> Any:
+    """``--floors drama=0.1 --floors epic=0.2`` as ``drama=0.1,epic=0.2``; None where nothing was typed."""
+    if not isinstance(value, list):
+        return value
+    return ",".join(value) if value else None
 
 
 def _pairs(name: str, text: str) -> list[tuple[str, float]] | None:
