@@ -109,15 +109,15 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_prices(
     whole = files["out"].read_bytes()
     files["out"].unlink()
     passes = []
-    keep = KeptPasses.keep
+    store = KeptPasses.store
 
     def stopping(self: Any, prices: Any, found: Any) -> None:
-        keep(self, prices, found)
+        store(self, prices, found)
         passes.append(self.asked)
         if len(passes) == stops_after:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(KeptPasses, "keep", stopping)
+    monkeypatch.setattr(KeptPasses, "store", stopping)
     stopped = run(files)
     assert stopped.exit_code == 130
     assert "Go on with --resume" in stopped.stderr

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from excalibr._arrays import first_true
 from excalibr._messages import Message, Option, Wording
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError, InputTypeError
@@ -62,8 +63,8 @@ class Frame:
 
     def require(self, name: str, values: Floats, good: Booleans, must: str, hint: str = "") -> None:
         """Raise an error that names the first row in which a value of a column is not good."""
-        if not good.all():
-            at = int(np.argmin(good))
+        at = first_true(~good)
+        if at is not None:
             raise InputError(f"column {name!r} of {self.name}", f"row {at} is {values[at]}", must, hint)
 
     def take(self, rows: Integers, columns: Sequence[str], added: Mapping[str, Any]) -> Any:

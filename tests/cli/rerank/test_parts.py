@@ -45,6 +45,13 @@ class Stop(Exception):
     """What a kill looks like from inside; files are then not tidied up either."""
 
 
+def run_until_the_end(given: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is stopped when all of its parts are kept, and no output is in place."""
+    with monkeypatch.context() as killed:
+        killed.setattr(Run, "finish", stop)
+        assert isinstance(run(given).exception, Stop)
+
+
 def stop(*_: object) -> None:
     raise Stop
 
@@ -139,9 +146,7 @@ def test_parts_that_are_done_are_not_solved_again(
     tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = write(tmp_path, tables)
-    with monkeypatch.context() as killed:
-        killed.setattr(Run, "finish", stop)
-        assert isinstance(run(given).exception, Stop)
+    run_until_the_end(given, monkeypatch)
     monkeypatch.setattr(jobs, "_solve", lambda *_: pytest.fail("solved again"))
     assert run([*given, "--resume"]).exit_code == 0
     assert pq.read_table(tmp_path / "slates.parquet").equals(expected(tables))
@@ -172,9 +177,7 @@ def test_what_changed_since_is_named_as_it_is_typed(
     tmp_path: Path, tables: Invented, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = write(tmp_path, tables)
-    with monkeypatch.context() as killed:
-        killed.setattr(Run, "finish", stop)
-        assert isinstance(run(given).exception, Stop)
+    run_until_the_end(given, monkeypatch)
     others = {
         ("--trade-off", "0.9", "--day", "2"): "--trade-off and --day",
         ("--report", str(tmp_path / "report.csv")): "outputs",
@@ -208,9 +211,7 @@ def test_a_part_of_which_a_table_is_lost_is_made_again(
     whole = (tmp_path / "slates.parquet").read_bytes(), (tmp_path / "report.parquet").read_bytes()
     for lost in ("slates", "report"):
         (tmp_path / f"{lost}.parquet").unlink()
-        with monkeypatch.context() as killed:
-            killed.setattr(Run, "finish", stop)
-            assert isinstance(run(given).exception, Stop)
+        run_until_the_end(given, monkeypatch)
         (tmp_path / "slates.parquet.parts" / f"part-000001.{lost}.arrow").unlink()
         assert run([*given, "--resume"]).exit_code == 0
         assert ((tmp_path / "slates.parquet").read_bytes(), (tmp_path / "report.parquet").read_bytes()) == whole

@@ -161,7 +161,7 @@ def _read_population(job: Job, run: Run, wanted: Everyone) -> tuple[PartitionedP
         work = dataclasses.replace(work, rounding=population.scale.rounding())
         population = population.with_rounding(work.rounding, work.parts)
     kept = KeptPasses(run.folder, run.inputs.check)
-    return dataclasses.replace(population, load=kept.recall, store=kept.keep), search, n_blocks
+    return dataclasses.replace(population, load=kept.load, store=kept.store), search, n_blocks
 
 
 def _print_progress(progress: Progress) -> None:
@@ -204,7 +204,7 @@ class KeptPasses:
     check: Callable[[], None]  # called before one is kept: an error where the inputs changed under it
     asked: int = 0
 
-    def recall(self, prices: Floats) -> PassSums | None:
+    def load(self, prices: Floats) -> PassSums | None:
         """The next pass, if it was made at these very prices before."""
         self.asked += 1
         try:
@@ -217,7 +217,7 @@ class KeptPasses:
         shares = build_rows(kept["values"], kept["columns"], kept["starts"], len(prices))
         return PassSums(kept["bounds"], kept["own"], shares, kept["weights"], kept["blocks"])
 
-    def keep(self, prices: Floats, found: PassSums) -> None:
+    def store(self, prices: Floats, found: PassSums) -> None:
         """Store the pass that was asked for last."""
         self.check()
         with atomic_write(self._path()) as path, path.open("wb") as file:
