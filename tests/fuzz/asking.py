@@ -30,6 +30,8 @@ class Told:
     relevance: float
     cost: float
     objective: float
+    how: str = ""
+    """The engine and the status."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +96,7 @@ def told(policy: excalibr.Policy) -> Told:
         relevance=policy.relevance,
         cost=policy.cost,
         objective=policy.objective,
+        how="" if policy.info is None else f"{policy.info.engine}, {policy.info.status}",
     )
 
 
