@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
 
-from benchmarks import against
+from benchmarks import against, grid
 from benchmarks.against_page import block, write_block
 from benchmarks.comparing import report
 from benchmarks.families import families, slug
@@ -170,6 +170,7 @@ def _parser() -> argparse.ArgumentParser:
     profiling.add_argument("sizes", nargs="*", default=["150,100,18", "150,100,9", "150,100,2"], metavar="n,k,r")
     profiling.add_argument("--seconds", type=float, default=10.0, help="how long each size is watched (10)")
     profiling.set_defaults(command=_profile)
+    grid.add_arguments(commands.add_parser("grid", help="whether every problem with many categories is certified"))
     for each in (again, repeating, renewing):
         _with_page(each)
     return parser

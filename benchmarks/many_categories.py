@@ -1,0 +1,79 @@
+"""Problems with many categories: what a target looks like decides how hard they are.
+
+*thin* targets are the mean of a history of some tens of items; *prior* ones have a tenth spread evenly beside that;
+*full* ones are nine tenths of a Dirichlet draw and a tenth spread evenly; *falling* ones have shares that fall to
+nothing, as those of a half-life, of a softmax over intents and of narrow tastes do. Some categories are common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.problems import SCALE, SHAPE, Instance, zipf
+from excalibr._types import Floats
+
+__all__ = ["TARGETS", "instance"]
+
+Generator = np.random.Generator
+
+HISTORY = 30
+OWN, SPREAD = 0.9, 0.1
+"""Of a target: the part that is a user's own, and the part that is spread over all categories."""
+
+FALL, HALVES, NARROW = 30.0, 45.0, 0.1
+"""Of falling targets: the logarithm of the largest share over the smallest of a softmax, how often the shares of a
+half-life halve from one end to the other, and the Dirichlet distribution of narrow tastes. Each ends below 1e-12."""
+
+
+def instance(random: Generator, n: int, k: int, r: int, per_item: int, target: str, trade_off: float) -> Instance:
+    """A problem whose items have ``per_item`` categories in equal shares, and whose target is one of ``TARGETS``."""
+    common = zipf(r)
+    rows = _rows(random, n, common, per_item)
+    wanted = TARGETS[target](random, common, per_item)
+    return Instance(random.gamma(SHAPE, SCALE, n), rows, wanted, k, trade_off)
+
+
+def _rows(random: Generator, count: int, common: Floats, per_item: int) -> Floats:
+    """Rows of so many categories, drawn without replacement by how common they are (Gumbel's race)."""
+    races = np.log(common) + random.gumbel(size=(count, len(common)))
+    winners = np.argpartition(-races, per_item - 1, axis=1)[:, :per_item]
+    rows = np.zeros(races.shape)
+    np.put_along_axis(rows, winners, 1.0 / per_item, axis=1)
+    return rows
+
+
+def _thin(random: Generator, common: Floats, per_item: int) -> Floats:
+    taste = random.dirichlet(20.0 * common) + 0.1 * common
+    return np.asarray(_rows(random, HISTORY, taste, per_item).mean(axis=0))
+
+
+def _prior(random: Generator, common: Floats, per_item: int) -> Floats:
+    return np.asarray(OWN * _thin(random, common, per_item) + SPREAD / len(common))
+
+
+def _full(random: Generator, common: Floats, per_item: int) -> Floats:
+    r = len(common)
+    return np.asarray(OWN * random.dirichlet(np.ones(r)) + SPREAD / r)
+
+
+def _falling(random: Generator, common: Floats, per_item: int) -> Floats:
+    """A softmax over intents by how common they are, a half-life over them in any order, or a narrow taste."""
+    r = len(common)
+    drawn = random.dirichlet(np.ones(r))
+    kinds = (
+        drawn * np.exp(-FALL * np.arange(r) / r),
+        random.permutation(np.exp2(-HALVES * np.arange(r) / r)),
+        random.dirichlet(np.full(r, NARROW)),
+    )
+    chosen = kinds[random.integers(len(kinds))]
+    return np.asarray(chosen / chosen.sum())
+
+
+TARGETS: dict[str, Callable[[Generator, Floats, int], Floats]] = {
+    "thin": _thin,
+    "prior": _prior,
+    "full": _full,
+    "falling": _falling,
+}
