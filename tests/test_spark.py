@@ -13,6 +13,7 @@ import pytest
 
 from excalibr import Reranker
 from excalibr.errors import GapWarning, InputError, InputTypeError
+from tests import golden
 from tests.cli.reranking import run, write
 from tests.cluster import SECOND_PASS, cluster, with_a_kill
 from tests.population.tables import SELLERS, shop
@@ -110,6 +111,21 @@ def test_lotteries_and_reports_are_those_of_a_local_reranker(session: Any, table
     )
     report = on_spark.report(candidates, tables.items, history=history, **OPTIONS)
     assert in_order(report).to_pydict() == LOCAL.report(*given, history=tables.history, **GENRE_COLUMNS).to_pydict()
+
+
+def test_slates_lotteries_and_reports_are_what_they_were(session: Any) -> None:
+    made = golden.tables()
+    found: dict[str, str] = {}
+    candidates, history = frames(session, made)
+    for name, options in golden.SETTINGS.items():
+        asked: dict[str, Any] = {"history": history, **golden.COMMON, **options, **GENRE_COLUMNS}
+        answers = {
+            "slates": in_order(on_spark.rerank(candidates, made.items, propensities=True, **asked), "rank"),
+            "lotteries": in_order(on_spark.lotteries(candidates, made.items, **asked), "ranking", "rank"),
+            "report": in_order(on_spark.report(candidates, made.items, **asked)),
+        }
+        found |= {f"{name}: {what}": golden.of_table(each, golden.ROUNDED.get(name)) for what, each in answers.items()}
+    assert golden.changed(found) == []
 
 
 def test_an_executor_that_is_killed_loses_and_doubles_nothing(session: Any, tables: Invented) -> None:
