@@ -19,7 +19,8 @@
 #   make bench-repeat         the headline of the last `make bench` ten times more (FULL=1: of the full one)
 #   make bench-compare OLD=x  what got slower since the results in a JSON file, by more than noise
 #   make bench-against        an older commit (COMMIT=x) against this tree, each in an environment of its own, on the
-#                             same streams of problems, into docs/benchmarks.md (QUICK=1, DATA=)
+#                             same streams of problems, into docs/benchmarks.md (QUICK=1, DATA=); a part of them, with
+#                             FAMILIES="gamma thin falling", is printed alone; ITSELF=1 also the commit against itself
 #   make profile              where compiled code spends its time, function by function (needs Linux's perf)
 #   make release-check        build the distributions, and install and try each in empty environments
 #                             (PYTHONS="python3.11 python3.13" for several interpreters)
@@ -41,6 +42,8 @@ FULL ?=
 DATA ?=
 OLD ?=
 COMMIT ?=
+FAMILIES ?=
+ITSELF ?=
 QUICK ?=
 SOAK ?=
 PYTHONS ?= $(PYTHON)
@@ -128,7 +131,8 @@ bench-compare: $(call installed,$(FOR_BENCH))
 	@$(BIN)/python -m benchmarks compare $(OLD)
 
 bench-against: $(call installed,$(FOR_BENCH))
-	@$(BIN)/python -m benchmarks against $(COMMIT) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA))
+	@$(BIN)/python -m benchmarks against $(COMMIT) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) \
+	    $(if $(FAMILIES),--families $(FAMILIES)) $(if $(ITSELF),--itself)
 
 bench-batch: $(call installed,cli$(comma)data)
 	@$(BIN)/python -m benchmarks.batch --users $(USERS)

@@ -58,9 +58,11 @@ def _against(asked: argparse.Namespace) -> None:
         old = old or stack.enter_context(built(asked.commit, progress))
         new = Side(PRESENT, asked.new_python) if asked.new_python else present() if asked.in_place else None
         new = new or stack.enter_context(built(None, progress))
-        found = against.compare_sides(new, old, extent, asked.data, progress, asked.families, asked.seed)
+        chosen = asked.families, asked.seed
+        found = against.compare_sides(new, old, extent, asked.data, progress, *chosen, itself=asked.itself)
     found.save(asked.json or STORE / f"against-{asked.commit}-{extent.mode}.json")
-    write_block(found, asked.page)
+    if not asked.families:  # the page is of all
+        write_block(found, asked.page)
     print(block(found))
 
 
@@ -183,6 +185,7 @@ def _add_versions(commands: Any) -> None:
     comparing.add_argument(
         "--quick", action="store_true", help="fewer problems and rounds, and nothing started with empty caches"
     )
+    comparing.add_argument("--itself", action="store_true", help="the older commit against itself beside it")
     comparing.add_argument("--old-python", help="a Python in whose environment the commit is installed already")
     comparing.add_argument("--new-python", help="the same for this tree")
     comparing.add_argument("--in-place", action="store_true", help="this tree as this Python finds it, not installed")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.comparison import Comparison, Reranked
+from benchmarks.comparison import AGAIN, Comparison, Reranked
 from benchmarks.families import families
 from benchmarks.machine import machine
 from benchmarks.problems import UNSEEN
@@ -57,9 +57,16 @@ def compare_sides(
     progress: Progress,
     chosen: Sequence[str] = (),
     seed: int = UNSEEN,
+    *,
+    itself: bool = False,
 ) -> Comparison:
-    """Measure everything of both, or only the families whose names hold one of ``chosen``."""
+    """Measure everything of both, or only the families whose names hold one of ``chosen``.
+
+    With ``itself`` the streams are solved by the old side once more, in processes of its own, so that the ratio of one
+    version to itself stands beside the other.
+    """
     started, sides = perf_counter(), (old, new)
+    again = (replace(old, name=AGAIN.format(old.name)),) if itself else ()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         progress("making the problems")
@@ -68,7 +75,7 @@ def compare_sides(
         for side in sides:
             progress(f"{side.name}: everything once, so that what can be cached is")
             side.ask("first_uses")
-        streams = measure_streams(sides, made, folder / "problems.npz", extent.rounds, progress)
+        streams = measure_streams((*sides, *again), made, folder / "problems.npz", extent.rounds, progress)
         about_processes = {} if chosen else _about_processes(sides, extent, folder, progress)
     return Comparison(
         mode=extent.mode,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.comparison import Comparison
+from benchmarks.comparison import AGAIN, Comparison
 from benchmarks.problems import TUNED
 from benchmarks.statistics import median_of, ratio_of_means, summarise
 from benchmarks.streams import RUN
@@ -83,15 +83,18 @@ def _targets(found: Comparison) -> str:
 
 def _streams(found: Comparison) -> str:
     """Every family: both kernels, and the ratios."""
-    rows = []
+    rows, again = [], AGAIN.format(found.old)
+    itself = any(again in each.kernel for each in found.streams)
     for each in found.streams:
         times = [summarise(each.kernel[side]) for side in (found.old, found.new)]
         cells = [f"{milliseconds(one.median)} / {milliseconds(one.mean)} / {milliseconds(one.p99)}" for one in times]
         ratios = [estimate(each.ratio(what, found.new, found.old)) for what in ("kernel", "call")]
         greedy = estimate(each.against_greedy(found.new, found.old)) if found.old in each.greedy else "–"
+        ratios += [estimate(each.ratio("kernel", again, found.old))] if itself else []
         rows.append([each.name, str(len(each.trade_offs)), *cells, *ratios, greedy, f"{each.disagreement():.0e}"])
     head = ["n/k/r", "problems", f"kernel of `{found.old}`, ms: median / mean / p99", "of this tree"]
-    head += ["kernel, new / old (95 %)", "call, new / old (95 %)", "call / old greedy (95 %)", "objectives differ by"]
+    head += ["kernel, new / old (95 %)", "call, new / old (95 %)", *(["kernel, old / old (95 %)"] if itself else [])]
+    head += ["call / old greedy (95 %)", "objectives differ by"]
     return table(head, rows)
 
 

@@ -10,7 +10,10 @@ from typing import Any
 from benchmarks.streams import Stream
 from excalibr._writing import atomic_write
 
-__all__ = ["Comparison", "Reranked"]
+__all__ = ["AGAIN", "Comparison", "Reranked"]
+
+AGAIN = "{} again"
+"""The name of the older side where its streams are measured twice."""
 
 Rounds = list[float]
 

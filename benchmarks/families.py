@@ -1,7 +1,8 @@
 """The streams that one commit is measured on against another: families of distinct problems, by name.
 
 ``uniform`` and ``gamma`` are generated, ``kl`` is ``gamma`` with the other divergence, films are MovieLens's where
-there is a folder of it, corners are the adversarial ones. Trade-offs come in turn, as in :mod:`benchmarks.problems`.
+there is a folder of it, corners are the adversarial ones; those with many categories are of
+:mod:`benchmarks.many_categories`, two an item. Trade-offs come in turn, as in :mod:`benchmarks.problems`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.films import film_sets
+from benchmarks.many_categories import TARGETS, instance, sellers, tags
 from benchmarks.problems import (
     CORNERS,
     LARGE,
+    TRADE_OFFS,
     UNSEEN,
     Instance,
     ProblemSet,
@@ -34,13 +39,25 @@ SIZES = {
         *((150, 100, 20), (150, 100, 10), (150, 100, 2), (150, 10, 20)),
         *((1000, 100, 20), (5000, 100, 20), (500, 100, 100)),
     ),
-    "gamma": ((150, 100, 20), (150, 10, 20), (500, 10, 20), (1000, 10, 20)),
+    "gamma": ((150, 100, 20), (150, 10, 10), (150, 10, 20), (500, 10, 20), (1000, 10, 20)),
     "kl": ((150, 100, 20),),
 }
 """n, k and r of the generated families."""
 
-CORNER_SHARE, LARGE_SHARE = 0.6, 0.1
-"""Of the number of a family, for a corner, which is no promised row; and for one that takes long."""
+MANY = (
+    *((150, 10, 100), (500, 100, 71), (500, 100, 100), (500, 100, 120), (500, 100, 150)),
+    *((1000, 50, 200), (1000, 50, 300), (150, 10, 1000)),
+)
+TAGS, SELLERS = ((150, 20, 500), (150, 20, 1000)), ((150, 20, 3000), (150, 20, 100_000))
+"""The same of those with many categories: with each kind of target, with tags and with sellers."""
+
+CORNER_SHARE, LARGE_SHARE, LARGEST_SHARE = 0.6, 0.1, 0.02
+"""Of the number of a family, for a corner, which is no promised row; for one that takes long; for one that took 27 s a
+problem at commit 4939d75."""
+
+LARGEST = "falling 150/10/1000"
+WHEN_CHOSEN = (LARGEST, "falling 1000/50/200", "falling 1000/50/300", "sellers 150/20/100000")
+"""Families that are measured only where they are asked for: at that commit a problem takes seconds, or all memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +84,12 @@ class Family:
 def families(
     count: int, data: Path | None, chosen: Sequence[str] = (), spare: int = SPARE, seed: int = UNSEEN
 ) -> list[Family]:
-    """Families of about ``count`` problems; those whose names hold one of ``chosen``, or all."""
-    wanted = re.compile("|".join(re.escape(word) for word in chosen))
-    return [made for name, make in _makers(data) if wanted.search(name) for made in make(name, count, spare, seed)]
+    """Families of about ``count`` problems; those whose names hold one of ``chosen``, or all but some."""
+    wanted = re.compile("|".join(rf"(?<!\d){re.escape(word)}(?!\d)" for word in chosen))
+    names = [
+        (name, make) for name, make in _makers(data) if wanted.search(name) and (chosen or name not in WHEN_CHOSEN)
+    ]
+    return [made for name, make in names for made in make(name, count, spare, seed)]
 
 
 def slug(name: str) -> str:
@@ -89,6 +109,14 @@ def _makers(data: Path | None) -> Iterator[tuple[str, Make]]:
     for kind, sizes in SIZES.items():
         for n, k, r in sizes:
             yield f"{kind} {n}/{k}/{r}", _generated
+    for n, k, r in MANY:
+        for target in TARGETS:
+            yield f"{target} {n}/{k}/{r}", _many_categories
+    for n, k, r in TAGS:
+        yield f"tags {n}/{k}/{r}", _many_categories
+        yield f"kl-tags {n}/{k}/{r}", _many_categories
+    for n, k, r in SELLERS:
+        yield f"sellers {n}/{k}/{r}", _many_categories
     films = _Films(data)
     for attribute in ("genre", "decade", "popularity"):
         for n in (150, 1000):
@@ -103,6 +131,28 @@ def _generated(name: str, count: int, spare: int, seed: int) -> Iterator[Family]
     asked = count + spare
     made = uniform(n, k, r, 2 if r > 10 else 1, asked, seed) if kind == "uniform" else skewed(n, k, r, asked, seed)
     yield Family(name, made.origin, made.instances, spare, "kl" if kind == "kl" else "l1")
+
+
+def _many_categories(name: str, count: int, spare: int, seed: int) -> Iterator[Family]:
+    kind, size = name.removeprefix("kl-").split()
+    n, k, r = (int(number) for number in size.split("/"))
+    share = LARGEST_SHARE if name == LARGEST else LARGE_SHARE if r >= 200 else 1.0
+    asked, spare = max(int(share * count), 1), 1 if share < 1.0 else spare
+    made = []
+    for number in range(asked + spare):
+        random, trade_off = (
+            np.random.default_rng((seed, *kind.encode(), n, k, r, number)),
+            TRADE_OFFS[number % len(TRADE_OFFS)],
+        )
+        match kind:
+            case "tags":
+                made.append(tags(random, n, k, r, trade_off))
+            case "sellers":
+                made.append(sellers(random, n, k, r, trade_off))
+            case target:
+                made.append(instance(random, n, k, r, 2, target, trade_off))
+    divergence = "kl" if name.startswith("kl-") else "l1"
+    yield Family(name, "many categories, gamma scores", tuple(made), spare, divergence)
 
 
 class _Films:

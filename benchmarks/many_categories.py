@@ -2,7 +2,8 @@
 
 *thin* targets are the mean of a history of some tens of items; *prior* ones have a tenth spread evenly beside that;
 *full* ones are nine tenths of a Dirichlet draw and a tenth spread evenly; *falling* ones have shares that fall to
-nothing, as those of a half-life, of a softmax over intents and of narrow tastes do. Some categories are common.
+nothing, as those of a half-life, of a softmax over intents and of narrow tastes do. Some categories are common. *Tags*
+are many an item, *sellers* one, of many that a user's candidates do not have.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy.sparse as sp
 
 from benchmarks.problems import SCALE, SHAPE, Instance, zipf
 from excalibr._types import Floats
 
-__all__ = ["TARGETS", "instance"]
+__all__ = ["TARGETS", "instance", "sellers", "tags"]
 
 Generator = np.random.Generator
 
@@ -26,6 +28,10 @@ FALL, HALVES, NARROW = 30.0, 45.0, 0.1
 """Of falling targets: the logarithm of the largest share over the smallest of a softmax, how often the shares of a
 half-life halve from one end to the other, and the Dirichlet distribution of narrow tastes. Each ends below 1e-12."""
 
+FEWEST_TAGS, MOST_TAGS = 27, 44
+OWN_SELLERS = 80
+"""Of which about 70 occur among 150 candidates."""
+
 
 def instance(random: Generator, n: int, k: int, r: int, per_item: int, target: str, trade_off: float) -> Instance:
     """A problem whose items have ``per_item`` categories in equal shares, and whose target is one of ``TARGETS``."""
@@ -33,6 +39,28 @@ def instance(random: Generator, n: int, k: int, r: int, per_item: int, target: s
     rows = _rows(random, n, common, per_item)
     wanted = TARGETS[target](random, common, per_item)
     return Instance(random.gamma(SHAPE, SCALE, n), rows, wanted, k, trade_off)
+
+
+def tags(random: Generator, n: int, k: int, r: int, trade_off: float) -> Instance:
+    """A problem whose items have 27 to 44 of r tags, some of them much oftener than others; the target is thin."""
+    common = zipf(r)
+    taste = random.dirichlet(150.0 * common) + common
+    races = np.log(np.repeat([common, taste], [n, HISTORY], axis=0)) + random.gumbel(size=(n + HISTORY, r))
+    places = np.argsort(np.argsort(-races, axis=1), axis=1)
+    sizes = random.integers(FEWEST_TAGS, MOST_TAGS + 1, n + HISTORY)
+    counts = (places < sizes[:, None]) * (random.gamma(0.5, size=places.shape) + 1e-3)
+    rows = counts / counts.sum(axis=1, keepdims=True)
+    return Instance(random.gamma(SHAPE, SCALE, n), rows[:n], rows[n:].mean(axis=0), k, trade_off)
+
+
+def sellers(random: Generator, n: int, k: int, r: int, trade_off: float) -> Instance:
+    """A problem whose candidates are of some 70 of r sellers; two thirds of a user's history were of the same ones."""
+    common = zipf(r)
+    own = random.choice(r, OWN_SELLERS, replace=False, p=common)
+    known, others = random.choice(own, HISTORY * 2 // 3), random.choice(r, HISTORY - HISTORY * 2 // 3, p=common)
+    target = np.bincount(np.concatenate([known, others]), minlength=r) / HISTORY
+    rows = sp.csr_array((np.ones(n), random.choice(own, n), np.arange(n + 1)), shape=(n, r))
+    return Instance(random.gamma(SHAPE, SCALE, n), rows, target, k, trade_off)
 
 
 def _rows(random: Generator, count: int, common: Floats, per_item: int) -> Floats:
@@ -45,8 +73,11 @@ def _rows(random: Generator, count: int, common: Floats, per_item: int) -> Float
 
 
 def _thin(random: Generator, common: Floats, per_item: int) -> Floats:
-    taste = random.dirichlet(20.0 * common) + 0.1 * common
-    return np.asarray(_rows(random, HISTORY, taste, per_item).mean(axis=0))
+    return np.asarray(_rows(random, HISTORY, _taste(random, common), per_item).mean(axis=0))
+
+
+def _taste(random: Generator, common: Floats) -> Floats:
+    return np.asarray(random.dirichlet(20.0 * common) + 0.1 * common)
 
 
 def _prior(random: Generator, common: Floats, per_item: int) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -44,10 +45,10 @@ distributions of targets lie: at the first most of 20 shares are below 1e-4, at 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """One problem, before anything is checked."""
+    """One problem, before anything is checked; ``categories`` are an array, or sparse rows as scipy has them."""
 
     scores: Floats
-    categories: Floats
+    categories: Any
     target: Floats
     k: int
     trade_off: float

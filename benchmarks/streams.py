@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from benchmarks.families import Family
 from benchmarks.problems import Instance
@@ -160,17 +161,17 @@ class _Kept:
 
 
 def _stored(instance: Instance) -> Stored:
-    rows, columns = np.nonzero(instance.categories)
-    n, r = instance.categories.shape
+    entries = sp.csr_array(instance.categories)
+    n, r = entries.shape
     return Stored(
         n=n,
         k=instance.k,
         r=r,
         trade_off=instance.trade_off,
         scores=np.ascontiguousarray(instance.scores, dtype=np.float64),
-        indptr=np.searchsorted(rows, np.arange(n + 1)).astype(np.int32),
-        indices=columns.astype(np.int32),
-        values=np.asarray(instance.categories[rows, columns], dtype=np.float64),
+        indptr=entries.indptr.astype(np.int32),
+        indices=entries.indices.astype(np.int32),
+        values=entries.data.astype(np.float64),
         target=np.asarray(instance.target, dtype=np.float64),
         weights=position_weights(instance.position_weights, instance.k),
     )

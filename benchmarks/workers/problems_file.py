@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 __all__ = ["Stored", "StoredFamily", "read", "write", "write_binary"]
 
 FIELDS = ("scores", "indptr", "indices", "values", "target", "weights")
+
+MOST_DENSE = 1000
+"""How many categories people have in an array."""
 
 Array = NDArray[Any]
 
@@ -38,8 +42,10 @@ class Stored:
     weights: Array
 
     @property
-    def categories(self) -> Array:
-        """(n, r) A as an array, the way people have it."""
+    def categories(self) -> Any:
+        """(n, r) A the way people have it: an array, or sparse rows where there are very many categories."""
+        if self.r > MOST_DENSE:
+            return sp.csr_array((self.values, self.indices, self.indptr), shape=(self.n, self.r))
         dense = np.zeros((self.n, self.r))
         dense[np.repeat(np.arange(self.n), np.diff(self.indptr)), self.indices] = self.values
         return dense

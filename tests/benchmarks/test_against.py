@@ -137,6 +137,22 @@ def test_families_that_are_chosen_leave_the_processes_out(measured: Comparison) 
     assert not found.installed
 
 
+def test_a_version_stands_beside_itself_where_it_was_asked_for(
+    measured: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sides: list[str] = []
+
+    def measure_streams(asked: list[Side], *others: object) -> list[Stream]:
+        sides.extend(side.name for side in asked)
+        return [replace(each, kernel=each.kernel | {"old again": each.kernel["old"]}) for each in measured.streams]
+
+    monkeypatch.setattr(against, "measure_streams", measure_streams)
+    found = compare_sides(NEW, OLD, QUICK, None, lambda text: None, ["gamma"], itself=True)
+    assert sides == ["old", "new", "old again"]
+    assert "kernel, old / old (95 %)" in block(found)
+    assert "kernel, old / old (95 %)" not in block(measured)
+
+
 def test_a_comparison_comes_back_from_its_file(measured: Comparison, tmp_path: Path) -> None:
     measured.save(tmp_path / "against.json")
     assert Comparison.load(tmp_path / "against.json") == measured

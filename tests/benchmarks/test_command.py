@@ -86,7 +86,7 @@ def test_a_row_that_is_repeated_alone_leaves_the_others_as_they_are(monkeypatch:
 def test_against_takes_an_environment_that_is_there(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Side, Side, Extent]] = []
 
-    def compare_sides(new: Side, old: Side, extent: Extent, *others: object) -> Comparison:
+    def compare_sides(new: Side, old: Side, extent: Extent, *others: object, itself: bool) -> Comparison:
         asked.append((new, old, extent))
         return Comparison(extent.mode, old.name, new.name, {"processor": "Invented", "cores": "2"}, 1)
 
@@ -102,6 +102,14 @@ def test_against_takes_an_environment_that_is_there(store: Path, monkeypatch: py
     assert "## Targets against `abc`" in (store / "page.md").read_text(encoding="utf-8")
 
 
+def test_a_part_of_the_streams_leaves_the_page_as_it_is(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Comparison("full", "abc", PRESENT, {"processor": "Invented", "cores": "2"}, 1)
+    monkeypatch.setattr(against, "compare_sides", lambda *given, itself: found)
+    options = ["--old-python", "old/bin/python", "--in-place", "--page", str(store / "page.md")]
+    command.main(["against", "abc", *options, "--families", "gamma"])
+    assert not (store / "page.md").exists()
+
+
 def test_against_builds_what_is_not_there(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str | None] = []
 
@@ -114,7 +122,7 @@ def test_against_builds_what_is_not_there(store: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(
         against,
         "compare_sides",
-        lambda new, old, *others: Comparison("full", old.name, new.name, {"processor": "", "cores": ""}, 1),
+        lambda new, old, *others, itself: Comparison("full", old.name, new.name, {"processor": "", "cores": ""}, 1),
     )
     command.main(["against", "abc", "--page", str(store / "page.md")])
     assert made == ["abc", None]

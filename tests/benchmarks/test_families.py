@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from benchmarks.families import Family, families, slug
+from benchmarks.families import WHEN_CHOSEN, Family, families, slug
 from benchmarks.problems import TRADE_OFFS, TUNED, skewed
 from benchmarks.streams import store, stored
 from benchmarks.workers.problems_file import read, write_binary
 
-CHOSEN = ("gamma 150/10/20", "kl", "decade 150", "corner: steep weights")
+CHOSEN = ("gamma 150/10/20", "kl 150", "decade 150", "corner: steep weights")
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +62,38 @@ def test_skewed_problems_have_skewed_scores_and_tiny_shares() -> None:
     for instance in instances:
         np.testing.assert_allclose(instance.categories.sum(axis=1), 1.0)
         assert {1, 2, 3} == set(np.count_nonzero(instance.categories, axis=1).tolist())
+
+
+@pytest.mark.parametrize("word", ["falling 150/10/100", "150/20/500", "sellers 150/20/100000"])
+def test_families_with_many_categories_are_of_their_kind(word: str, tmp_path: Path) -> None:
+    made = families(20, None, [word], spare=1)
+    store(made, tmp_path / "problems.npz")
+    for family, stored_family in zip(made, read(tmp_path / "problems.npz"), strict=True):
+        assert word in family.name
+        targets = [instance.target for instance in family.instances]
+        assert len({target.tobytes() for target in targets}) == len(targets)
+        for one, other in zip(family.instances, stored_family.problems, strict=True):
+            rows = sp.csr_array(one.categories)
+            np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+            np.testing.assert_array_equal(sp.csr_array(other.categories).toarray(), rows.toarray())
+            held = np.diff(rows.indptr)
+            match family.name.split()[0]:
+                case "tags" | "kl-tags":
+                    assert 27 <= held.min() < held.max() <= 44
+                case "sellers":
+                    assert 55 <= len(np.unique(rows.indices)) <= 80
+                case _:
+                    assert set(held.tolist()) == {2}
+
+
+def test_what_takes_minutes_is_measured_only_where_it_is_chosen() -> None:
+    names = {family.name for family in families(1, None, spare=1)}
+    assert names >= {"falling 500/100/150", "thin 150/10/1000", "kl-tags 150/20/1000", "sellers 150/20/3000"}
+    assert not names & set(WHEN_CHOSEN)
+    assert [family.name for family in families(1, None, ["falling 1000"], spare=1)] == [
+        "falling 1000/50/200",
+        "falling 1000/50/300",
+    ]
 
 
 def test_problems_come_back_from_their_file(made: list[Family], tmp_path: Path) -> None:
