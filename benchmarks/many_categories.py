@@ -1,9 +1,9 @@
 """Problems with many categories: what a target looks like decides how hard they are.
 
 *thin* targets are the mean of a history of some tens of items; *prior* ones have a tenth spread evenly beside that;
-*full* ones are nine tenths of a Dirichlet draw and a tenth spread evenly; *falling* ones have shares that fall to
-nothing, as those of a half-life, of a softmax over intents and of narrow tastes do. Some categories are common. *Tags*
-are many an item, *sellers* one, of many that a user's candidates do not have.
+*full* ones are nine tenths of a Dirichlet draw, broad or narrow, and a tenth spread evenly; *falling* ones have shares
+that fall to nothing, as those of a half-life, of a softmax over intents and of narrow tastes do. Some categories are
+common. *Tags* are many an item, *sellers* one, of many that a user's candidates do not have.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ Generator = np.random.Generator
 HISTORY = 30
 OWN, SPREAD = 0.9, 0.1
 """Of a target: the part that is a user's own, and the part that is spread over all categories."""
+
+TASTES = (1.0, 0.2, 0.05)
+"""Of full targets: Dirichlet distributions from broad tastes to narrow ones, where most shares are a tenth's part."""
 
 FALL, HALVES, NARROW = 30.0, 45.0, 0.1
 """Of falling targets: the logarithm of the largest share over the smallest of a softmax, how often the shares of a
@@ -85,8 +88,8 @@ def _prior(random: Generator, common: Floats, per_item: int) -> Floats:
 
 
 def _full(random: Generator, common: Floats, per_item: int) -> Floats:
-    r = len(common)
-    return np.asarray(OWN * random.dirichlet(np.ones(r)) + SPREAD / r)
+    r, concentration = len(common), TASTES[random.integers(len(TASTES))]
+    return np.asarray(OWN * random.dirichlet(np.full(r, concentration)) + SPREAD / r)
 
 
 def _falling(random: Generator, common: Floats, per_item: int) -> Floats:
