@@ -9,7 +9,7 @@
 #   make docs                 the documentation site, into build/site/index.html; any warning is an error
 #   make sanitize             the kernel's tests and some fuzzing with bounds, memory and undefined behaviour checked
 #   make fuzz DURATION=60     questions with every option at every scale, each checked, for 60 seconds with a fresh seed
-#                             (or SEED=7); PROBLEMS=1000000 asks that many instead; PROFILE=small, scales, large, paper
+#                             (or SEED=7); PROBLEMS=1000000 asks that many; PROFILE=small, scales, large, paper, many
 #   make kills                stop `excalibr rerank` at 30 random moments and resume it (SEED=7 repeats a run), and kill
 #                             `excalibr experiment` at ten
 #   make bench-batch          many users through `excalibr rerank`: users a second, memory, threads (USERS=200000)

@@ -98,6 +98,18 @@ def _few_shares(dice: Dice, n: int, r: int) -> Floats:
     return rows / counts[:, None]
 
 
+def _tags(dice: Dice, n: int, r: int) -> Floats:
+    """Up to 44 categories an item, the first ones common, in shares of any size."""
+    races = dice.arrays.gumbel(size=(n, r)) - np.log(np.arange(1.0, r + 1))
+    most = min(r, 44)
+    held = np.argpartition(-races, most - 1, axis=1)[:, :most]
+    counts = dice.arrays.gamma(0.5, size=(n, most)) + 1e-3
+    counts[:, 1:] *= np.arange(1, most) < dice.arrays.integers(min(most, 27), most + 1, n)[:, None]
+    rows = np.zeros((n, r))
+    np.put_along_axis(rows, held, counts, axis=1)
+    return _with_sums(rows)
+
+
 def _skewed(dice: Dice, n: int, r: int) -> Floats:
     """Some categories that nearly all have, some that nobody has."""
     popularity = np.cumsum(dice.arrays.random(r) ** 8 + 1e-12)
@@ -132,11 +144,12 @@ ORDINARY_ROWS: tuple[Rows, ...] = (
     _sums_off,
 )
 WILD_ROWS: tuple[Rows, ...] = (*ORDINARY_ROWS, _tiny_shares)
+MANY_ROWS: tuple[Rows, ...] = (one_hot, _few_shares, _few_shares, _tags, _tags, _dirichlet(1.0), _skewed)
 
 
-def rows(dice: Dice, n: int, r: int, wild: bool) -> Floats:
+def rows(dice: Dice, n: int, r: int, wild: bool, many: bool = False) -> Floats:
     """(n, r) shares; degenerate ones are all equal, or leave categories empty."""
-    return dice.one_of(WILD_ROWS if wild else ORDINARY_ROWS)(dice, n, r)
+    return dice.one_of(MANY_ROWS if many else WILD_ROWS if wild else ORDINARY_ROWS)(dice, n, r)
 
 
 Targets = Callable[[Dice, Floats], Any]
@@ -159,8 +172,25 @@ WILD_TARGETS: tuple[Targets, ...] = (
 )
 
 
-def target(dice: Dice, rows: Floats, wild: bool) -> Floats:
-    """(r,) shares with a sum of 1; ordinary ones are 0 or no smaller than 1e-4."""
+def _thin(dice: Dice, rows: Floats) -> Floats:
+    """Of a history of some tens of items."""
+    return np.asarray(rows[dice.arrays.integers(0, len(rows), dice.whole(10, 60))].mean(axis=0))
+
+
+MANY_TARGETS: tuple[Targets, ...] = (
+    _thin,
+    lambda dice, rows: 0.9 * _thin(dice, rows) + 0.1 / rows.shape[1],
+    lambda dice, rows: 0.9 * dice.arrays.dirichlet(np.full(rows.shape[1], 0.3)) + 0.1 / rows.shape[1],
+    lambda dice, rows: dice.arrays.exponential(size=rows.shape[1]) * np.exp(-dice.arrays.uniform(0, 35, rows.shape[1])),
+    lambda dice, rows: dice.arrays.permutation(np.exp2(-np.linspace(0, dice.between(20, 60), rows.shape[1]))),
+)
+
+
+def target(dice: Dice, rows: Floats, wild: bool, many: bool = False) -> Floats:
+    """(r,) shares with a sum of 1; ordinary ones are 0 or no smaller than 1e-4, but for some of those of many."""
+    if many and dice.chance(0.7):
+        drawn = dice.one_of(MANY_TARGETS)(dice, rows)
+        return np.asarray(drawn / drawn.sum())
     drawn = dice.one_of(WILD_TARGETS if wild else ORDINARY_TARGETS)(dice, rows)
     total = drawn.sum()
     if not wild and total > 0:

@@ -19,11 +19,12 @@ from tests.fuzz.ingredients import Dice
 from tests.fuzz.program import Program
 from tests.fuzz.questions import Floats, Question
 
-PROFILES = ("small", "scales", "large", "paper")
-"""Few candidates at ordinary scales; the same at all scales; many candidates; the paper's question in its corners."""
+PROFILES = ("small", "scales", "large", "paper", "many")
+"""Few candidates at ordinary scales; the same at all scales; many candidates; the paper's question in its corners; up
+to 1,000 categories, and now and then up to 10,000 candidates."""
 
 MIXED = "mixed"
-_MIX = ("small",) * 12 + ("scales",) * 6 + ("paper",) * 1 + ("large",) * 1
+_MIX = ("small",) * 120 + ("scales",) * 59 + ("paper",) * 10 + ("large",) * 10 + ("many",) * 1
 
 
 def profile_of(profile: str, seed: int) -> str:
@@ -37,6 +38,8 @@ def question(profile: str, seed: int) -> Question:
     dice = Dice(f"{profile}/{seed}")
     if profile == "paper":
         return _from_the_paper(dice)
+    if profile == "many":
+        return _Maker(dice, *_many_sizes(dice), wild=dice.chance(0.2), many=True).question()
     n, k, r = _large_sizes(dice) if profile == "large" else _small_sizes(dice)
     return _Maker(dice, n, k, r, wild=profile == "scales" or (profile == "large" and dice.chance(0.5))).question()
 
@@ -54,6 +57,15 @@ def _large_sizes(dice: Dice) -> tuple[int, int, int]:
     return n, k, dice.one_of((2, 10, 20, dice.whole(1, 25), dice.whole(1, 80), 100))
 
 
+def _many_sizes(dice: Dice) -> tuple[int, int, int]:
+    if dice.chance(0.05):
+        n = round(10.0 ** dice.between(3, 4))
+        return n, dice.one_of((10, 100, n // 3)), dice.whole(2, 60)
+    n = round(10.0 ** dice.between(1.7, 3))
+    k = dice.one_of((dice.whole(1, n), max(1, n // 3), 10, 20, 50))
+    return n, min(k, n), round(10.0 ** dice.between(1.85, 3))
+
+
 def _from_the_paper(dice: Dice) -> Question:
     size = problems.LARGE if dice.chance(0.03) else problems.SMALL
     problem = problems.mixed_problem(dice.arrays, size)
@@ -66,15 +78,15 @@ def _from_the_paper(dice: Dice) -> Question:
 class _Maker:
     """Puts a question together, option by option."""
 
-    def __init__(self, dice: Dice, n: int, k: int, r: int, *, wild: bool) -> None:
-        self.dice, self.n, self.k, self.wild = dice, n, k, wild
+    def __init__(self, dice: Dice, n: int, k: int, r: int, *, wild: bool, many: bool = False) -> None:
+        self.dice, self.n, self.k, self.wild, self.many = dice, n, k, wild, many
         self.rich = dice.chance(0.65)
         self.one_hot = self.rich and dice.chance(0.5)
         count = dice.one_of((2, 2, 3)) if self._wanted(0.3) else 1
         self.sizes = [r] + [dice.whole(1, 8) for _ in range(count - 1)]
         self.names = tuple("abc"[:count]) if count > 1 or self._wanted(0.05) else ()
         self.rows = [self._rows(n, size, first=place == 0) for place, size in enumerate(self.sizes)]
-        self.targets = [ingredients.target(dice, rows, wild) for rows in self.rows]
+        self.targets = [ingredients.target(dice, rows, wild, many) for rows in self.rows]
         self.options: dict[str, Any] = {"k": k}
 
     def question(self) -> Question:
@@ -105,7 +117,7 @@ class _Maker:
     def _rows(self, n: int, r: int, *, first: bool) -> Floats:
         if first and self.one_hot:
             return ingredients.one_hot(self.dice, n, r)
-        return ingredients.rows(self.dice, n, r, self.wild)
+        return ingredients.rows(self.dice, n, r, self.wild, self.many)
 
     def _maybe_sparse(self, rows: Floats) -> Any:
         return sp.csr_array(rows) if self.dice.chance(0.03) else rows
@@ -217,7 +229,7 @@ class _Maker:
         dice, options = self.dice, self.options
         trade_off = ingredients.trade_off(dice, spread, self.wild)
         kind = dice.between(0, 1)
-        if kind < 0.03:
+        if kind < 0.03 and not self.many:  # dozens of solves, and as many to check them
             options |= {"tolerance": dice.one_of((1e-2, 1e-3, 1e-4)), "max_vertices": 40}
             return replace(asked, call="frontier")
         if self.rich:

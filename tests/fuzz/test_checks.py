@@ -238,6 +238,17 @@ def test_a_few_questions_of_each_profile_are_answered() -> None:
         assert check(drawn, ask(drawn), literally=True) == []
 
 
+def test_questions_with_many_categories_and_candidates_are_answered() -> None:
+    drawn = [question("many", seed) for seed in range(60)]
+    sizes = [(len(each.scores), Program.of(each).r) for each in drawn]
+    assert max(n for n, _ in sizes) > 4000
+    assert max(r for _, r in sizes) > 900
+    quick = [each for each, (n, r) in zip(drawn, sizes, strict=True) if n * r < 20_000]
+    assert len(quick) > 10
+    for each in quick:
+        assert check(each, ask(each)) == []
+
+
 def test_a_gap_is_allowed_by_the_statement_of_the_tolerance() -> None:
     usual, spread = Program.of(asked()), float(np.ptp(SCORES))
     assert float(tolerance.allowed_gap(usual, 0.5)) == pytest.approx(1e-9 * 0.5 * spread)
