@@ -12,27 +12,31 @@
 
 namespace excalibr {
 
-WITH_WIDER_INSTRUCTIONS void factorise(Matrix& matrix, std::size_t size, bool right) {
-    const std::size_t columns = size + right;
-    for (std::size_t pivot = 0; pivot < size; ++pivot) {
-        double* const above = matrix.row(pivot).data();
-        const double inverse = 1.0 / std::max(above[pivot], 1e-300);
-        for (std::size_t row = pivot + 1; row < size; ++row) {
-            const double multiple = above[row] * inverse;
-            if (multiple == 0.0) continue;
-            double* const below = matrix.row(row).data();
-            for (std::size_t column = row; column < columns; ++column) below[column] -= multiple * above[column];
+// Pivots in fours: the rows below are read and written once for all of them, and each entry still takes them one by one.
+WITH_WIDER_INSTRUCTIONS void factorise(Matrix& matrix, std::size_t size) {
+    constexpr std::size_t together = 4;
+    for (std::size_t first = 0; first < size; first += together) {
+        const std::size_t last = std::min(first + together, size);
+        double* above[together];
+        double inverse[together] = {};
+        for (std::size_t pivot = first; pivot < last; ++pivot) {
+            double* const row = above[pivot - first] = matrix.row(pivot).data();
+            for (std::size_t before = 0; before < pivot - first; ++before) {
+                const double multiple = above[before][pivot] * inverse[before];
+                for (std::size_t column = pivot; column < size; ++column) row[column] -= multiple * above[before][column];
+            }
+            inverse[pivot - first] = 1.0 / std::max(row[pivot], 1e-300);
         }
-        above[pivot] = inverse;
-    }
-}
-
-void substitute_back(const Matrix& factor, MutableReals solution) {
-    const std::size_t size = solution.size();
-    for (std::size_t row = size; row-- > 0;) {
-        const Reals above = factor.row(row);
-        const double known = dot(above.subspan(row + 1, size - row - 1), solution.subspan(row + 1));
-        solution[row] = (above[size] - known) * above[row];
+        for (std::size_t row = last; last == first + together && row < size; ++row) {
+            double* const below = matrix.row(row).data();
+            double multiples[together];
+            for (std::size_t pivot = 0; pivot < together; ++pivot) multiples[pivot] = above[pivot][row] * inverse[pivot];
+            if (multiples[0] == 0.0 && multiples[1] == 0.0 && multiples[2] == 0.0 && multiples[3] == 0.0) continue;
+            for (std::size_t column = row; column < size; ++column)
+                below[column] = (((below[column] - multiples[0] * above[0][column]) - multiples[1] * above[1][column]) -
+                                 multiples[2] * above[2][column]) - multiples[3] * above[3][column];
+        }
+        for (std::size_t pivot = first; pivot < last; ++pivot) above[pivot - first][pivot] = inverse[pivot - first];
     }
 }
 

@@ -6,11 +6,7 @@
 namespace excalibr {
 
 // Factorise the leading `size` rows of the upper triangle in place: D·Lᵀ beside the diagonal, 1/D on it.
-// With `right`, one more column beyond them is a right side, and is eliminated along.
-void factorise(Matrix& matrix, std::size_t size, bool right = false);
-
-// The solution for the right side that was eliminated along.
-void substitute_back(const Matrix& factor, MutableReals solution);
+void factorise(Matrix& matrix, std::size_t size);
 
 // Solve L·D·Lᵀ·x = right in place.
 void substitute(const Matrix& factor, MutableReals right);

@@ -35,7 +35,7 @@ Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std
     std::size_t stalled = 0;
     const double most_operations = effort_part * tuning::effort_of(tuning::proximal_effort, program.r());
     for (std::size_t outer = 0; outer < tuning::max_proximal_steps && stalled < tuning::max_stalled; ++outer) {
-        if (operations_ > most_operations) break;
+        if (operations() > most_operations) break;
         const Progress progress = newton(program, rho, residual_wanted, max_sorts - effort.sorts - 1);
         effort.sorts += progress.sorts;
         effort.steps += progress.steps;
@@ -51,8 +51,9 @@ Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std
         }
         stalled = gap < 0.9 * smallest_gap ? 0 : stalled + 1;
         smallest_gap = std::min(smallest_gap, gap);
-        if (progress.steps == 0) residual_wanted *= 0.1;  // solved as far as was asked, and yet the gap is open
-        residual_wanted = std::max(1e-15, std::min(residual_wanted, pace.residual_of_gap * gap / program.steepness));
+        if (progress.steps == 0 && stalled > 0) residual_wanted *= 0.1;  // solved as far as was wanted, and yet the gap is open
+        residual_wanted = std::max(tuning::finest_residual * tolerance / program.steepness,
+                                   std::min(residual_wanted, pace.residual_of_gap * gap / program.steepness));
         std::copy(exposure_.begin(), exposure_.end(), centre_.begin());
         if (stalled > 0 && stalled % tuning::patience == 0) rho_limit = std::max(0.1 * rho_limit, 10.0);  // rounding?
         rho = std::min(rho * growth_after(progress.steps, pace), rho_limit);
@@ -67,8 +68,8 @@ void ProximalMethod::start(const ScaledProgram& program) {
     const std::size_t n = program.n(), r = program.r();
     for (auto* values : {&point_, &exposure_, &moves_}) values->assign(n, 0.0);
     adjusted_ = trial_adjusted_ = program.gains;
-    for (auto* values : {&prices_, &shares_, &gradient_, &wanted_, &floors_, &ceilings_, &direction_, &trial_, &right_,
-                         &total_})
+    for (auto* values : {&prices_, &shares_, &gradient_, &wanted_, &floors_, &ceilings_, &direction_, &trial_,
+                         &right_, &curvatures_, &rooms_, &diagonal_, &moved_})
         values->assign(r, 0.0);
     order_.resize(n);
     fill_identity(order_);
@@ -77,15 +78,8 @@ void ProximalMethod::start(const ScaledProgram& program) {
     ranked_ = order_;
     active_ = n;
     blocks_.resize(n);
-    hessian_.resize(r, r);
-    factor_.resize(r, r + 1);
     free_.resize(r);
-    touched_.resize(r + 1);
-    operations_ = squares_ = 0.0;
-    for (std::size_t candidate = 0; candidate < n; ++candidate) {
-        const double entries = program.rows.starts[candidate + 1] - program.rows.starts[candidate];
-        squares_ += tuning::scattered_operations * 0.5 * entries * entries;
-    }
+    system_.operations = 0.0;
     damping_ = 1.0;
     radius_ = tuning::first_radius * program.steepness;
     const double mixture = program.steepness > 0.0 ? tuning::first_mixture : 0.0;  // with nothing to calibrate, no detour
@@ -101,17 +95,17 @@ void ProximalMethod::start(const ScaledProgram& program) {
 ProximalMethod::Progress ProximalMethod::newton(const ScaledProgram& program, double rho, double residual_wanted,
                                                 std::size_t budget) {
     threshold_ = looks_at_everyone(program) ? -infinity : infinity;
+    radius_ = std::max(radius_, tuning::least_radius * program.steepness);
     evaluate(program, rho, 0.0);
     Progress progress{0, 1};
     while (progress.steps < tuning::max_newton_steps && progress.sorts < budget) {
         const double residual = set_gradient(program);
         if (residual <= residual_wanted) break;
-        set_hessian(program, rho);
-        operations_ += squares_ + static_cast<double>(program.r() * program.r());
+        system_.load(program, blocks_, order_, rho);
+        set_curvatures(program, rho, residual);
         const double slope = set_direction(rho, residual);
         if (slope >= 0.0) break;
-        const std::size_t trials = std::min(tuning::max_trials, budget - progress.sorts);
-        progress.sorts += line_search(program, rho, slope, trials);
+        progress.sorts += line_search(program, rho, slope, budget - progress.sorts);
         ++progress.steps;
     }
     return progress;
@@ -156,39 +150,68 @@ void ProximalMethod::move_wanted_shares(const ScaledProgram& program, Reals pric
             wanted_[category] = program.penalties[category].share_at(prices[category]);
 }
 
-// Moving prices by d changes the exposure inside a block by the centred change of its candidates' costs, so the Hessian
-// is ρ · Σ_blocks (Σ_i a_i·a_iᵀ − (Σ_i a_i)(Σ_i a_i)ᵀ / g), a_i the category row of candidate i and g the block's size,
-// and the curvature of the conjugates on the diagonal. Upper triangle.
-void ProximalMethod::set_hessian(const ScaledProgram& program, double rho) {
-    const std::size_t r = program.r();
-    const SparseView rows = program.rows.view();
-    hessian_.fill(0.0);
-    for (const Index block : blocks_.pooled()) {
-        const Index first = blocks_.starts[block], last = blocks_.starts[block + 1];
-        std::fill(total_.begin(), total_.end(), 0.0);
-        for (Index rank = first; rank < last; ++rank) {
-            const Index end = rows.starts[order_[rank] + 1];
-            for (Index entry = rows.starts[order_[rank]]; entry < end; ++entry) {
-                const double share = rows.values[entry];
-                const MutableReals row = hessian_.row(rows.columns[entry]);
-                total_[rows.columns[entry]] += share;
-                for (Index other = entry; other < end; ++other)
-                    row[rows.columns[other]] += rho * share * rows.values[other];
-            }
-        }
-        std::size_t touched = 0;  // listed without a branch, and whole rows for loops of one length
-        for (Index category = 0; category < r; ++category) {
-            touched_[touched] = category;
-            touched += total_[category] != 0.0;
-        }
-        for (std::size_t place = 0; place < touched; ++place) {
-            const double factor = rho * total_[touched_[place]] / static_cast<double>(last - first);
-            const MutableReals row = hessian_.row(touched_[place]);
-            for (std::size_t other = 0; other < r; ++other) row[other] -= factor * total_[other];
-        }
+// What the Newton system has on its diagonal: the curvature of the conjugates, and where no tied candidate has a category,
+// so that moving its price alone changes nothing yet, what takes the price to where the first of its candidates ties.
+void ProximalMethod::set_curvatures(const ScaledProgram& program, double rho, double residual) {
+    double untouched = 0.0;
+    for (Index category = 0; category < prices_.size(); ++category) {
+        curvatures_[category] = program.penalties[category].curvature_at(prices_[category]);
+        if (is_free(category) && !system_.touches(category)) untouched += std::abs(gradient_[category]);
     }
-    for (std::size_t category = 0; category < r; ++category)
-        hessian_(category, category) += program.penalties[category].curvature_at(prices_[category]);
+    knows_rooms_ = untouched > tuning::worth_rooms * residual;
+    if (!knows_rooms_) return;
+    set_rooms(program, rho);
+    for (Index category = 0; category < prices_.size(); ++category) {
+        if (system_.touches(category) || !is_free(category)) continue;
+        const double slope = std::abs(gradient_[category]);
+        const double to_side = gradient_[category] > 0.0 ? prices_[category] - floors_[category] : ceilings_[category] - prices_[category];
+        curvatures_[category] = std::max(curvatures_[category], slope / std::min(rooms_[category], to_side));
+    }
+}
+
+// How far the prices of untouched categories can move together until a candidate of theirs ties with another block or enters
+// the list, and as much further as moves its exposure by what is missing.
+void ProximalMethod::set_rooms(const ScaledProgram& program, double rho) {
+    std::fill(rooms_.begin(), rooms_.end(), infinity);
+    const std::size_t blocks = blocks_.count;
+    const Index seen = blocks_.starts[blocks];
+    const double last_mean = blocks_.means[blocks - 1];
+    double next = -infinity;  // the best point of those who are not in the list
+    for (std::size_t rank = seen; rank < active_; ++rank) next = std::max(next, point_[order_[rank]]);
+    for (std::size_t block = 0; block < blocks; ++block) {
+        if (blocks_.starts[block + 1] - blocks_.starts[block] > 1) continue;
+        const double mean = blocks_.means[block];
+        const double rise = block > 0 ? blocks_.means[block - 1] - mean : infinity;
+        const double fall = mean - (block + 1 < blocks ? blocks_.means[block + 1] : next);
+        limit_rooms(program, rho, order_[blocks_.starts[block]], rise, fall);
+    }
+    for (std::size_t rank = seen; rank < order_.size(); ++rank)
+        limit_rooms(program, rho, order_[rank], last_mean - point_[order_[rank]], infinity);
+}
+
+// The same for one candidate, whose point can rise and fall by so much.
+void ProximalMethod::limit_rooms(const ScaledProgram& program, double rho, Index candidate, double rise, double fall) {
+    const SparseView rows = program.rows.view();
+    const Index first = rows.starts[candidate], last = rows.starts[candidate + 1];
+    double rising = 0.0, falling = 0.0;  // the shares whose prices fall, and rise
+    for (Index entry = first; entry < last; ++entry) {
+        const Index category = rows.columns[entry];
+        if (system_.touches(category) || !is_free(category)) continue;
+        (gradient_[category] > 0.0 ? rising : falling) += rows.values[entry];
+    }
+    if (rising == 0.0 && falling == 0.0) return;
+    for (Index entry = first; entry < last; ++entry) {
+        const Index category = rows.columns[entry];
+        const double share = rows.values[entry], slope = gradient_[category];
+        const double room = slope > 0.0 ? std::max(rise, 0.0) / (rho * rising) : std::max(fall, 0.0) / (rho * falling);
+        rooms_[category] = std::min(rooms_[category], room + std::abs(slope) / (rho * share * share));
+    }
+}
+
+// Whether the gradient asks a price to move, and the box lets it.
+bool ProximalMethod::is_free(Index category) const {
+    return gradient_[category] > 0.0 ? prices_[category] > floors_[category]
+                                     : gradient_[category] < 0.0 && prices_[category] < ceilings_[category];
 }
 
 // A direction along which the function falls; returns its slope. Clamping can spoil it, and more damping repairs it.
@@ -207,46 +230,23 @@ double ProximalMethod::set_direction(double rho, double residual) {
 // An active set: prices at a bound that the gradient pushes outward stay; the system is solved for the others, those that
 // would leave the box are clamped to it, and the rest is solved again.
 double ProximalMethod::box_constrained_step(double damping) {
-    const std::size_t r = prices_.size();
     std::size_t free = 0;
-    for (Index category = 0; category < r; ++category) {
+    for (Index category = 0; category < prices_.size(); ++category) {
         direction_[category] = 0.0;
-        const bool down = gradient_[category] > 0.0 && prices_[category] > floors_[category];
-        const bool up = gradient_[category] < 0.0 && prices_[category] < ceilings_[category];
-        if (up || down) free_[free++] = category;
+        diagonal_[category] = curvatures_[category] + (is_damped(category) ? damping : 0.0);
+        if (is_free(category)) free_[free++] = category;
     }
     for (std::size_t round = 0; round < tuning::max_clampings; ++round) {
         for (std::size_t place = 0; place < free; ++place) direction_[free_[place]] = 0.0;
-        for (std::size_t place = 0; place < free; ++place) {
-            const Index category = free_[place];
-            double moved = gradient_[category];
-            for (std::size_t other = 0; round > 0 && other < r; ++other)
-                if (direction_[other] != 0.0)
-                    moved += hessian_(std::min<std::size_t>(category, other), std::max<std::size_t>(category, other)) *
-                             direction_[other];
-            right_[place] = -moved;
-        }
-        solve_free(free, damping);
+        if (round > 0) system_.apply(direction_, moved_);
+        for (std::size_t place = 0; place < free; ++place)
+            right_[place] = -gradient_[free_[place]] - (round > 0 ? moved_[free_[place]] : 0.0);
+        system_.solve(std::span(free_).first(free), diagonal_, std::span(right_).first(free));
         const std::size_t kept = clamp_to_box(free);
         if (kept == free) break;
         free = kept;
     }
     return dot(gradient_, direction_);
-}
-
-// Solve (H + damping·I)·d = right for the free prices; `right_` ends as d.
-void ProximalMethod::solve_free(std::size_t free, double damping) {
-    for (std::size_t place = 0; place < free; ++place) {
-        const MutableReals row = factor_.row(place);
-        const Reals whole = hessian_.row(free_[place]);
-        for (std::size_t other = place; other < free; ++other) row[other] = whole[free_[other]];
-        row[place] += damping;
-        row[free] = right_[place];
-    }
-    const auto size = static_cast<double>(free);
-    operations_ += size * size * size / 6.0 + 2.0 * size * size;
-    factorise(factor_, free, true);
-    substitute_back(factor_, std::span(right_).first(free));
 }
 
 // Take the solution over; prices that leave the box stop at its side and are free no longer. Returns how many still are.
@@ -267,15 +267,14 @@ std::size_t ProximalMethod::clamp_to_box(std::size_t free) {
     return kept;
 }
 
-// Go along the direction until the function no longer rises steeply there; the prices end at the last trial.
-//
-// The first trial goes no further than the radius that has lately been worth it, and teaches damping and radius: where
-// the Hessian foretold the way both give more room, where it did not, less. Returns the number of trials.
-std::size_t ProximalMethod::line_search(const ScaledProgram& program, double rho, double slope,
-                                        std::size_t max_trials) {
+// Go along the direction, at first no further than the radius that has lately been worth it: further while the function falls
+// nearly as steeply as at the start, and back where it rises. The prices end at the last trial. The search teaches damping and
+// radius: where the Hessian foretold the way both give more room, where it did not, less. Returns the number of trials.
+std::size_t ProximalMethod::line_search(const ScaledProgram& program, double rho, double slope, std::size_t budget) {
     double furthest = 0.0;
     for (const double step : direction_) furthest = std::max(furthest, std::abs(step));
-    double length = std::min(1.0, radius_ / furthest);
+    double length = std::min(1.0, radius_ / furthest), falls_at = 0.0, falls = slope;
+    bool went_back = false;
     std::size_t trials = 0;
     category_sums(program, direction_, moves_);
     while (true) {
@@ -283,17 +282,22 @@ std::size_t ProximalMethod::line_search(const ScaledProgram& program, double rho
             trial_[category] = prices_[category] + length * direction_[category];
         evaluate(program, rho, length);
         ++trials;
-        move_wanted_shares(program, trial_);
-        double slope_there = 0.0;
-        for (std::size_t category = 0; category < prices_.size(); ++category)
-            slope_there += (wanted_[category] - shares_[category]) * direction_[category];
-        if (slope_there <= -tuning::flat_enough * slope || trials == max_trials) break;
-        // short of where a parabola ends: the curvature grows on the way
-        length = std::max(0.05 * length, tuning::caution * length * slope / (slope - slope_there));
+        const double there = slope_at_trial(program);
+        const bool goes_on = there < tuning::falls_on * slope && length < 1.0 && !went_back;
+        const std::size_t most = there > -slope ? tuning::most_trials : tuning::max_trials;  // it rises more than it fell
+        if ((!goes_on && there <= -tuning::flat_enough * slope) || trials >= std::min(most, budget)) break;
+        if (goes_on) {
+            falls_at = length;
+            falls = there;
+            length = std::min(4.0 * length, 1.0);
+        } else {  // to short of where a parabola ends: the curvature grows on the way
+            length = falls_at + (length - falls_at) * std::max(0.05, tuning::caution * falls / (falls - there));
+            went_back = true;
+        }
     }
-    std::copy(trial_.begin(), trial_.end(), prices_.begin());
+    std::swap(trial_, prices_);
     std::swap(adjusted_, trial_adjusted_);
-    if (trials == 1) {
+    if (!went_back) {
         damping_ = std::max(0.5 * damping_, 1e-6);
         radius_ = std::max(radius_, 3.0 * length * furthest);
     } else {
@@ -301,6 +305,15 @@ std::size_t ProximalMethod::line_search(const ScaledProgram& program, double rho
         if (length < tuning::short_step) damping_ = std::min(4.0 * damping_, 1e6);
     }
     return trials;
+}
+
+// How steeply the function falls along the direction, at the trial prices and their shares.
+double ProximalMethod::slope_at_trial(const ScaledProgram& program) {
+    move_wanted_shares(program, trial_);
+    double slope = 0.0;
+    for (std::size_t category = 0; category < prices_.size(); ++category)
+        slope += (wanted_[category] - shares_[category]) * direction_[category];
+    return slope;
 }
 
 // x(y) and its shares at a part of the way along the direction.
@@ -446,9 +459,10 @@ bool ProximalMethod::cross_over_by_ties(const ScaledProgram& program) {
         if (prices_[category] > floors_[category] && prices_[category] < ceilings_[category]) free_[free++] = category;
     if (free == 0) return false;
     set_tie_residuals(program);
-    set_hessian(program, 1.0);
+    system_.load(program, blocks_, order_, 1.0);
+    std::fill(diagonal_.begin(), diagonal_.end(), tuning::least_damping * static_cast<double>(program.n()));
     for (std::size_t place = 0; place < free; ++place) right_[place] = -gradient_[free_[place]];
-    solve_free(free, tuning::least_damping * static_cast<double>(program.n()));
+    system_.solve(std::span(free_).first(free), diagonal_, std::span(right_).first(free));
     for (std::size_t place = 0; place < free; ++place) {
         const Index category = free_[place];
         const double price = prices_[category] + right_[place];

@@ -9,7 +9,7 @@
 // prices to where they tie exactly: once the face is the optimal one, so are these prices, whatever ρ.
 #pragma once
 
-#include "linear.hpp"
+#include "newton_system.hpp"
 #include "program.hpp"
 #include "projection.hpp"
 #include "status.hpp"
@@ -33,7 +33,7 @@ class ProximalMethod {
     Effort solve(const ScaledProgram& program, double tolerance, std::size_t max_sorts, double effort_part = 1.0);
 
     const BestPoint& best() const { return best_; }
-    double operations() const { return operations_; }  // about how many multiplications the Newton steps took
+    double operations() const { return system_.operations; }  // about how many multiplications the Newton steps took
     Indices last_ranking() const { return ranked_; }  // a permutation, best first at the last prices that were bounded
 
   private:
@@ -45,12 +45,16 @@ class ProximalMethod {
     Progress newton(const ScaledProgram& program, double rho, double residual_wanted, std::size_t budget);
     double set_gradient(const ScaledProgram& program);
     void move_wanted_shares(const ScaledProgram& program, Reals prices);
-    void set_hessian(const ScaledProgram& program, double rho);
+    void set_curvatures(const ScaledProgram& program, double rho, double residual);
+    void set_rooms(const ScaledProgram& program, double rho);
+    void limit_rooms(const ScaledProgram& program, double rho, Index candidate, double rise, double fall);
+    bool is_free(Index category) const;
+    bool is_damped(Index category) const { return !knows_rooms_ || system_.touches(category); }
     double set_direction(double rho, double residual);
     double box_constrained_step(double damping);
-    void solve_free(std::size_t free, double damping);
     std::size_t clamp_to_box(std::size_t free);
-    std::size_t line_search(const ScaledProgram& program, double rho, double slope, std::size_t max_trials);
+    std::size_t line_search(const ScaledProgram& program, double rho, double slope, std::size_t budget);
+    double slope_at_trial(const ScaledProgram& program);
     void evaluate(const ScaledProgram& program, double rho, double length);
     void project_active(const ScaledProgram& program);
     void select_above(double threshold);
@@ -74,11 +78,12 @@ class ProximalMethod {
     BestPoint best_;
 
     // what a Newton step works with
-    std::vector<double> gradient_, wanted_, floors_, ceilings_, direction_, trial_, right_, total_;
-    Matrix hessian_, factor_;
-    std::vector<Index> free_, touched_;  // prices between their bounds; categories that a block has
+    std::vector<double> gradient_, wanted_, floors_, ceilings_, direction_, trial_, right_, moved_;
+    std::vector<double> curvatures_, rooms_, diagonal_;
+    bool knows_rooms_ = false;
+    NewtonSystem system_;
+    std::vector<Index> free_;  // prices between their bounds
     double damping_ = 1.0, radius_ = 0.0;
-    double operations_ = 0.0, squares_ = 0.0;  // what a Hessian takes: Σ entries² / 2 of the candidates' rows, scattered
 };
 
 }  // namespace excalibr

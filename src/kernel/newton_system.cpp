@@ -1,0 +1,183 @@
+#include "newton_system.hpp"
+
+#include <algorithm>
+
+#include "tuning.hpp"
+
+namespace excalibr {
+namespace {
+
+constexpr Index absent = ~Index{0};
+
+}  // namespace
+
+void NewtonSystem::load(const ScaledProgram& program, const Blocks& blocks, Indices order, double rho) {
+    program_ = &program;
+    rho_ = rho;
+    tied_.clear();
+    starts_.assign(1, 0);
+    touched_.assign(program.r(), 0);
+    for (const Index block : blocks.pooled()) {
+        for (Index rank = blocks.starts[block]; rank < blocks.starts[block + 1]; ++rank) tied_.push_back(order[rank]);
+        starts_.push_back(static_cast<Index>(tied_.size()));
+    }
+    const SparseView rows = program.rows.view();
+    for (const Index candidate : tied_)
+        for (Index entry = rows.starts[candidate]; entry < rows.starts[candidate + 1]; ++entry)
+            touched_[rows.columns[entry]] = 1;
+}
+
+// Subtract from each block's values their mean.
+void NewtonSystem::centre(MutableReals values) const {
+    for (std::size_t block = 0; block + 1 < starts_.size(); ++block) {
+        double mean = 0.0;
+        for (Index at = starts_[block]; at < starts_[block + 1]; ++at) mean += values[at];
+        mean /= static_cast<double>(starts_[block + 1] - starts_[block]);
+        for (Index at = starts_[block]; at < starts_[block + 1]; ++at) values[at] -= mean;
+    }
+}
+
+void NewtonSystem::apply(Reals direction, MutableReals result) {
+    const SparseView rows = program_->rows.view();
+    sums_.resize(tied_.size());
+    for (std::size_t at = 0; at < tied_.size(); ++at) {
+        sums_[at] = 0.0;
+        for (Index entry = rows.starts[tied_[at]]; entry < rows.starts[tied_[at] + 1]; ++entry)
+            sums_[at] += rows.values[entry] * direction[rows.columns[entry]];
+    }
+    centre(sums_);
+    std::fill(result.begin(), result.end(), 0.0);
+    for (std::size_t at = 0; at < tied_.size(); ++at)
+        for (Index entry = rows.starts[tied_[at]]; entry < rows.starts[tied_[at] + 1]; ++entry)
+            result[rows.columns[entry]] += rho_ * rows.values[entry] * sums_[at];
+}
+
+void NewtonSystem::solve(Indices free, Reals diagonal, MutableReals right) {
+    couple(free);
+    inverse_.resize(free.size());
+    for (std::size_t place = 0; place < free.size(); ++place) inverse_[place] = 1.0 / diagonal[free[place]];
+    const auto size = static_cast<double>(std::min(coupled_.size(), tied_.size()));
+    operations += size * size * size / 6.0;
+    if (by_prices())
+        factorise_by_prices(diagonal, free);
+    else
+        factorise_by_candidates(free);
+    solve_again(free, right);
+}
+
+void NewtonSystem::couple(Indices free) {
+    coupled_.clear();
+    for (Index place = 0; place < free.size(); ++place)
+        if (touches(free[place])) coupled_.push_back(place);
+}
+
+void NewtonSystem::solve_again(Indices free, MutableReals right) {
+    const std::size_t size = by_prices() ? coupled_.size() : tied_.size();
+    operations += 2.0 * static_cast<double>(size * size);
+    if (by_prices()) {
+        right_.resize(size);
+        for (std::size_t at = 0; at < size; ++at) right_[at] = right[coupled_[at]];
+        substitute(factor_, right_);
+        for (std::size_t place = 0; place < free.size(); ++place) right[place] *= inverse_[place];
+        for (std::size_t at = 0; at < size; ++at) right[coupled_[at]] = right_[at];
+        return;
+    }
+    // μ from C·A·Δ⁻¹·b, and then d = Δ⁻¹·(b − Aᵀ·C·μ)
+    const SparseView columns = program_->columns.view();
+    right_.assign(size, 0.0);
+    for (const Index place : coupled_) {
+        const double scaled = inverse_[place] * right[place];
+        for (Index entry = columns.starts[free[place]]; entry < columns.starts[free[place] + 1]; ++entry)
+            if (const Index at = place_of_candidate_[columns.columns[entry]]; at != absent)
+                right_[at] += scaled * columns.values[entry];
+    }
+    centre(right_);
+    substitute(factor_, right_);
+    centre(right_);
+    for (const Index place : coupled_)
+        for (Index entry = columns.starts[free[place]]; entry < columns.starts[free[place] + 1]; ++entry)
+            if (const Index at = place_of_candidate_[columns.columns[entry]]; at != absent)
+                right[place] -= columns.values[entry] * right_[at];
+    for (std::size_t place = 0; place < free.size(); ++place) right[place] *= inverse_[place];
+}
+
+// Σ_blocks ρ·(Σ_i a_i·a_iᵀ − (Σ_i a_i)(Σ_i a_i)ᵀ / g) + Δ over the coupled prices, a_i the row of candidate i and g the
+// block's size. Upper triangle.
+void NewtonSystem::factorise_by_prices(Reals diagonal, Indices free) {
+    const std::size_t size = coupled_.size();
+    const SparseView rows = program_->rows.view();
+    factor_.resize(size, size);
+    factor_.fill(0.0);
+    place_of_category_.assign(program_->r(), absent);
+    for (Index at = 0; at < size; ++at) place_of_category_[free[coupled_[at]]] = at;
+    total_.assign(size, 0.0);
+    for (std::size_t block = 0; block + 1 < starts_.size(); ++block) {
+        for (Index at = starts_[block]; at < starts_[block + 1]; ++at) add_outer_product(rows, tied_[at]);
+        listed_.clear();
+        for (Index at = 0; at < size; ++at)
+            if (total_[at] != 0.0) listed_.push_back(at);
+        const double scale = rho_ / static_cast<double>(starts_[block + 1] - starts_[block]);
+        for (const Index one : listed_) {
+            const double factor = scale * total_[one];
+            const MutableReals row = factor_.row(one);
+            for (std::size_t other = one; other < size; ++other) row[other] -= factor * total_[other];
+        }
+        operations += static_cast<double>(listed_.size() * size) / 2.0;
+        for (const Index one : listed_) total_[one] = 0.0;
+    }
+    for (std::size_t at = 0; at < size; ++at) factor_(at, at) += diagonal[free[coupled_[at]]];
+    factorise(factor_, size);
+}
+
+void NewtonSystem::add_outer_product(const SparseView& rows, Index candidate) {
+    const Index first = rows.starts[candidate], last = rows.starts[candidate + 1];
+    operations += tuning::scattered_operations * 0.5 * static_cast<double>(last - first) * static_cast<double>(last - first);
+    for (Index entry = first; entry < last; ++entry) {
+        const Index one = place_of_category_[rows.columns[entry]];
+        if (one == absent) continue;
+        const double share = rho_ * rows.values[entry];
+        const MutableReals row = factor_.row(one);
+        total_[one] += rows.values[entry];
+        for (Index other = entry; other < last; ++other)
+            if (const Index two = place_of_category_[rows.columns[other]]; two != absent) row[two] += share * rows.values[other];
+    }
+}
+
+// C·A·Δ⁻¹·Aᵀ·C + I/ρ over the tied candidates.
+void NewtonSystem::factorise_by_candidates(Indices free) {
+    const std::size_t size = tied_.size();
+    const SparseView columns = program_->columns.view();
+    factor_.resize(size, size);
+    factor_.fill(0.0);
+    place_of_candidate_.assign(program_->n(), absent);
+    for (Index at = 0; at < size; ++at) place_of_candidate_[tied_[at]] = at;
+    for (const Index place : coupled_) {
+        listed_.clear();
+        for (Index entry = columns.starts[free[place]]; entry < columns.starts[free[place] + 1]; ++entry)
+            if (place_of_candidate_[columns.columns[entry]] != absent) listed_.push_back(entry);
+        operations += tuning::scattered_operations * 0.5 * static_cast<double>(listed_.size() * listed_.size());
+        for (const Index one : listed_) {
+            const double share = inverse_[place] * columns.values[one];
+            const MutableReals row = factor_.row(place_of_candidate_[columns.columns[one]]);
+            for (const Index other : listed_) row[place_of_candidate_[columns.columns[other]]] += share * columns.values[other];
+        }
+    }
+    for (std::size_t row = 0; row < size; ++row) centre(factor_.row(row));
+    subtract_means_of_columns();
+    for (std::size_t row = 0; row < size; ++row) factor_(row, row) += 1.0 / rho_;
+    factorise(factor_, size);
+}
+
+void NewtonSystem::subtract_means_of_columns() {
+    const std::size_t size = tied_.size();
+    for (std::size_t block = 0; block + 1 < starts_.size(); ++block) {
+        total_.assign(size, 0.0);
+        for (Index at = starts_[block]; at < starts_[block + 1]; ++at)
+            for (std::size_t column = 0; column < size; ++column) total_[column] += factor_(at, column);
+        for (double& sum : total_) sum /= static_cast<double>(starts_[block + 1] - starts_[block]);
+        for (Index at = starts_[block]; at < starts_[block + 1]; ++at)
+            for (std::size_t column = 0; column < size; ++column) factor_(at, column) -= total_[column];
+    }
+}
+
+}  // namespace excalibr
