@@ -114,7 +114,8 @@ ProximalMethod::Progress ProximalMethod::newton(const ScaledProgram& program, do
 // The gradient, and the box in which the penalties' conjugates are smooth; returns the residual.
 //
 // Without a band the box is that of the prices. With one the conjugate has a breakpoint at 0, and a price stays on its
-// side of it. The residual counts the more the dearer the category: a curved penalty's price can be far above its weight.
+// side of it. The residual counts the more the dearer the category: a curved penalty's price can be far above its weight. What
+// the last digits of a price move its share by counts as none: beside a tiny target that is much.
 double ProximalMethod::set_gradient(const ScaledProgram& program) {
     for (std::size_t category = 0; category < prices_.size(); ++category) {
         const Penalty& penalty = program.penalties[category];
@@ -137,8 +138,9 @@ double ProximalMethod::set_gradient(const ScaledProgram& program) {
     for (std::size_t category = 0; category < prices_.size(); ++category) {
         const double slope = wanted_[category] - shares_[category], price = prices_[category];
         gradient_[category] = slope;
-        if ((slope > 0.0 && price > floors_[category]) || (slope < 0.0 && price < ceilings_[category]))
-            residual += std::abs(slope) * std::max(1.0, std::abs(price) / program.steepness);
+        if (!is_free(category)) continue;
+        const double rounding = tuning::price_rounding * std::abs(price) * program.penalties[category].curvature_at(price);
+        residual += std::max(std::abs(slope) - rounding, 0.0) * std::max(1.0, std::abs(price) / program.steepness);
     }
     return residual;
 }

@@ -61,12 +61,13 @@ struct Pace {
     double after_failure;                                                     // … or `max_newton_steps`
     double residual_of_gap;  // how exactly later steps are solved: this part of the gap, over the steepest weight
 };
-inline constexpr Pace straight_pace = {3.0, 2.0, 2.0, 2.0, 0.3, 0.3};  // crossover is exact at any ρ; growth by 16: a tenth more
-inline constexpr Pace curved_pace = {4.0, 3.0, 2.0, 1.5, 0.5, 0.1};  // no ties to cross over to: residuals as fine as the gap
+inline constexpr Pace straight_pace = {3.0, 2.0, 2.0, 2.0, 0.2, 0.3};  // crossover is exact at any ρ; growth by 16: a tenth more
+inline constexpr Pace curved_pace = {4.0, 3.0, 2.0, 1.5, 0.7, 0.1};  // no ties to cross over to: residuals as fine as the gap
 inline constexpr std::size_t max_proximal_steps = 200;
-inline constexpr std::size_t max_stalled = 32;       // proximal steps that win less than a tenth before giving up
+inline constexpr std::size_t max_stalled = 64;       // proximal steps that win less than a tenth before giving up: 32 lose 1 in 500 where shares fall to nothing
 inline constexpr std::size_t patience = 6;           // after so many of them ρ is held smaller: perhaps it is rounding
 inline constexpr std::size_t max_newton_steps = 30;  // more mean that ρ grew too fast; 20 to 50 are alike from 10 to 300 categories
+inline constexpr double price_rounding = 4e-16;      // what the last digits of a price are, of itself
 inline constexpr double finest_residual = 1e-2;      // of the tolerance: what no gap needs to be solved more finely than
 inline constexpr std::size_t max_trials = 2;         // of a line search, …
 inline constexpr std::size_t most_trials = 8;        // … and where the function still rises more steeply than it fell
@@ -74,7 +75,7 @@ inline constexpr double falls_on = 0.9;              // a search goes further wh
 inline constexpr std::size_t max_dampings = 12;      // tenfold each: a direction of descent is found long before
 inline constexpr std::size_t max_clampings = 10;     // rounds of the active set; few problems need more than three
 inline constexpr double least_radius = 1e-4;         // · steepest: where a proximal step begins again; 1e-6 to 1e-3 are alike
-inline constexpr double worth_rooms = 0.02;          // of the residual: what untouched categories must add to it; 0.005 to 0.1 are alike
+inline constexpr double worth_rooms = 0.005;         // of the residual: what untouched categories must add to it; 0.001 to 0.02 are alike
 inline constexpr double least_damping = 1e-12;       // of ρ: keeps the factorisation regular where categories coincide
 inline constexpr double flat_enough = 0.3;           // a line search ends where the slope is this part of its start's
 inline constexpr double short_step = 0.7;            // a shorter step teaches more damping
