@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tuning.hpp"
-
 namespace excalibr {
 namespace {
 
@@ -56,7 +54,7 @@ void NewtonSystem::solve(Indices free, Reals diagonal, MutableReals right) {
     couple(free);
     inverse_.resize(free.size());
     for (std::size_t place = 0; place < free.size(); ++place) inverse_[place] = 1.0 / diagonal[free[place]];
-    const auto size = static_cast<double>(std::min(coupled_.size(), tied_.size()));
+    const auto size = static_cast<double>(by_prices() ? coupled_.size() : tied_.size());
     operations += size * size * size / 6.0;
     if (by_prices())
         factorise_by_prices(diagonal, free);
@@ -104,26 +102,29 @@ void NewtonSystem::solve_again(Indices free, MutableReals right) {
 // Σ_blocks ρ·(Σ_i a_i·a_iᵀ − (Σ_i a_i)(Σ_i a_i)ᵀ / g) + Δ over the coupled prices, a_i the row of candidate i and g the
 // block's size. Upper triangle.
 void NewtonSystem::factorise_by_prices(Reals diagonal, Indices free) {
-    const std::size_t size = coupled_.size();
+    const auto size = static_cast<Index>(coupled_.size());
     const SparseView rows = program_->rows.view();
-    factor_.resize(size, size);
+    factor_.resize(size + 1, size + 1);  // and a row and a column that nobody reads: no branch for the other categories
     factor_.fill(0.0);
-    place_of_category_.assign(program_->r(), absent);
+    place_of_category_.assign(program_->r(), size);
     for (Index at = 0; at < size; ++at) place_of_category_[free[coupled_[at]]] = at;
-    total_.assign(size, 0.0);
+    total_.assign(size + 1, 0.0);
     for (std::size_t block = 0; block + 1 < starts_.size(); ++block) {
         for (Index at = starts_[block]; at < starts_[block + 1]; ++at) add_outer_product(rows, tied_[at]);
-        listed_.clear();
-        for (Index at = 0; at < size; ++at)
-            if (total_[at] != 0.0) listed_.push_back(at);
-        const double scale = rho_ / static_cast<double>(starts_[block + 1] - starts_[block]);
-        for (const Index one : listed_) {
-            const double factor = scale * total_[one];
-            const MutableReals row = factor_.row(one);
-            for (std::size_t other = one; other < size; ++other) row[other] -= factor * total_[other];
+        std::size_t listed = 0;
+        listed_.resize(size + 1);
+        for (Index at = 0; at < size; ++at) {  // without a branch
+            listed_[listed] = at;
+            listed += total_[at] != 0.0;
         }
-        operations += static_cast<double>(listed_.size() * size) / 2.0;
-        for (const Index one : listed_) total_[one] = 0.0;
+        const double scale = rho_ / static_cast<double>(starts_[block + 1] - starts_[block]);
+        for (std::size_t place = 0; place < listed; ++place) {
+            const double factor = scale * total_[listed_[place]];
+            double* const row = factor_.row(listed_[place]).data();
+            for (std::size_t other = listed_[place]; other < size; ++other) row[other] -= factor * total_[other];
+        }
+        operations += static_cast<double>(listed * size) / 2.0;
+        std::fill(total_.begin(), total_.end(), 0.0);
     }
     for (std::size_t at = 0; at < size; ++at) factor_(at, at) += diagonal[free[coupled_[at]]];
     factorise(factor_, size);
@@ -134,12 +135,10 @@ void NewtonSystem::add_outer_product(const SparseView& rows, Index candidate) {
     operations += tuning::scattered_operations * 0.5 * static_cast<double>(last - first) * static_cast<double>(last - first);
     for (Index entry = first; entry < last; ++entry) {
         const Index one = place_of_category_[rows.columns[entry]];
-        if (one == absent) continue;
         const double share = rho_ * rows.values[entry];
-        const MutableReals row = factor_.row(one);
+        double* const row = factor_.row(one).data();
         total_[one] += rows.values[entry];
-        for (Index other = entry; other < last; ++other)
-            if (const Index two = place_of_category_[rows.columns[other]]; two != absent) row[two] += share * rows.values[other];
+        for (Index other = entry; other < last; ++other) row[place_of_category_[rows.columns[other]]] += share * rows.values[other];
     }
 }
 

@@ -12,6 +12,7 @@
 #include "linear.hpp"
 #include "program.hpp"
 #include "projection.hpp"
+#include "tuning.hpp"
 
 namespace excalibr {
 
@@ -35,7 +36,7 @@ class NewtonSystem {
     double operations = 0.0;  // about how many multiplications all of it took since it was set to 0
 
   private:
-    bool by_prices() const { return coupled_.size() <= tied_.size(); }
+    bool by_prices() const { return coupled_.size() <= std::max(tied_.size(), tuning::few_prices); }
     void couple(Indices free);
     void factorise_by_prices(Reals diagonal, Indices free);
     void factorise_by_candidates(Indices free);

@@ -102,7 +102,8 @@ ProximalMethod::Progress ProximalMethod::newton(const ScaledProgram& program, do
         const double residual = set_gradient(program);
         if (residual <= residual_wanted) break;
         system_.load(program, blocks_, order_, rho);
-        set_curvatures(program, rho, residual);
+        knows_rooms_ = progress.steps >= tuning::rooms_from && residual_of_untouched() > tuning::worth_rooms * residual;
+        if (knows_rooms_) steer_untouched(program, rho);
         const double slope = set_direction(rho, residual);
         if (slope >= 0.0) break;
         progress.sorts += line_search(program, rho, slope, budget - progress.sorts);
@@ -111,7 +112,7 @@ ProximalMethod::Progress ProximalMethod::newton(const ScaledProgram& program, do
     return progress;
 }
 
-// The gradient, and the box in which the penalties' conjugates are smooth; returns the residual.
+// The gradient and curvature, and the box in which the penalties' conjugates are smooth; returns the residual.
 //
 // Without a band the box is that of the prices. With one the conjugate has a breakpoint at 0, and a price stays on its
 // side of it. The residual counts the more the dearer the category: a curved penalty's price can be far above its weight. What
@@ -138,8 +139,9 @@ double ProximalMethod::set_gradient(const ScaledProgram& program) {
     for (std::size_t category = 0; category < prices_.size(); ++category) {
         const double slope = wanted_[category] - shares_[category], price = prices_[category];
         gradient_[category] = slope;
-        if (!is_free(category)) continue;
-        const double rounding = tuning::price_rounding * std::abs(price) * program.penalties[category].curvature_at(price);
+        curvatures_[category] = program.curved() ? program.penalties[category].curvature_at(price) : 0.0;
+        if (!((slope > 0.0 && price > floors_[category]) || (slope < 0.0 && price < ceilings_[category]))) continue;
+        const double rounding = tuning::price_rounding * std::abs(price) * curvatures_[category];
         residual += std::max(std::abs(slope) - rounding, 0.0) * std::max(1.0, std::abs(price) / program.steepness);
     }
     return residual;
@@ -152,22 +154,23 @@ void ProximalMethod::move_wanted_shares(const ScaledProgram& program, Reals pric
             wanted_[category] = program.penalties[category].share_at(prices[category]);
 }
 
-// What the Newton system has on its diagonal: the curvature of the conjugates, and where no tied candidate has a category,
-// so that moving its price alone changes nothing yet, what takes the price to where the first of its candidates ties.
-void ProximalMethod::set_curvatures(const ScaledProgram& program, double rho, double residual) {
-    double untouched = 0.0;
-    for (Index category = 0; category < prices_.size(); ++category) {
-        curvatures_[category] = program.penalties[category].curvature_at(prices_[category]);
-        if (is_free(category) && !system_.touches(category)) untouched += std::abs(gradient_[category]);
-    }
-    knows_rooms_ = untouched > tuning::worth_rooms * residual;
-    if (!knows_rooms_) return;
+// What is left of the gradient in categories that no tied candidate has: moving such a price alone changes nothing yet.
+double ProximalMethod::residual_of_untouched() const {
+    double residual = 0.0;
+    for (Index category = 0; category < prices_.size(); ++category)
+        if (!system_.touches(category) && is_free(category)) residual += std::abs(gradient_[category]);
+    return residual;
+}
+
+// Their prices go at once to where the first of their candidates ties. Damped steps would be as small as their slopes, which
+// are the shares that are wanted, and would creep where those are tiny.
+void ProximalMethod::steer_untouched(const ScaledProgram& program, double rho) {
     set_rooms(program, rho);
     for (Index category = 0; category < prices_.size(); ++category) {
         if (system_.touches(category) || !is_free(category)) continue;
-        const double slope = std::abs(gradient_[category]);
-        const double to_side = gradient_[category] > 0.0 ? prices_[category] - floors_[category] : ceilings_[category] - prices_[category];
-        curvatures_[category] = std::max(curvatures_[category], slope / std::min(rooms_[category], to_side));
+        const double slope = gradient_[category];
+        const double to_side = slope > 0.0 ? prices_[category] - floors_[category] : ceilings_[category] - prices_[category];
+        curvatures_[category] = std::max(curvatures_[category], std::abs(slope) / std::min(rooms_[category], to_side));
     }
 }
 

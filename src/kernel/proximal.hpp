@@ -45,7 +45,8 @@ class ProximalMethod {
     Progress newton(const ScaledProgram& program, double rho, double residual_wanted, std::size_t budget);
     double set_gradient(const ScaledProgram& program);
     void move_wanted_shares(const ScaledProgram& program, Reals prices);
-    void set_curvatures(const ScaledProgram& program, double rho, double residual);
+    double residual_of_untouched() const;
+    void steer_untouched(const ScaledProgram& program, double rho);
     void set_rooms(const ScaledProgram& program, double rho);
     void limit_rooms(const ScaledProgram& program, double rho, Index candidate, double rise, double fall);
     bool is_free(Index category) const;
