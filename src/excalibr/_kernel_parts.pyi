@@ -52,7 +52,9 @@ def solve_by_proximal_method(
 
 def lottery_of_point(
     program: Program, exposure: Floats, order: Integers, block_starts: Integers, most: int
-) -> tuple[Integers, Floats]: ...
+) -> tuple[Integers, Floats, float]:
+    """Rankings, weights and how many multiplications it took."""
+
 def tidy(program: Program, rankings: Integers, weights: Floats, most: int) -> tuple[Integers, Floats]: ...
 def certify(
     program: Program, rankings: Integers, weights: Floats, prices: Floats, order: Integers

@@ -173,12 +173,13 @@ void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double sha
     free_.set_objective({1.0 / spread(), 0.0}, 0.0);  // relevance counts as much as shares do, whatever the λ
     free_.to_free(mixed_, free_lottery_);
     sweep_begun_ = false;
-    engines_.thin(free_.program(), free_lottery_, thinned_);
+    const double operations = engines_.thin(free_.program(), free_lottery_, thinned_);
     answer.failure = Failure::none;
     free_.to_whole(thinned_, answer.lottery);
     answer.trade_off = proof.trade_off;
     answer.engine = proof.engine;
     answer.effort = proof.effort;
+    answer.effort.operations += operations;
     answer.gap = gap_by_rows(proof.balance, answer.lottery, proof.row_prices);
     answer.allowed_gap = unwarned_at(proof.balance, tolerance);
     free_.to_reported_prices(proof.row_prices, proof.balance.calibration, answer.prices);

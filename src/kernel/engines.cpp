@@ -148,6 +148,7 @@ void Engines::solve_by_proximal_method(const Program& program, const Limits& lim
     answer.effort = proximal_.solve(scaled_, engine_tolerance(program, limits), limits.max_sorts, limits.effort);
     answer.effort.operations = proximal_.operations() + sorting_operations(program, answer.effort.sorts);
     lotteries_.from_point(scaled_, proximal_.best(), program.rankings_needed(), answer.lottery);
+    answer.effort.operations += lotteries_.take_operations();
     answer.prices = proximal_.best().prices;
     order_.assign(proximal_.last_ranking().begin(), proximal_.last_ranking().end());
     finish(program, limits, answer);
@@ -208,6 +209,7 @@ void Engines::generate(const Program& program, const Limits& limits, const Colum
     answer.effort.operations += sorting_operations(program, answer.effort.sorts);
     master.write(by_rank_);
     lotteries_.tidy(scaled_, by_rank_, program.rankings_needed(), answer.lottery);
+    answer.effort.operations += lotteries_.take_operations();
     finish(program, limits, answer);
 }
 
@@ -246,7 +248,7 @@ double Engines::engine_tolerance(const Program& program, const Limits& limits) c
     return tuning::safety * std::max(allowed_gap(program, limits.tolerance, {}) / scaled_.unit, tuning::rounding);
 }
 
-void Engines::thin(const Program& program, const Lottery& lottery, Lottery& thinned) {
+double Engines::thin(const Program& program, const Lottery& lottery, Lottery& thinned) {
     load(program, Limits());
     by_rank_.clear(program.k());
     std::vector<Index> by_rank(program.k());
@@ -256,6 +258,7 @@ void Engines::thin(const Program& program, const Lottery& lottery, Lottery& thin
         by_rank_.add(by_rank, lottery.weights[at]);
     }
     lotteries_.tidy(scaled_, by_rank_, program.rankings_needed(), thinned);
+    return lotteries_.take_operations();
 }
 
 Certificate Engines::certify(const Program& program, const Lottery& lottery, Reals prices) {

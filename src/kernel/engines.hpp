@@ -49,7 +49,8 @@ class Engines {
                     Answer& answer);
 
     // The rankings and weights of a lottery by slot thinned to at most r + 1, with the same shares and the same relevance.
-    void thin(const Program& program, const Lottery& lottery, Lottery& thinned);
+    // Returns about how many multiplications it took.
+    double thin(const Program& program, const Lottery& lottery, Lottery& thinned);
 
     Certificate certify(const Program& program, const Lottery& lottery, Reals prices);
 

@@ -53,4 +53,16 @@ void substitute(const Matrix& factor, MutableReals right) {
     }
 }
 
+void eliminate(Matrix& matrix, std::size_t row, std::size_t column) {
+    const MutableReals pivoted = matrix.row(row).subspan(column);
+    const double scale = 1.0 / pivoted[0];
+    for (double& entry : pivoted) entry *= scale;
+    for (std::size_t other = 0; other < matrix.rows(); ++other) {
+        const MutableReals entries = matrix.row(other).subspan(column);
+        const double factor = entries[0];
+        if (other == row || factor == 0.0) continue;
+        for (std::size_t at = 0; at < entries.size(); ++at) entries[at] -= factor * pivoted[at];
+    }
+}
+
 }  // namespace excalibr

@@ -11,4 +11,7 @@ void factorise(Matrix& matrix, std::size_t size);
 // Solve L·D·Lᵀ·x = right in place.
 void substitute(const Matrix& factor, MutableReals right);
 
+// Gauss–Jordan: make a column the unit vector of a row. Columns before it are left alone.
+void eliminate(Matrix& matrix, std::size_t row, std::size_t column);
+
 }  // namespace excalibr

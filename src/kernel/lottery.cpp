@@ -1,244 +1,201 @@
 #include "lottery.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <limits>
 
+#include "linear.hpp"
 #include "tuning.hpp"
 
 namespace excalibr {
 namespace {
 
-double weight_of(Reals slots, std::size_t rank) { return rank < slots.size() ? slots[rank] : 0.0; }
+constexpr Index none = std::numeric_limits<Index>::max();
 
-// Insertion sort of the ranks first:last by value, largest first, ties by the lower index.
-void sort_block(Reals values, MutableIndices places, std::size_t first, std::size_t last) {
-    for (std::size_t rank = first + 1; rank < last; ++rank) {
-        const Index candidate = places[rank];
-        std::size_t target = rank;
-        while (target > first) {
-            const Index other = places[target - 1];
-            if (values[other] > values[candidate] || (values[other] == values[candidate] && other < candidate)) break;
-            places[target] = other;
-            --target;
-        }
-        places[target] = candidate;
-    }
-}
-
-// Sort every block by value and cut it where its first ranks already hold all of their weights.
-void split_tight(Reals values, Reals slots, MutableIndices places, std::vector<Index>& edges) {
-    for (std::size_t block = 0; block + 1 < edges.size(); ++block) {
-        const Index first = edges[block], last = edges[block + 1];
-        sort_block(values, places, first, last);
-        double lacking = 0.0;
-        for (Index rank = first; rank + 1 < last; ++rank) {
-            lacking += weight_of(slots, rank) - values[places[rank]];
-            if (lacking <= tuning::tight) {
-                edges.insert(edges.begin() + static_cast<std::ptrdiff_t>(block) + 1, rank + 1);
-                break;
-            }
-        }
-    }
-}
-
-// A step that is long enough: there some candidate leaves the range of the block's weights.
-double first_step(Reals values, Reals slots, Indices places, Index first, Index last) {
-    const double heaviest = weight_of(slots, first), lightest = weight_of(slots, last - 1);
-    double step = 1e300;
-    for (Index rank = first; rank < last; ++rank) {
-        const double value = values[places[rank]], slope = value - weight_of(slots, rank);
-        if (slope > 0.0) step = std::min(step, (heaviest - value) / slope);
-        if (slope < 0.0) step = std::min(step, (lightest - value) / slope);
-    }
-    return std::max(step, 0.0);
-}
-
-// Where the first ranks exceed their weights the most, as the rank after them, and by how much.
-std::pair<Index, double> worst_prefix(Reals moved, Reals slots, Indices sorted, Index first, Index last) {
-    double worst = -1e300, excess = 0.0;
-    Index cut = first + 1;
-    for (Index rank = first; rank + 1 < last; ++rank) {
-        excess += moved[sorted[rank]] - weight_of(slots, rank);
-        if (excess > worst) {
-            worst = excess;
-            cut = rank + 1;
-        }
-    }
-    return {cut, worst};
-}
-
-// The step at which the candidates sorted[first:cut] hold exactly the weights of those ranks.
-double tight_step(Reals values, Reals slots, Indices places, Reals moved, Indices sorted, Index first, Index last,
-                  Index cut) {
-    const Index lowest = sorted[cut - 1];
-    double room = 0.0, slope = 0.0;
-    Index chosen = 0;
-    for (Index rank = first; rank < cut; ++rank) room += weight_of(slots, rank) - values[sorted[rank]];
-    for (Index rank = first; rank < last; ++rank) {  // the same candidates, by the order from which they set out
-        const Index candidate = places[rank];
-        if (moved[candidate] > moved[lowest] || (moved[candidate] == moved[lowest] && candidate <= lowest)) {
-            slope += values[candidate] - weight_of(slots, rank);
-            ++chosen;
-        }
-    }
-    return slope > 0.0 && chosen == cut - first ? room / slope : 0.0;
-}
-
-// The longest step t for which x + t·(x − e) stays in the block's permutohedron, and the prefix that stops it.
-//
-// Newton from above: at a step that is too long, the prefix that exceeds its weights the most gives a shorter one.
-std::pair<double, Index> block_step(Reals values, Reals slots, Indices places, MutableIndices sorted, MutableReals moved,
-                                    Index first, Index last) {
-    double step = first_step(values, slots, places, first, last);
-    Index cut = first + 1;
-    for (Index round = 0; round < last - first + 50; ++round) {
-        for (Index rank = first; rank < last; ++rank) {
-            const Index candidate = places[rank];
-            sorted[rank] = candidate;
-            moved[candidate] = values[candidate] + step * (values[candidate] - weight_of(slots, rank));
-        }
-        sort_block(moved, sorted, first, last);
-        double excess;
-        std::tie(cut, excess) = worst_prefix(moved, slots, sorted, first, last);
-        if (excess <= tuning::tight * (1.0 + step)) break;
-        const double shorter = tight_step(values, slots, places, moved, sorted, first, last, cut);
-        if (!(shorter < step)) break;
-        step = std::max(shorter, 0.0);
-    }
-    return {step, cut};
-}
-
-// Gauss–Jordan: make a column of the tableau the unit vector of a row.
-void pivot(Matrix& tableau, std::size_t row, std::size_t column) {
-    const MutableReals pivoted = tableau.row(row);
-    const double scale = 1.0 / pivoted[column];
-    for (double& entry : pivoted) entry *= scale;
-    for (std::size_t other = 0; other < tableau.rows(); ++other) {
-        const double factor = tableau(other, column);
-        if (other == row || factor == 0.0) continue;
-        const MutableReals entries = tableau.row(other);
-        for (std::size_t at = 0; at < entries.size(); ++at) entries[at] -= factor * pivoted[at];
-    }
-}
-
-// Which rankings are basic, row by row of the tableau.
-struct Basis {
-    static constexpr std::ptrdiff_t none = -1;
-    std::vector<std::ptrdiff_t> of_row;
-    std::vector<unsigned char> is_basic;
-
-    void put(std::size_t row, std::size_t ranking) {
-        if (of_row[row] != none) is_basic[static_cast<std::size_t>(of_row[row])] = 0;
-        of_row[row] = static_cast<std::ptrdiff_t>(ranking);
-        is_basic[ranking] = 1;
-    }
-};
-
-// Bring rankings into the basis by the largest entry that is left (complete pivoting keeps errors small).
-void make_basic(Matrix& tableau, Basis& basis) {
-    while (true) {
-        double largest = tuning::same_effect;
-        std::size_t best_row = tableau.rows(), best_ranking = 0;
-        for (std::size_t row = 0; row < tableau.rows(); ++row) {
-            if (basis.of_row[row] != Basis::none) continue;
-            for (std::size_t ranking = 0; ranking < tableau.columns(); ++ranking)
-                if (!basis.is_basic[ranking] && std::abs(tableau(row, ranking)) > largest) {
-                    largest = std::abs(tableau(row, ranking));
-                    best_row = row;
-                    best_ranking = ranking;
-                }
-        }
-        if (best_row == tableau.rows()) return;
-        pivot(tableau, best_row, best_ranking);
-        basis.put(best_row, best_ranking);
-    }
-}
-
-// Move a nonbasic ranking's weight to the mix of basic ones that does the same, as far as none of them falls below 0;
-// where one would, the two change places.
-void give_away(Matrix& tableau, Basis& basis, MutableReals weights, std::size_t ranking) {
-    double amount = weights[ranking];
-    std::size_t blocking = tableau.rows();
-    for (std::size_t row = 0; row < tableau.rows(); ++row) {
-        if (basis.of_row[row] == Basis::none) continue;
-        const double share = tableau(row, ranking), weight = weights[static_cast<std::size_t>(basis.of_row[row])];
-        if (share < -tuning::small_reduction_pivot && weight + amount * share < 0.0) {
-            amount = weight / -share;
-            blocking = row;
-        }
-    }
-    for (std::size_t row = 0; row < tableau.rows(); ++row)
-        if (basis.of_row[row] != Basis::none) {
-            double& weight = weights[static_cast<std::size_t>(basis.of_row[row])];
-            weight = std::max(weight + amount * tableau(row, ranking), 0.0);
-        }
-    if (blocking == tableau.rows()) {
-        weights[ranking] = 0.0;
-        return;
-    }
-    weights[ranking] -= amount;
-    weights[static_cast<std::size_t>(basis.of_row[blocking])] = 0.0;
-    basis.put(blocking, ranking);
-    pivot(tableau, blocking, ranking);
+void add(MutableReals sums, double factor, Reals amounts) {
+    for (std::size_t at = 0; at < sums.size(); ++at) sums[at] += factor * amounts[at];
 }
 
 }  // namespace
 
+// After any step the mixture is a lottery, whose exposure is on the way to the point.
 void LotteryMaker::from_point(const ScaledProgram& program, const BestPoint& point, std::size_t most, Lottery& lottery) {
-    decompose(program, point);
+    plan_steps(program, point);
+    foresee(program, point);
+    const std::size_t effects = differences_.columns(), room = 2 * (std::max(most, effects) + 2);
+    effects_.resize(std::min(room, steps_.size() + 1), effects);
+    std::ranges::fill(effects_.row(0), 0.0);
+    scratch_.resize(effects_.rows());
+    mixture_.assign(1, {1.0, 0.0, none, none, none});
+    settled_.clear();
+    Index giver = none, taker = none;
+    for (std::size_t at = 0; at < steps_.size(); ++at) {
+        take_up(steps_[at].giver, giver, &Part::giver_rank);
+        take_up(steps_[at].taker, taker, &Part::taker_rank);
+        play(steps_[at], differences_.row(at));
+        if (mixture_.size() == room) thin_mixture();
+    }
+    if (mixture_.size() > most) thin_mixture();
+    take_up(none, giver, &Part::giver_rank);
+    take_up(none, taker, &Part::taker_rank);
+    write_mixture(program, point);
     tidy(program, found_, most, lottery);
 }
 
-// Walk from the ranking that sorts like the point, through the point, to the far side of its face: the ranking gets the
-// part of the way that lies behind, and the far end goes on in a smaller face. Every step splits a block, so a face of
-// dimension d gives at most d + 1 rankings, by falling weight of their slots.
-void LotteryMaker::decompose(const ScaledProgram& program, const BestPoint& point) {
-    const Reals slots = program.slots;
-    values_ = point.exposure;
-    moved_ = point.exposure;
-    places_ = point.order;
-    sorted_ = point.order;
-    const std::size_t blocks = point.block_starts.size() - 1;
-    std::size_t seen = 0;
-    while (seen < blocks && point.block_starts[seen] < slots.size()) ++seen;
-    edges_.assign(point.block_starts.begin(), point.block_starts.begin() + static_cast<std::ptrdiff_t>(seen) + 1);
-    found_.clear(slots.size());
-    double probability = 1.0;
-    while (true) {
-        split_tight(values_, slots, places_, edges_);
-        double step = 0.0;
-        std::size_t stopping = edges_.size();
-        Index cut = 0;
-        for (std::size_t block = 0; block + 1 < edges_.size(); ++block) {
-            if (edges_[block + 1] - edges_[block] == 1) continue;
-            const auto [own, rank] = block_step(values_, slots, places_, sorted_, moved_, edges_[block], edges_[block + 1]);
-            if (stopping == edges_.size() || own < step) {
-                step = own;
-                stopping = block;
-                cut = rank;
+// From the weights of the ranks to the exposures of those who begin there, block by block: going down, who lacks exposure
+// takes it from the first above who has too much. Every step settles one of its two, so that all others are settled or where
+// they began, and none takes more than half of what the giver has more.
+void LotteryMaker::plan_steps(const ScaledProgram& program, const BestPoint& point) {
+    std::size_t blocks = 0;
+    while (blocks + 1 < point.block_starts.size() && point.block_starts[blocks] < program.k()) ++blocks;
+    weight_of_rank_ = program.slots;
+    weight_of_rank_.resize(point.block_starts[blocks], 0.0);
+    exposure_ = weight_of_rank_;
+    steps_.clear();
+    moved_.clear();
+    for (std::size_t block = 0; block < blocks; ++block) {
+        givers_.clear();
+        std::size_t spent = 0;
+        for (Index rank = point.block_starts[block]; rank < point.block_starts[block + 1]; ++rank) {
+            double lacking = point.exposure[point.order[rank]] - exposure_[rank];
+            if (std::abs(lacking) <= tuning::tight) continue;
+            moved_.push_back(rank);
+            if (lacking < 0.0) givers_.push_back(rank);
+            while (lacking > tuning::tight && spent < givers_.size()) {
+                const Index giver = givers_[spent];
+                const double spare = exposure_[giver] - point.exposure[point.order[giver]], taken = std::min(spare, lacking);
+                steps_.push_back({giver, rank, taken / (exposure_[giver] - exposure_[rank])});
+                exposure_[giver] -= taken;
+                exposure_[rank] += taken;
+                lacking -= taken;
+                if (spare - taken <= tuning::tight) ++spent;
             }
         }
-        const bool last = stopping == edges_.size();
-        const double share = last ? probability : probability * (step / (1.0 + step));
-        if (share > tuning::negligible_weight) found_.add_or_merge(std::span(places_).first(slots.size()), share);
-        if (last) return;
-        probability -= share;
-        for (Index rank = 0; rank < edges_.back(); ++rank) {
-            double& value = values_[places_[rank]];
-            value += step * (value - weight_of(slots, rank));
+    }
+}
+
+// What a unit of a candidate's exposure comes to once all later steps are done, in relevance and in shares of the categories
+// that are moved: from the last step backwards, with the difference between giver and taker just after each.
+void LotteryMaker::foresee(const ScaledProgram& program, const BestPoint& point) {
+    const SparseView rows = program.rows.view();
+    place_of_category_.assign(program.r(), none);
+    Index effects = 1;
+    for (const Index rank : moved_)
+        for (Index entry = rows.starts[point.order[rank]]; entry < rows.starts[point.order[rank] + 1]; ++entry)
+            if (Index& place = place_of_category_[rows.columns[entry]]; place == none) place = effects++;
+    foreseen_.resize(weight_of_rank_.size(), effects);
+    for (const Index rank : moved_) {
+        const MutableReals own = foreseen_.row(rank);
+        std::ranges::fill(own, 0.0);
+        own[0] = program.gains[point.order[rank]];
+        for (Index entry = rows.starts[point.order[rank]]; entry < rows.starts[point.order[rank] + 1]; ++entry)
+            own[place_of_category_[rows.columns[entry]]] = rows.values[entry];
+    }
+    differences_.resize(steps_.size(), effects);
+    for (std::size_t at = steps_.size(); at-- > 0;) {
+        const MutableReals difference = differences_.row(at);
+        const MutableReals giver = foreseen_.row(steps_[at].giver), taker = foreseen_.row(steps_[at].taker);
+        for (std::size_t effect = 0; effect < effects; ++effect) difference[effect] = giver[effect] - taker[effect];
+        add(giver, -steps_[at].part, difference);
+        add(taker, steps_[at].part, difference);
+    }
+    operations_ += 2.0 * static_cast<double>(steps_.size() * effects);
+}
+
+// The next giver or taker, which stands at its first rank in every ranking; the present one is settled. Rankings that were
+// split from one another share the entries of before.
+void LotteryMaker::take_up(Index candidate, Index& present, Index Part::* rank) {
+    if (candidate == present) return;
+    for (Part& each : mixture_) {
+        if (present != none) {
+            settled_.push_back({present, each.*rank, each.settled});
+            each.settled = static_cast<Index>(settled_.size() - 1);
         }
-        sort_block(values_, places_, edges_[stopping], edges_[stopping + 1]);
-        edges_.insert(edges_.begin() + static_cast<std::ptrdiff_t>(stopping) + 1, cut);
+        each.*rank = candidate;
+    }
+    present = candidate;
+}
+
+// Exchange the two in rankings that hold as much as the step asks, and in a share of the last. First come those that would
+// end farthest beyond the point in the direction from which exchanging leads back, so that all stay near it.
+void LotteryMaker::play(const MixingStep& step, Reals difference) {
+    const std::size_t count = mixture_.size();
+    double wanted = 0.0;
+    for (Part& each : mixture_) {
+        each.lead = weight_of_rank_[each.giver_rank] - weight_of_rank_[each.taker_rank];
+        wanted += step.part * each.weight * each.lead;
+    }
+    const double sign = wanted < 0.0 ? -1.0 : 1.0;  // thinning keeps shares, and not who has more
+    alignments_.resize(count);
+    for (std::size_t ranking = 0; ranking < count; ++ranking) {
+        alignments_[ranking] = sign * dot(effects_.row(ranking), difference);
+        add(effects_.row(ranking), step.part * mixture_[ranking].lead, difference);  // each was foreseen to do a part of it
+    }
+    const auto effects = static_cast<double>(difference.size());
+    operations_ += static_cast<double>(count) * (2.0 * effects + tuning::operations_a_candidate);
+    order_.resize(count);
+    fill_identity(order_);
+    sort_descending(alignments_, order_, scratch_);
+    for (const Index ranking : order_) {
+        const double weight = mixture_[ranking].weight, whole = weight * mixture_[ranking].lead;
+        if (!(sign * whole > 0.0)) continue;
+        const double share = wanted / whole;
+        if (share * weight <= tuning::negligible_weight) return;
+        const std::size_t own = (1.0 - share) * weight <= tuning::negligible_weight ? ranking : split(ranking, share);
+        std::swap(mixture_[own].giver_rank, mixture_[own].taker_rank);
+        add(effects_.row(own), -mixture_[own].lead, difference);
+        if (own != ranking) return;
+        wanted -= whole;
+    }
+}
+
+// Give a share of a ranking's weight to a copy of it; returns the copy.
+std::size_t LotteryMaker::split(std::size_t ranking, double share) {
+    const std::size_t copy = mixture_.size();
+    mixture_.push_back(mixture_[ranking]);
+    mixture_[copy].weight *= share;
+    mixture_[ranking].weight -= mixture_[copy].weight;
+    std::ranges::copy(effects_.row(ranking), effects_.row(copy).begin());
+    return copy;
+}
+
+void LotteryMaker::thin_mixture() {
+    weights_.resize(mixture_.size());
+    for (std::size_t ranking = 0; ranking < weights_.size(); ++ranking) weights_[ranking] = mixture_[ranking].weight;
+    thin();
+    std::size_t kept = 0;
+    for (std::size_t ranking = 0; ranking < weights_.size(); ++ranking) {
+        if (weights_[ranking] == 0.0) continue;
+        mixture_[kept] = mixture_[ranking];
+        mixture_[kept].weight = weights_[ranking];
+        std::ranges::copy(effects_.row(ranking), effects_.row(kept).begin());
+        ++kept;
+    }
+    mixture_.resize(kept);
+}
+
+void LotteryMaker::write_mixture(const ScaledProgram& program, const BestPoint& point) {
+    found_.clear(program.k());
+    for (const Part& each : mixture_) {
+        found_.add(std::span(point.order).first(found_.k), each.weight);
+        const MutableIndices ranking = std::span(found_.rankings).last(found_.k);
+        for (Index at = each.settled; at != none; at = settled_[at].before)
+            if (settled_[at].rank < found_.k) ranking[settled_[at].rank] = point.order[settled_[at].candidate];
     }
 }
 
 void LotteryMaker::tidy(const ScaledProgram& program, const Lottery& by_rank, std::size_t most, Lottery& lottery) {
     weights_ = by_rank.weights;
-    if (&by_rank != &found_) found_ = by_rank;
     std::size_t count = sort_by_weight();
     if (count > most) {
-        reduce(program, count);
+        const std::size_t r = program.r();
+        shares_.resize(2 * r);
+        effects_.resize(weights_.size(), r + 1);
+        for (std::size_t ranking = 0; ranking < weights_.size(); ++ranking) {
+            effects_(ranking, r) = ranking_effect(program, program.gains, by_rank.ranking(ranking), shares_);
+            std::copy_n(shares_.begin(), r, effects_.row(ranking).begin());
+        }
+        operations_ += static_cast<double>(weights_.size() * program.k());
+        thin();
         count = sort_by_weight();
     }
     double total = 0.0;
@@ -246,7 +203,7 @@ void LotteryMaker::tidy(const ScaledProgram& program, const Lottery& by_rank, st
     lottery.clear(program.k());
     lottery.rankings.resize(count * program.k());
     for (std::size_t place = 0; place < count; ++place) {
-        const Indices ranking = found_.ranking(order_[place]);
+        const Indices ranking = by_rank.ranking(order_[place]);
         for (std::size_t rank = 0; rank < program.k(); ++rank)
             lottery.rankings[place * program.k() + program.slot_order[rank]] = ranking[rank];
         lottery.weights.push_back(weights_[order_[place]] / total);
@@ -260,30 +217,69 @@ std::size_t LotteryMaker::sort_by_weight() {
     scratch_.resize(weights_.size());
     sort_descending(weights_, order_, scratch_);
     std::size_t count = 0;
-    while (count < weights_.size() && weights_[order_[count]] > tuning::negligible_weight) ++count;
+    while (count < order_.size() && weights_[order_[count]] > tuning::negligible_weight) ++count;
     return count;
 }
 
-// Carathéodory: what a lottery does is its category shares and its relevance, so that rankings beyond r + 1 are
-// superfluous. Weight is shifted between rankings so that both stay the same until one of them has none left; the
-// heavier ones stay where there is a choice. The tableau holds every ranking as a mix of the basic ones.
-void LotteryMaker::reduce(const ScaledProgram& program, std::size_t count) {
-    const std::size_t r = program.r();
-    shares_.resize(2 * r);
-    kept_.resize(count);
-    tableau_.resize(r + 2, count);
-    for (std::size_t place = 0; place < count; ++place) {
-        const Indices ranking = found_.ranking(order_[place]);
-        tableau_(0, place) = 1.0;
-        tableau_(r + 1, place) = ranking_effect(program, program.gains, ranking, shares_);
-        for (std::size_t category = 0; category < r; ++category) tableau_(category + 1, place) = shares_[category];
-        kept_[place] = weights_[order_[place]];
+// Shift weight between rankings so that Σ weight · effect stays what it is, until those with any are independent: one more
+// than there are effects at most. The tableau comes to hold every ranking as a mix of the basic ones.
+void LotteryMaker::thin() {
+    const std::size_t effects = effects_.columns(), count = weights_.size();
+    tableau_.resize(effects + 1, count);
+    for (std::size_t ranking = 0; ranking < count; ++ranking) {
+        for (std::size_t effect = 0; effect < effects; ++effect) tableau_(effect, ranking) = effects_(ranking, effect);
+        tableau_(effects, ranking) = 1.0;
     }
-    Basis basis{std::vector<std::ptrdiff_t>(r + 2, Basis::none), std::vector<unsigned char>(count, 0)};
-    make_basic(tableau_, basis);
-    for (std::size_t ranking = 0; ranking < count; ++ranking)
-        if (!basis.is_basic[ranking]) give_away(tableau_, basis, kept_, ranking);
-    for (std::size_t place = 0; place < count; ++place) weights_[order_[place]] = kept_[place];
+    columns_.resize(count);
+    fill_identity(columns_);
+    const std::size_t rank = make_basic();
+    for (std::size_t column = rank; column < count; ++column) give_away(column, rank);
+    operations_ += static_cast<double>((effects + 1) * count * count);
+}
+
+// Bring rankings into the basis by the largest entry that is left (complete pivoting keeps errors small); returns how many.
+std::size_t LotteryMaker::make_basic() {
+    const std::size_t rows = tableau_.rows(), count = tableau_.columns();
+    for (std::size_t rank = 0; rank < std::min(rows, count); ++rank) {
+        double largest = tuning::same_effect;
+        std::size_t best_row = rows, best_column = 0;
+        for (std::size_t row = rank; row < rows; ++row)
+            for (std::size_t column = rank; column < count; ++column)
+                if (std::abs(tableau_(row, column)) > largest) {
+                    largest = std::abs(tableau_(row, column));
+                    best_row = row;
+                    best_column = column;
+                }
+        if (best_row == rows) return rank;
+        std::ranges::swap_ranges(tableau_.row(rank), tableau_.row(best_row));
+        for (std::size_t row = 0; row < rows; ++row) std::swap(tableau_(row, rank), tableau_(row, best_column));
+        std::swap(columns_[rank], columns_[best_column]);
+        eliminate(tableau_, rank, rank);
+    }
+    return std::min(rows, count);
+}
+
+// Move a nonbasic ranking's weight to the mix of basic ones that does the same, as far as none of them falls below 0; where
+// one would, the two change places.
+void LotteryMaker::give_away(std::size_t column, std::size_t rank) {
+    double amount = weights_[columns_[column]];
+    std::size_t blocking = rank;
+    for (std::size_t row = 0; row < rank; ++row) {
+        const double share = tableau_(row, column), weight = weights_[columns_[row]];
+        if (share < -tuning::small_reduction_pivot && weight + amount * share < 0.0) {
+            amount = weight / -share;
+            blocking = row;
+        }
+    }
+    for (std::size_t row = 0; row < rank; ++row) {
+        double& weight = weights_[columns_[row]];
+        weight = std::max(weight + amount * tableau_(row, column), 0.0);
+    }
+    weights_[columns_[column]] -= amount;
+    if (blocking == rank) return;
+    weights_[columns_[blocking]] = 0.0;
+    std::swap(columns_[blocking], columns_[column]);
+    eliminate(tableau_, blocking, column);
 }
 
 }  // namespace excalibr

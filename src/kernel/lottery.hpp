@@ -1,7 +1,14 @@
 // From a face of the permutohedron to a lottery of at most r + 1 rankings, heaviest first.
+//
+// Mixing steps lead from the ranking that sorts like a point to the point: each brings the exposures of two candidates
+// nearer to each other (Hardy, Littlewood and Pólya 1934, "Inequalities", section 2.19). Played on a mixture of rankings, a
+// step exchanges the two in some of them and splits one. All that a lottery does is its category shares and its relevance,
+// so that rankings beyond r + 1 are superfluous (Carathéodory 1911, "Über den Variabilitätsbereich der Fourierschen
+// Konstanten von positiven harmonischen Funktionen"), and the mixture is thinned whenever there are twice as many.
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "program.hpp"
@@ -46,22 +53,58 @@ class LotteryMaker {
     // than there are independent categories always suffices.
     void tidy(const ScaledProgram& program, const Lottery& by_rank, std::size_t most, Lottery& lottery);
 
+    // About how many multiplications it took since this was last asked.
+    double take_operations() { return std::exchange(operations_, 0.0); }
+
   private:
-    void decompose(const ScaledProgram& program, const BestPoint& point);
+    // The taker gets this part of what the giver has more. Candidates are known by the ranks that they begin with.
+    struct MixingStep {
+        Index giver, taker;
+        double part;
+    };
+    // A ranking of the mixture, with the ranks of the present giver and taker, and how much heavier the giver's slot is.
+    struct Part {
+        double weight, lead;
+        Index giver_rank, taker_rank;
+        Index settled;  // its last entry among `settled_`
+    };
+    // Where a candidate ends in a ranking, and the entry of the candidate that ended before.
+    struct Settled {
+        Index candidate, rank, before;
+    };
+
+    void plan_steps(const ScaledProgram& program, const BestPoint& point);
+    void foresee(const ScaledProgram& program, const BestPoint& point);
+    void take_up(Index candidate, Index& present, Index Part::* rank);
+    void play(const MixingStep& step, Reals difference);
+    std::size_t split(std::size_t ranking, double share);
+    void thin_mixture();
+    void write_mixture(const ScaledProgram& program, const BestPoint& point);
     std::size_t sort_by_weight();
-    void reduce(const ScaledProgram& program, std::size_t count);
+    void thin();
+    std::size_t make_basic();
+    void give_away(std::size_t column, std::size_t rank);
 
-    // the walk through a face
+    // the mixing steps
+    std::vector<MixingStep> steps_;
+    std::vector<double> weight_of_rank_, exposure_;
+    std::vector<Index> givers_, moved_, place_of_category_;
+    Matrix foreseen_, differences_;  // of candidates, and between the two of each step
+
+    // the mixture that they are played on
+    std::vector<Part> mixture_;
+    Matrix effects_;  // of each ranking: how much more relevance and shares than the point it will have after all steps
+    std::vector<Settled> settled_;
+    std::vector<double> alignments_;
     Lottery found_;
-    std::vector<double> values_, moved_;
-    std::vector<Index> places_, sorted_, edges_;
 
-    // the reduction
-    std::vector<double> weights_, kept_;
+    // thinning
+    Matrix tableau_;
+    std::vector<Index> columns_;  // the ranking of each of its columns; the first ones are basic, row by row
+    std::vector<double> weights_, shares_;
     std::vector<Index> order_;
     SortScratch scratch_;
-    Matrix tableau_;
-    std::vector<double> shares_;
+    double operations_ = 0.0;
 };
 
 }  // namespace excalibr

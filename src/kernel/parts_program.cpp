@@ -94,7 +94,7 @@ nb::tuple solve_by_proximal_method(const GivenProgram& given, double tolerance, 
                           best.bound * unit, static_cast<int>(effort.status), effort.sorts, effort.steps);
 }
 
-// A point of a face as a lottery by slot.
+// A point of a face as a lottery by slot, and the operations that it took.
 nb::tuple lottery_of_point(const GivenProgram& given, const RealArray& exposure, const IntegerArray& order,
                            const IntegerArray& block_starts, std::size_t most) {
     BestPoint point;
@@ -105,8 +105,10 @@ nb::tuple lottery_of_point(const GivenProgram& given, const RealArray& exposure,
             "blocks cover the slots");
     point.exposure.assign(exposure.data, exposure.data + exposure.size);
     Lottery lottery;
-    LotteryMaker().from_point(given.scaled, point, most, lottery);
-    return to_numpy(lottery);
+    LotteryMaker maker;
+    maker.from_point(given.scaled, point, most, lottery);
+    return nb::make_tuple(to_numpy(Indices(lottery.rankings), lottery.size(), lottery.k), to_numpy(Reals(lottery.weights)),
+                          maker.take_operations());
 }
 
 // Rankings by rank as a lottery by slot.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "linear.hpp"
 #include "tuning.hpp"
 
 namespace excalibr {
@@ -109,16 +110,8 @@ bool SimplexMaster::factorise_basis() {
         for (std::size_t row = pivot + 1; row < m; ++row)
             if (std::abs(work_(row, pivot)) > std::abs(work_(largest, pivot))) largest = row;
         if (!(std::abs(work_(largest, pivot)) >= tuning::singular_pivot)) return false;
-        const MutableReals above = work_.row(pivot).subspan(pivot);
-        if (largest != pivot) std::swap_ranges(above.begin(), above.end(), work_.row(largest).begin() + pivot);
-        const double scale = 1.0 / above[0];
-        for (double& entry : above) entry *= scale;
-        for (std::size_t row = 0; row < m; ++row) {
-            const double factor = work_(row, pivot);
-            if (row == pivot || factor == 0.0) continue;
-            const MutableReals entries = work_.row(row).subspan(pivot);
-            for (std::size_t at = 0; at < entries.size(); ++at) entries[at] -= factor * above[at];
-        }
+        if (largest != pivot) std::ranges::swap_ranges(work_.row(pivot).subspan(pivot), work_.row(largest).subspan(pivot));
+        eliminate(work_, pivot, pivot);
     }
     for (std::size_t place = 0; place < m; ++place) {
         const Reals solved = work_.row(place).subspan(m);

@@ -86,9 +86,10 @@ inline constexpr double no_price = 1e-16;            // in units of the program:
 inline constexpr std::size_t spare_candidates = 32;  // looked at beyond twice the slots, where candidates are many
 
 // Lotteries.
-inline constexpr double tight = 1e-14;                 // a prefix of a block that lacks no more is a block of its own
+inline constexpr double tight = 1e-16;                 // exposures that differ by no more are alike: 1e-12 with 10,000 candidates
 inline constexpr double negligible_weight = 1e-13;     // rankings with a smaller probability are left out
-inline constexpr double same_effect = 1e-11;           // a ranking that differs by no more from a mix of others is that mix
+inline constexpr double same_effect = 1e-13;           // a ranking that differs by no more from a mix of others is that mix:
+                                                       // large blocks are thinned hundreds of times
 inline constexpr double small_reduction_pivot = 1e-9;  // a smaller entry does not stop a shift of weight
 
 // The simplex master.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,11 +21,13 @@ NO_LIMIT = 10**6
 
 @st.composite
 def programs_with_a_point(draw: Draw) -> tuple[Arrays, Floats]:
-    n = draw(st.integers(1, 20))
+    """The smaller the factor, the larger the blocks; in the end all are one, of nearly equal exposures."""
+    n = draw(st.integers(1, 20) | st.integers(21, 60))
     r = draw(st.integers(1, 4))
-    weights = draw(slot_weights(draw(st.integers(1, n))))
+    weights = draw(slot_weights(draw(st.just(n) | st.integers(1, n))))
     program = Arrays(draw(gains(n)), draw(rows(n, r)), np.zeros((r, 6)), weights, NOBODY, NOBODY)
-    return program, draw(arrays.arrays(np.float64, n, elements=NUMBERS))
+    factor = draw(st.sampled_from([1.0, 1e-2, 1e-3, 1e-15, 0.0]))
+    return program, factor * draw(arrays.arrays(np.float64, n, elements=NUMBERS))
 
 
 @st.composite
@@ -42,7 +46,7 @@ def programs_with_a_lottery(draw: Draw) -> tuple[Arrays, Integers, Floats]:
 def test_a_point_of_a_face_is_a_lottery_with_that_exposure(drawn: tuple[Arrays, Floats]) -> None:
     program, point = drawn
     exposure, order, starts = face_of(program, point)
-    rankings, weights = parts.lottery_of_point(program.of(parts), exposure, order, starts, NO_LIMIT)
+    rankings, weights, _ = parts.lottery_of_point(program.of(parts), exposure, order, starts, NO_LIMIT)
     check_lottery(program, rankings, weights)
     assert len({tuple(ranking) for ranking in rankings.tolist()}) == len(weights)
     np.testing.assert_allclose(exposure_of(program, rankings, weights), exposure, atol=1e-12)
@@ -52,7 +56,7 @@ def test_a_point_of_a_face_is_a_lottery_with_that_exposure(drawn: tuple[Arrays, 
 def test_a_face_of_so_many_dimensions_needs_one_ranking_more(drawn: tuple[Arrays, Floats]) -> None:
     program, point = drawn
     exposure, order, starts = face_of(program, point)
-    _, weights = parts.lottery_of_point(program.of(parts), exposure, order, starts, NO_LIMIT)
+    _, weights, _ = parts.lottery_of_point(program.of(parts), exposure, order, starts, NO_LIMIT)
     assert len(weights) <= int((np.diff(starts) - 1).sum()) + 1
 
 
@@ -60,10 +64,30 @@ def test_a_face_of_so_many_dimensions_needs_one_ranking_more(drawn: tuple[Arrays
 def test_thinned_to_one_more_than_categories_it_shows_the_same(drawn: tuple[Arrays, Floats]) -> None:
     program, point = drawn
     exposure, order, starts = face_of(program, point)
-    rankings, weights = parts.lottery_of_point(program.of(parts), exposure, order, starts, program.r + 1)
+    rankings, weights, _ = parts.lottery_of_point(program.of(parts), exposure, order, starts, program.r + 1)
     check_lottery(program, rankings, weights)
     assert len(weights) <= program.r + 1
     check_effect(program, rankings, weights, exposure)
+
+
+def test_a_block_of_hundreds_that_is_thinned_on_the_way_shows_the_same_and_so_nearly_does_every_draw() -> None:
+    program, exposure, order, starts = one_block(900)
+    rankings, weights, _ = parts.lottery_of_point(program.of(parts), exposure, order, starts, program.r + 1)
+    check_lottery(program, rankings, weights)
+    assert len(weights) <= program.r + 1
+    check_effect(program, rankings, weights, exposure)
+    shown = np.einsum("lkr,k->lr", program.rows[rankings], program.position_weights)
+    sorted_by_exposure = program.position_weights @ program.rows[order[: program.k]]
+    far = np.abs(sorted_by_exposure - exposure @ program.rows).sum()
+    assert np.abs(shown - exposure @ program.rows).sum(axis=1).max() < 0.1 * far
+
+
+def test_the_effort_grows_with_the_candidates_of_a_block_and_not_with_their_square() -> None:
+    efforts = []
+    for n in (250, 500, 1000, 2000):
+        program, exposure, order, starts = one_block(n)
+        efforts.append(parts.lottery_of_point(program.of(parts), exposure, order, starts, program.r + 1)[2])
+    assert all(larger < 2.2 * smaller for smaller, larger in pairwise(efforts))
 
 
 @given(programs_with_a_lottery())
@@ -91,6 +115,17 @@ def test_a_candidate_twice_in_a_ranking_is_refused() -> None:
     program = Arrays(np.zeros(3), np.ones((3, 1)), np.zeros((1, 6)), np.ones(2) / 2, NOBODY, NOBODY).of(parts)
     with pytest.raises(ValueError, match="twice"):
         parts.tidy(program, np.array([[1, 1]]), np.ones(1), 2)
+
+
+def one_block(n: int) -> tuple[Arrays, Floats, Integers, Integers]:
+    """Candidates with dense rows whose exposures all differ, no prefix of which has all that its ranks weigh."""
+    spread = np.outer(np.sqrt([2, 3, 5, 7, 11, 13]), np.arange(1, n + 1)) % 1.0  # as even as chance, and no chance
+    weights = 1 / np.log2(np.arange(2, n * 3 // 10 + 2))
+    shares = np.ascontiguousarray((spread[:5] / spread[:5].sum(axis=0)).T)
+    program = Arrays(spread[5], shares, np.zeros((5, 6)), weights / weights.sum(), NOBODY, NOBODY)
+    exposure, order, starts = face_of(program, 0.3 / n * spread[0])
+    assert starts.tolist() == [0, n]
+    return program, exposure, order, starts
 
 
 def face_of(program: Arrays, point: Floats) -> tuple[Floats, Integers, Integers]:
@@ -122,8 +157,8 @@ def check_lottery(program: Arrays, rankings: Integers, weights: Floats) -> None:
 def check_effect(program: Arrays, rankings: Integers, weights: Floats, exposure: Floats) -> None:
     """Shares and relevance are those of the exposure."""
     shown = exposure_of(program, rankings, weights)
-    np.testing.assert_allclose(shown @ program.rows, exposure @ program.rows, atol=1e-9)
+    np.testing.assert_allclose(shown @ program.rows, exposure @ program.rows, atol=1e-12)
     spread = float(np.ptp(program.gains)) or 1.0
     assert shown @ program.gains == pytest.approx(
-        exposure @ program.gains, abs=1e-9 * spread + 1e-14 * abs(program.gains).max()
+        exposure @ program.gains, abs=1e-12 * spread + 1e-14 * abs(program.gains).max()
     )

@@ -111,7 +111,7 @@ def test_an_even_lottery_has_the_same_expectation_and_nearer_draws(divergence: s
         assert even.gap >= 0.0
         plain_costs.append(float(plain.weights @ plain.draw_costs))
         even_costs.append(float(even.weights @ even.draw_costs))
-    assert np.mean(even_costs) < 0.95 * np.mean(plain_costs)
+    assert np.mean(even_costs) < 0.97 * np.mean(plain_costs)
 
 
 def test_a_path_can_be_of_single_rankings() -> None:
