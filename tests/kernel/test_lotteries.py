@@ -21,13 +21,14 @@ NO_LIMIT = 10**6
 
 @st.composite
 def programs_with_a_point(draw: Draw) -> tuple[Arrays, Floats]:
-    """The smaller the factor, the larger the blocks; in the end all are one, of nearly equal exposures."""
+    """Near nothing, where all are one block of nearly equal exposures, or near a single ranking, or far from both."""
     n = draw(st.integers(1, 20) | st.integers(21, 60))
     r = draw(st.integers(1, 4))
     weights = draw(slot_weights(draw(st.just(n) | st.integers(1, n))))
     program = Arrays(draw(gains(n)), draw(rows(n, r)), np.zeros((r, 6)), weights, NOBODY, NOBODY)
-    factor = draw(st.sampled_from([1.0, 1e-2, 1e-3, 1e-15, 0.0]))
-    return program, factor * draw(arrays.arrays(np.float64, n, elements=NUMBERS))
+    near = draw(st.sampled_from([np.zeros(n), np.pad(np.sort(weights)[::-1], (0, n - len(weights)))]))
+    factor = draw(st.sampled_from([1.0, 1e-2, 1e-3, 1e-11, 1e-15, 0.0]))
+    return program, near + factor * draw(arrays.arrays(np.float64, n, elements=NUMBERS))
 
 
 @st.composite
