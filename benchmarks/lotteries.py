@@ -48,10 +48,10 @@ What it shows:
 - All ways need nearly the same number of rankings, and on a program's solution the plain matching does as well as the
   bottleneck one.
 - With 100 slots a draw is on average at most 0.02 further from the target than the expectation is. With 10 slots it is
-  0.02 to 0.28 further, whichever lottery it comes from: most with many categories and much weight on calibration.
-- On average a draw of the exact solver is as close as the others', and a little closer with 10 slots, λ = 0.5 and many
-  categories. Its worst draw is then the furthest off (genres: 0.41 against 0.31 to 0.34), and comes up in 1 of 100
-  draws for the median user. Elsewhere no way's worst draw is always the furthest.
+  0.03 to 0.28 further, whichever lottery it comes from: most with many categories and much weight on calibration.
+- On average a draw of the exact solver is as close as the others', and closer with 10 slots, λ = 0.5 and many
+  categories (genres: 0.17 against 0.21, and its worst draw 0.26 against 0.30 to 0.34). Elsewhere no way's worst draw is
+  always the furthest.
 """
 
 REPRODUCE = """\
@@ -67,10 +67,10 @@ several optima a program ends at on the version of its solver; the deviation of 
 Every `.npz` of the folder is one more set of users, named after the file (`_` becomes a space), with the arrays
 `scores` (users, n), `categories` (users, n, r) and `target` (users, r).
 
-The MovieLens 1M sets, whose ratings may not be passed on, are 20 users that EASE (regularisation 500) was not trained
-on: a rating above 3.5 is a positive, a random 80 % of a user's positives are the history, the candidates are the 150
-best scores outside it, and the target is the history's balance. The categories are the 18 genres in equal shares, the
-decade of the year, or popularity (the top 5 % of films by positives, and the rest).
+The MovieLens 1M sets (`film_sets` of `benchmarks/films.py`), whose ratings may not be passed on, are 20 users that EASE
+(regularisation 500) was not trained on: a rating above 3.5 is a positive, a random 80 % of a user's positives are the
+history, the candidates are the 150 best scores outside it, and the target is the history's balance. The categories are
+the 18 genres in equal shares, the decade of the year, or popularity (the top 5 % of films by positives, and the rest).
 """
 
 
