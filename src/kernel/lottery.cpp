@@ -29,14 +29,14 @@ void LotteryMaker::from_point(const ScaledProgram& program, const BestPoint& poi
     settled_.clear();
     Index giver = none, taker = none;
     for (std::size_t at = 0; at < steps_.size(); ++at) {
-        take_up(steps_[at].giver, giver, &Part::giver_rank);
-        take_up(steps_[at].taker, taker, &Part::taker_rank);
+        take_up(steps_[at].giver, giver, &Component::giver_rank);
+        take_up(steps_[at].taker, taker, &Component::taker_rank);
         play(steps_[at], differences_.row(at));
         if (mixture_.size() == room) thin_mixture();
     }
     if (mixture_.size() > most) thin_mixture();
-    take_up(none, giver, &Part::giver_rank);
-    take_up(none, taker, &Part::taker_rank);
+    take_up(none, giver, &Component::giver_rank);
+    take_up(none, taker, &Component::taker_rank);
     write_mixture(program, point);
     tidy(program, found_, most, lottery);
 }
@@ -103,9 +103,9 @@ void LotteryMaker::foresee(const ScaledProgram& program, const BestPoint& point)
 
 // The next giver or taker, which stands at its first rank in every ranking; the present one is settled. Rankings that were
 // split from one another share the entries of before.
-void LotteryMaker::take_up(Index candidate, Index& present, Index Part::* rank) {
+void LotteryMaker::take_up(Index candidate, Index& present, Index Component::* rank) {
     if (candidate == present) return;
-    for (Part& each : mixture_) {
+    for (Component& each : mixture_) {
         if (present != none) {
             settled_.push_back({present, each.*rank, each.settled});
             each.settled = static_cast<Index>(settled_.size() - 1);
@@ -115,12 +115,12 @@ void LotteryMaker::take_up(Index candidate, Index& present, Index Part::* rank) 
     present = candidate;
 }
 
-// Exchange the two in rankings that hold as much as the step asks, and in a share of the last. First come those that would
-// end farthest beyond the point in the direction from which exchanging leads back, so that all stay near it.
+// Exchange the two in rankings that hold as much as the step asks, and in a fraction of the last. First come those that
+// would end farthest beyond the point in the direction from which exchanging leads back, so that all stay near it.
 void LotteryMaker::play(const MixingStep& step, Reals difference) {
     const std::size_t count = mixture_.size();
     double wanted = 0.0;
-    for (Part& each : mixture_) {
+    for (Component& each : mixture_) {
         each.lead = weight_of_rank_[each.giver_rank] - weight_of_rank_[each.taker_rank];
         wanted += step.part * each.weight * each.lead;
     }
@@ -138,21 +138,22 @@ void LotteryMaker::play(const MixingStep& step, Reals difference) {
     for (const Index ranking : order_) {
         const double weight = mixture_[ranking].weight, whole = weight * mixture_[ranking].lead;
         if (!(sign * whole > 0.0)) continue;
-        const double share = wanted / whole;
-        if (share * weight <= tuning::negligible_weight) return;
-        const std::size_t own = (1.0 - share) * weight <= tuning::negligible_weight ? ranking : split(ranking, share);
-        std::swap(mixture_[own].giver_rank, mixture_[own].taker_rank);
-        add(effects_.row(own), -mixture_[own].lead, difference);
-        if (own != ranking) return;
+        const double fraction = wanted / whole;
+        if (fraction * weight <= tuning::negligible_weight) return;
+        const bool splits = (1.0 - fraction) * weight > tuning::negligible_weight;
+        const std::size_t exchanged = splits ? split(ranking, fraction) : ranking;
+        std::swap(mixture_[exchanged].giver_rank, mixture_[exchanged].taker_rank);
+        add(effects_.row(exchanged), -mixture_[exchanged].lead, difference);
+        if (splits) return;
         wanted -= whole;
     }
 }
 
-// Give a share of a ranking's weight to a copy of it; returns the copy.
-std::size_t LotteryMaker::split(std::size_t ranking, double share) {
+// Give a fraction of a ranking's weight to a copy of it; returns the copy.
+std::size_t LotteryMaker::split(std::size_t ranking, double fraction) {
     const std::size_t copy = mixture_.size();
     mixture_.push_back(mixture_[ranking]);
-    mixture_[copy].weight *= share;
+    mixture_[copy].weight *= fraction;
     mixture_[ranking].weight -= mixture_[copy].weight;
     std::ranges::copy(effects_.row(ranking), effects_.row(copy).begin());
     return copy;
@@ -175,7 +176,7 @@ void LotteryMaker::thin_mixture() {
 
 void LotteryMaker::write_mixture(const ScaledProgram& program, const BestPoint& point) {
     found_.clear(program.k());
-    for (const Part& each : mixture_) {
+    for (const Component& each : mixture_) {
         found_.add(std::span(point.order).first(found_.k), each.weight);
         const MutableIndices ranking = std::span(found_.rankings).last(found_.k);
         for (Index at = each.settled; at != none; at = settled_[at].before)

@@ -63,7 +63,7 @@ class LotteryMaker {
         double part;
     };
     // A ranking of the mixture, with the ranks of the present giver and taker, and how much heavier the giver's slot is.
-    struct Part {
+    struct Component {
         double weight, lead;
         Index giver_rank, taker_rank;
         Index settled;  // its last entry among `settled_`
@@ -75,9 +75,9 @@ class LotteryMaker {
 
     void plan_steps(const ScaledProgram& program, const BestPoint& point);
     void foresee(const ScaledProgram& program, const BestPoint& point);
-    void take_up(Index candidate, Index& present, Index Part::* rank);
+    void take_up(Index candidate, Index& present, Index Component::* rank);
     void play(const MixingStep& step, Reals difference);
-    std::size_t split(std::size_t ranking, double share);
+    std::size_t split(std::size_t ranking, double fraction);
     void thin_mixture();
     void write_mixture(const ScaledProgram& program, const BestPoint& point);
     std::size_t sort_by_weight();
@@ -92,7 +92,7 @@ class LotteryMaker {
     Matrix foreseen_, differences_;  // of candidates, and between the two of each step
 
     // the mixture that they are played on
-    std::vector<Part> mixture_;
+    std::vector<Component> mixture_;
     Matrix effects_;  // of each ranking: how much more relevance and shares than the point it will have after all steps
     std::vector<Settled> settled_;
     std::vector<double> alignments_;
