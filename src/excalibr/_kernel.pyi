@@ -17,6 +17,16 @@ def exposure_of(rankings: Integers, weights: Floats, position_weights: Floats, n
 def shares_of(indptr: Integers, indices: Integers, values: Floats, n_categories: int, exposure: Floats) -> Floats:
     """(r,) category shares p = Aᵀx of an exposure x, with the rows of A given as sparse."""
 
+def sums_by_user(
+    indptr: Integers, indices: Integers, values: Floats, n_categories: int, weights: Floats, starts: Integers
+) -> tuple[Integers, Integers, Floats]:
+    """Sparse rows: Σ weight × row of each user's, ``starts[u]`` up to ``starts[u + 1]``, added up in their order."""
+
+def shares_of_rows(
+    indptr: Integers, indices: Integers, values: Floats, n_categories: int, negligible: float
+) -> tuple[Integers, Integers, Floats]:
+    """Sparse rows divided by their sums, as numpy adds up dense ones, without what is below ``negligible`` of them."""
+
 def calibrated_order(
     candidates: Integers,
     gains: Floats,
@@ -137,6 +147,10 @@ class Checked:
     ) -> None:
         """Check and pack. ``rows`` is an array, a tuple (indptr, indices, values, columns), or a list of these.
 
+        ``lows`` are the lower edges of the targets, row after row, of each user or of all alike; or sparse, a tuple
+        (indptr, indices, values, rest), where None or (rows × attributes) ``rest`` says up to which share a category
+        may have that a row does not list. ``highs`` are the upper edges, beside these; None where no target is a band.
+
         Raises TypeError for anything but a contiguous array of the right type, ValueError for sizes that do not fit.
         """
 
@@ -159,10 +173,8 @@ class Checked:
     def indices(self) -> Integers: ...
     @property
     def values(self) -> Floats: ...
-    @property
-    def lows(self) -> Floats: ...
-    @property
-    def highs(self) -> Floats: ...
+    def edges(self, user: int) -> tuple[Floats, Floats]:
+        """(r,) both edges of a user's target."""
 
 class Questions:
     """The questions of any number of users; made by `excalibr._solver.seam`."""
@@ -180,10 +192,13 @@ class Setting:
     def __init__(self, position_weights: Floats, trade_off: float, asked: tuple[Any, ...]) -> None: ...
 
 def solve_range(questions: Questions, first: int, last: int) -> tuple[Any, ...]:
-    """Solve the users first … last − 1: rankings, weights, counts, prices, gaps, and what each solve took."""
+    """Solve the users first … last − 1: rankings, weights, counts, prices, gaps, and what each solve took.
+
+    Prices are counts by user, categories and values; those of other categories are 0.
+    """
 
 def solve_user(questions: Questions, user: int) -> tuple[Any, ...]:
-    """Solve one user: rankings, weights, prices, gap, and what the solve took."""
+    """Solve one user: rankings, weights, prices (categories and values), gap, and what the solve took."""
 
 def solve_alone(checked: Checked, setting: Setting) -> tuple[Any, ...]:
     """The same for the only user in ``checked``, with no options beyond the setting."""
@@ -197,6 +212,10 @@ class Curve:
     """Solves of one user at any trade-offs, each started from what the ones before found."""
 
     def __init__(self, questions: Questions, user: int) -> None: ...
+    @property
+    def categories(self) -> Integers:
+        """The categories that prices are of: all that the user's candidates have or the target lists."""
+
     def solve(
         self, trade_off: float, tolerance: float, max_sorts: int, prices: Floats | None
     ) -> tuple[tuple[Any, ...], float, float, float]: ...

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import methods
+from excalibr._arrays import starts_of
 from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import AIMS, Options, read_options
@@ -110,7 +111,7 @@ def calibrate_batch(
     workers = checked_threads(threads)
     with progress_bar("Calibrating", batch.users) as advance:
         parts = list(solve_users(batch, lambda solved: solved, threads=workers, advance=advance))
-    policies = Policies(batch, join(parts, batch.r))
+    policies = Policies(batch, join(parts))
     _warn_of_statuses(policies.statuses)
     return policies
 
@@ -148,7 +149,7 @@ class Solver:
         if batch.options.method != "excalibr":
             plain = questions_of(batch, solve=False, fall_back=fall_back)
             return cls(
-                lambda first, last: join([_solve_user(batch, user, plain) for user in range(first, last)], batch.r),
+                lambda first, last: join([_solve_user(batch, user, plain) for user in range(first, last)]),
                 lambda: None,
             )
         questions = questions_of(batch, fall_back=fall_back, wanted=wanted)
@@ -199,21 +200,24 @@ def _warn_of_statuses(statuses: Integers) -> None:
 def solve_range(batch: Batch, questions: kernel.Questions, first: int, last: int) -> Lotteries:
     """The kernel's answers for a range of users."""
     found = kernel.solve_range(questions, first, last)
-    places, weights, counts, prices, gaps, allowed, trade_offs, objectives, *rest = found
-    statuses, engines, sorts, steps, failures, details, limit_prices, _ = rest
+    places, weights, counts, (price_counts, priced, prices), gaps, allowed, trade_offs, objectives, *rest = found
+    statuses, engines, sorts, steps, failures, details, (limit_counts, *limit_prices), _ = rest
     outcome = batch.statuses[first:last].copy()
     solved = outcome < Status.NO_CANDIDATES
     outcome[solved & (gaps > allowed)] = Status.STOPPED_EARLY
     errors: dict[int, ExcalibrError] = {}
+    limit_starts = starts_of(limit_counts)
     for place in np.flatnonzero(failures).tolist():
         outcome[place] = Status.FAILED
         category, wanted, reached = details[place].tolist()
-        own_prices = None if limit_prices is None else limit_prices[place]
+        own = slice(*limit_starts[[place, place + 1]])
+        conflict, conflicting = (array[own] for array in limit_prices)
         kind = int(failures[place])
-        errors[first + place] = error_of(batch, kind, int(category), wanted, reached, own_prices)
+        errors[first + place] = error_of(batch, kind, int(category), wanted, reached, (conflict, conflicting))
     errors |= {user: InputError(why) for user, why in batch.reasons.items() if first <= user < last}
     effort = Effort(engines, sorts, steps, statuses)
-    return Lotteries(first, places, weights, counts, prices, gaps, outcome, trade_offs, objectives, effort, errors)
+    lotteries = (places, weights, counts, price_counts, priced, prices)
+    return Lotteries(first, *lotteries, gaps, outcome, trade_offs, objectives, effort, errors)
 
 
 def _with_orders(batch: Batch, lotteries: Lotteries, orders: kernel.Questions) -> Lotteries:
@@ -249,13 +253,13 @@ def _solve_user(batch: Batch, user: int, orders: kernel.Questions) -> Lotteries:
 
 
 def _lotteries_of(batch: Batch, user: int, policy: Policy) -> Lotteries:
-    prices = policy.category_prices
-    prices = np.full(batch.r, np.nan) if prices is None else prices
+    categories, prices = policy._known_prices or (np.empty(0, dtype=np.int64), np.empty(0))
     counts, places, status = np.array([len(policy.weights)]), policy.rankings.ravel(), np.array([int(Status.OK)])
     trade_off, gap, objective = (
         np.array([value]) for value in (policy.problem.trade_off, policy.gap, policy.objective)
     )
     return Lotteries(
-        *(user, places, policy.weights, counts, prices[None, :], gap, status, trade_off, objective, no_effort(1)),
+        *(user, places, policy.weights, counts, np.array([len(prices)]), categories, prices),
+        *(gap, status, trade_off, objective, no_effort(1)),
         policies={user: policy},
     )

@@ -93,15 +93,17 @@ def history(
         counted = numbers("weights", weights, rows.shape, "one for each item of the history")
     one = Memberships(np.array([0, len(rows)]), rows, counted, n)
     sums = _category_sums(shares, one, prior, strength)
-    if not sums.any():
+    if not sums.values.any():
         if len(rows) and not counted.any():
             raise InputError("weights", "are all 0", "have one above 0", _LITTLE_HISTORY)
         found = "have no category where their weight is above 0" if len(rows) else "are empty"
         raise InputError("items", found, "have at least one with a category", _LITTLE_HISTORY)
-    return np.asarray(shares_of(sums)[0])
+    return sums.as_shares(NEGLIGIBLE).row(0)
 
 
-def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, strength: float = 0.0) -> Floats:
+def histories(
+    categories: Any, weights: Any, *, prior: ArrayLike | None = None, strength: float = 0.0, sparse: bool = False
+) -> Any:
     """The category distributions of many users' histories at once.
 
     Parameters
@@ -112,11 +114,13 @@ def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, 
         (users, items) sparse: how much each item of each history counts. Ones count every item alike.
     prior, strength
         As in :func:`history`, the same for all users.
+    sparse
+        Whether to return a ``scipy.sparse`` array, for more categories than fit beside one another for every user.
 
     Returns
     -------
     (users, r)
-        Rows sum to 1.
+        Rows sum to 1. :func:`excalibr.calibrate_batch` takes them in either form.
 
     Raises
     ------
@@ -131,11 +135,12 @@ def histories(categories: Any, weights: Any, *, prior: ArrayLike | None = None, 
     """
     shares = _rows("categories", categories, ("items", "r"))
     sums = _category_sums(shares, _rows("weights", weights, ("users", "items")), prior, strength)
-    row = first_true(sums.sum(axis=1) == 0.0)
+    found_shares = sums.as_shares(NEGLIGIBLE)
+    row = first_true(np.diff(found_shares.indptr) == 0)
     if row is not None:
         found = f"row {row} has no item with a category and a weight above 0"
         raise InputError("weights", found, "have at least one", _LITTLE_HISTORY)
-    return shares_of(sums)
+    return found_shares.sparse() if sparse else found_shares.dense()
 
 
 def shares_of(sums: Floats) -> Floats:
@@ -248,16 +253,17 @@ def _distribution(argument: str, given: ArrayLike, r: int | str) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def _category_sums(shares: Memberships, weights: Memberships, prior: ArrayLike | None, strength: float) -> Floats:
-    """(users, r) what each user has of each category, with the prior; ``weights`` has one row per user."""
+def _category_sums(shares: Memberships, weights: Memberships, prior: ArrayLike | None, strength: float) -> Memberships:
+    """Users × r what each user has of each category, with the prior; ``weights`` has one row per user."""
     wanted = ("users", shares.n_candidates)
     require_shape("weights", (weights.n_candidates, weights.n_categories), wanted, "one column per item")
     _require_numbers("weights", weights, "item")
     _require_distributions("categories", shares)
     sums = shares.sums(weights.indices, weights.owners, weights.values, weights.n_candidates)
-    with np.errstate(over="ignore"):  # what overflows is refused
-        sums = sums + _pseudo_counts(prior, strength, shares.n_categories)
-        totals = sums.sum(axis=1)
+    _check_prior(prior, strength)
+    if prior is not None:
+        sums = sums.plus(np.full(sums.n_candidates, strength), _distribution("prior", prior, shares.n_categories))
+    totals = sums_by(sums.owners, sums.values, sums.n_candidates)  # what overflows is refused
     row = first_true(~np.isfinite(totals))
     if row is not None:
         raise InputError("weights", f"of row {row} add up to infinity", "have a finite sum, with the prior's strength")
@@ -282,7 +288,7 @@ def _rows(argument: str, matrix: Any, shape: tuple[str, str]) -> Memberships:
     table = matrix if _is_sparse(matrix) else numbers(argument, matrix)
     require_shape(argument, tuple(table.shape), shape)
     if not _is_sparse(matrix):
-        return Memberships(*kernel.pack_rows(table), table.shape[1])
+        return Memberships.packed(table)
     rows = matrix.tocsr()
     return Memberships(rows.indptr, rows.indices, numbers(argument, rows.data), rows.shape[1])
 
@@ -304,13 +310,10 @@ def _require_numbers(argument: str, rows: Memberships, column: str) -> None:
         raise InputError(argument, where, "be finite and at least 0")
 
 
-def _pseudo_counts(prior: ArrayLike | None, strength: float, r: int) -> Floats:
-    """What the prior adds to every history; a prior without a strength, or the other way round, is a mistake."""
+def _check_prior(prior: ArrayLike | None, strength: float) -> None:
+    """A prior without a strength, or the other way round, is a mistake."""
     checked_strength("strength", strength)
     if (prior is None) != (strength == 0):
         found = f"is {strength} {'without' if prior is None else 'with'} a prior"
         must, hint = "be above 0 with a prior, and 0 without", "strength=10 makes the prior worth ten items."
         raise InputError("strength", found, must, hint)
-    if prior is None:
-        return np.zeros(r)
-    return np.asarray(strength * _distribution("prior", prior, r))

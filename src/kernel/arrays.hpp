@@ -33,6 +33,21 @@ struct SparseRows {
     SparseView view() const { return {starts, columns, values}; }
 };
 
+// Some categories in rising order, each with a number.
+struct ByCategory {
+    std::vector<Index> categories;
+    std::vector<double> values;
+
+    void clear() {
+        categories.clear();
+        values.clear();
+    }
+    void add(Index category, double value) {
+        categories.push_back(category);
+        values.push_back(value);
+    }
+};
+
 // A dense matrix by rows, whose room is kept from use to use.
 class Matrix {
   public:

@@ -19,10 +19,7 @@ namespace {
 
 nb::tuple pack_rows(const RealTable& table) {
     require(table.size < std::numeric_limits<Index>::max(), "too many entries for 32-bit places");
-    const SparseRows packed =
-        without_gil([&] { return excalibr::pack_rows(reals(table), table.rows(), table.columns()); });
-    return nb::make_tuple(to_numpy(Indices(packed.starts)), to_numpy(Indices(packed.columns)),
-                          to_numpy(Reals(packed.values)));
+    return to_numpy(without_gil([&] { return excalibr::pack_rows(reals(table), table.rows(), table.columns()); }));
 }
 
 nb::object exposure_of(const IntegerTable& rankings, const RealArray& weights, const RealArray& position_weights,
@@ -40,6 +37,20 @@ nb::object shares_of(const IntegerArray& indptr, const IntegerArray& columns, co
     require(rows.rows() == exposure.size, "a candidate has an exposure");
     return to_numpy(
         Reals(without_gil([&] { return excalibr::shares_of(rows.view(), categories, reals(exposure)); })));
+}
+
+nb::tuple sums_by_user(const IntegerArray& indptr, const IntegerArray& columns, const RealArray& values,
+                       std::size_t categories, const RealArray& weights, const IntegerArray& starts) {
+    const GivenRows rows = sparse_rows(indptr, columns, values, categories);
+    require(rows.rows() == weights.size, "every row has a weight");
+    const std::vector<Index> begins = row_starts(starts, weights.size);
+    return to_numpy(without_gil([&] { return excalibr::sums_by_user(rows.view(), categories, reals(weights), begins); }));
+}
+
+nb::tuple shares_of_rows(const IntegerArray& indptr, const IntegerArray& columns, const RealArray& values,
+                         std::size_t categories, double negligible) {
+    const GivenRows rows = sparse_rows(indptr, columns, values, categories);
+    return to_numpy(without_gil([&] { return excalibr::shares_of_rows(rows.view(), categories, negligible); }));
 }
 
 nb::object calibrated_order(const IntegerArray& candidates, const RealArray& gains, const IntegerArray& indptr,
@@ -120,6 +131,8 @@ NB_MODULE(_kernel, module) {
     module.def("pack_rows", &pack_rows);
     module.def("exposure_of", &exposure_of);
     module.def("shares_of", &shares_of);
+    module.def("sums_by_user", &sums_by_user);
+    module.def("shares_of_rows", &shares_of_rows);
     module.def("calibrated_order", &calibrated_order);
     module.def("marginal_order", &marginal_order);
     module.def("visit_rankings", &visit_rankings);

@@ -147,14 +147,22 @@ inline nb::object to_read_only(Reals numbers) {
     return nb::handle(numpy.frombuffer)(bytes, nb::handle(numpy.float64));
 }
 
-// The same with rows, where the numbers are row after row.
-inline nb::object to_read_only(Indices numbers, std::size_t rows, std::size_t columns) {
+inline nb::object bytes_of(Indices numbers) {
     const auto size = static_cast<Py_ssize_t>(numbers.size() * sizeof(std::int64_t));
-    const nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, size));
+    nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, size));
     if (!bytes.is_valid()) throw nb::python_error();
     auto* to = reinterpret_cast<std::int64_t*>(PyBytes_AsString(bytes.ptr()));
     for (const Index number : numbers) *to++ = number;
-    return nb::handle(numpy.ndarray)(nb::make_tuple(rows, columns), nb::handle(numpy.int64), bytes);
+    return bytes;
+}
+
+inline nb::object to_read_only(Indices numbers) {
+    return nb::handle(numpy.frombuffer)(bytes_of(numbers), nb::handle(numpy.int64));
+}
+
+// The same with rows, where the numbers are row after row.
+inline nb::object to_read_only(Indices numbers, std::size_t rows, std::size_t columns) {
+    return nb::handle(numpy.ndarray)(nb::make_tuple(rows, columns), nb::handle(numpy.int64), bytes_of(numbers));
 }
 
 inline nb::object to_numpy(Reals numbers, std::size_t rows, std::size_t columns) {
@@ -163,6 +171,10 @@ inline nb::object to_numpy(Reals numbers, std::size_t rows, std::size_t columns)
 
 inline nb::object to_numpy(Indices numbers, std::size_t rows, std::size_t columns) {
     return copied<std::int64_t>(numbers.data(), numbers.size(), nb::make_tuple(rows, columns), numpy.int64);
+}
+
+inline nb::tuple to_numpy(const SparseRows& rows) {
+    return nb::make_tuple(to_numpy(Indices(rows.starts)), to_numpy(Indices(rows.columns)), to_numpy(Reals(rows.values)));
 }
 
 // The letters that a buffer's format may have for a type, in the machine's own byte order.

@@ -26,8 +26,10 @@ void take_checked(const Checked& checked, Users& users) {
     users.items = checked.items;
     users.table = checked.rows.view();
     users.r = checked.r();
-    users.lows = checked.lows;
-    users.highs = checked.highs.empty() ? checked.lows : checked.highs;
+    users.ends = checked.ends;
+    users.targets = checked.targets.view();
+    users.highs = checked.highs;
+    users.rest = checked.rest;
 }
 
 Setting::Setting(const RealArray& position_weights, double trade_off, const nb::tuple& asked)
@@ -36,10 +38,9 @@ Setting::Setting(const RealArray& position_weights, double trade_off, const nb::
     take_asked(asked, users);
 }
 
-AloneUser::AloneUser(const Checked& checked, const Setting& setting) : ones(checked.r(), 1.0), users(setting.users) {
+AloneUser::AloneUser(const Checked& checked, const Setting& setting) : users(setting.users) {
     require(checked.users() == 1 && setting.weights.size() <= checked.scores.size(), "one user has a candidate for each slot");
     take_checked(checked, users);
-    users.weights = ones;
     users.slots = {&setting.slots, 1};
     users.weight_starts = {&setting.first, 1};
     users.position_weights = setting.weights;
@@ -50,10 +51,10 @@ AloneUser::AloneUser(const Checked& checked, const Setting& setting) : ones(chec
 KeptSolver::KeptSolver() : solver_(kept ? std::move(kept) : std::make_unique<RangeSolver>()) {}
 
 const UserAnswer& KeptSolver::solve(const Users& users, std::size_t user) {
-    room_ = users.scores.size() + users.r * users.r;
     const auto start = std::chrono::steady_clock::now();
     const UserAnswer& answer = solver_->solve_one(users, user);
     seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    room_ = users.scores.size() + solver_->rows() * solver_->rows();
     return answer;
 }
 

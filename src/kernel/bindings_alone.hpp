@@ -32,7 +32,6 @@ struct AloneUser {
     AloneUser(const Checked& checked, const Setting& setting);
     AloneUser(const AloneUser&) = delete;
 
-    std::vector<double> ones;
     Users users;
 };
 
@@ -52,7 +51,7 @@ class KeptSolver {
 
   private:
     std::unique_ptr<RangeSolver> solver_;
-    std::size_t room_ = 0;  // that the question took, in candidates and pairs of categories
+    std::size_t room_ = 0;  // that the question took, in candidates and pairs of the categories that they have
 };
 
 }  // namespace excalibr::bindings

@@ -53,19 +53,51 @@ SparseRows all_rows(nb::handle given, std::size_t& r) {
     return side_by_side(parts, columns);
 }
 
+// The targets of a caller: a dense array, or row starts, columns and values of sparse ones with how much of the rest is free.
+struct TargetsOfCaller {
+    GivenRows rows;
+    GivenTargets targets;
+
+    TargetsOfCaller(nb::handle lows, nb::handle highs, std::size_t r) {
+        targets.highs = reals_or_none(highs);
+        if (nb::isinstance<nb::tuple>(lows)) {
+            const auto arrays = nb::borrow<nb::tuple>(lows);
+            if (arrays.size() != 4) throw nb::type_error("sparse targets are four arrays");
+            rows = sparse_rows(taken<IntegerArray>(arrays[0]), taken<IntegerArray>(arrays[1]), taken<RealArray>(arrays[2]), r);
+            targets.rows = rows.view();
+            targets.rest = reals_or_none(arrays[3]);
+            targets.count = rows.rows();
+            require(rising_rows(targets.rows), "the categories of a target rise");
+        } else {
+            targets.rows.values = reals(taken<RealArray>(lows));
+            targets.count = targets.rows.values.size() / r;
+            require(targets.count * r == targets.rows.values.size(), "a target has a number for each category");
+        }
+        require(targets.highs.empty() || targets.highs.size() == targets.rows.values.size(), "a target has two edges or one");
+    }
+
+  private:
+    static bool rising_rows(const SparseView& rows) {
+        for (std::size_t row = 0; row + 1 < rows.starts.size(); ++row)
+            for (Index entry = rows.starts[row] + 1; entry < rows.starts[row + 1]; ++entry)
+                if (rows.columns[entry - 1] >= rows.columns[entry]) return false;
+        return true;
+    }
+};
+
 void require_fitting(const Given& given, std::size_t items, std::size_t rows, std::size_t r) {
     const auto candidates = static_cast<std::int64_t>(given.scores.size());
     bool rising = !given.starts.empty() && given.starts.front() == 0 && given.starts.back() == candidates;
     for (std::size_t at = 1; at < given.starts.size(); ++at) rising = rising && given.starts[at - 1] <= given.starts[at];
     require(rising, "starts do not rise to the number of candidates");
-    require(r > 0, "there is a category");
     require(items == given.scores.size(), "every candidate is an item");
     bool there = true;
     for (const std::int64_t item : given.items) there = there && 0 <= item && item < static_cast<std::int64_t>(rows);
     require(there, "an item is out of range");
     const std::size_t users = given.starts.size() - 1;
-    require(given.lows.size() == r || given.lows.size() == users * r, "every user has a target for each category");
-    require(given.highs.empty() || given.highs.size() == given.lows.size(), "every target has two edges or one");
+    require(given.targets.count == 1 || given.targets.count == users, "every user has a target, or one is for all");
+    require(given.targets.rest.empty() || given.targets.rest.size() == given.targets.count * given.ends.size(),
+            "every target says of each attribute how much of the rest is free");
     std::int64_t last = 0;
     for (const std::int64_t end : given.ends) {
         require(end >= last, "attributes follow one another");
@@ -76,12 +108,14 @@ void require_fitting(const Given& given, std::size_t items, std::size_t rows, st
 }
 
 void make_checked(Checked* made, const RealArray& scores, nb::handle starts, nb::handle items, nb::handle rows,
-                  const RealArray& lows, nb::handle highs, nb::handle ends, nb::handle bands, bool unit_range) {
+                  nb::handle lows, nb::handle highs, nb::handle ends, nb::handle bands, bool unit_range) {
     std::size_t r = 0;
     SparseRows packed = all_rows(rows, r);
+    require(r > 0, "there is a category");
+    const TargetsOfCaller wanted(lows, highs, r);
     const std::int64_t whole[2] = {0, static_cast<std::int64_t>(scores.size)}, all = static_cast<std::int64_t>(r);
-    Given given{reals(scores), integers_or_none(starts), integers_or_none(items), reals(lows), reals_or_none(highs),
-                integers_or_none(ends), {}, unit_range};
+    Given given{reals(scores), integers_or_none(starts), integers_or_none(items), wanted.targets, integers_or_none(ends), {},
+                unit_range};
     if (starts.is_none()) given.starts = whole;
     if (ends.is_none()) given.ends = std::span(&all, 1);
     if (!bands.is_none()) {
@@ -90,7 +124,7 @@ void make_checked(Checked* made, const RealArray& scores, nb::handle starts, nb:
     }
     const std::size_t height = packed.starts.size() - 1;
     require_fitting(given, items.is_none() ? height : given.items.size(), height, r);
-    const std::size_t entries = packed.values.size() + given.lows.size();
+    const std::size_t entries = packed.values.size() + given.targets.rows.values.size();
     new (made) Checked(without_gil_unless_brief(entries, [&] { return check(given, std::move(packed)); }));
 }
 
@@ -110,7 +144,9 @@ nb::tuple state_of(const Checked& checked) {
     return nb::make_tuple(to_numpy(Reals(checked.scores)), to_numpy(checked.starts), to_numpy(checked.items),
                           to_numpy(checked.ends), to_numpy(Indices(checked.rows.starts)),
                           to_numpy(Indices(checked.rows.columns)), to_numpy(Reals(checked.rows.values)),
-                          to_numpy(Reals(checked.lows)), to_numpy(Reals(checked.highs)), to_numpy(checked.faults), found);
+                          to_numpy(Indices(checked.targets.starts)), to_numpy(Indices(checked.targets.columns)),
+                          to_numpy(Reals(checked.targets.values)), to_numpy(Reals(checked.highs)),
+                          to_numpy(Reals(checked.rest)), to_numpy(checked.faults), found);
 }
 
 template <typename Number>
@@ -125,13 +161,17 @@ void restore(Checked& made, const nb::tuple& state) {
     made.starts = numbers_of<std::int64_t>(state[1]);
     made.items = numbers_of<std::int64_t>(state[2]);
     made.ends = numbers_of<std::int64_t>(state[3]);
-    const GivenRows rows = sparse_rows(nb::cast<IntegerArray>(state[4]), nb::cast<IntegerArray>(state[5]),
-                                       nb::cast<RealArray>(state[6]), static_cast<std::size_t>(made.ends.back()));
-    made.rows = {rows.starts, rows.columns, numbers_of<double>(state[6])};
-    made.lows = numbers_of<double>(state[7]);
-    made.highs = numbers_of<double>(state[8]);
-    made.faults = numbers_of<std::int64_t>(state[9]);
-    for (const nb::handle each : nb::borrow<nb::list>(state[10])) {
+    const auto sparse = [&](std::size_t at) -> SparseRows {
+        const GivenRows rows = sparse_rows(nb::cast<IntegerArray>(state[at]), nb::cast<IntegerArray>(state[at + 1]),
+                                           nb::cast<RealArray>(state[at + 2]), static_cast<std::size_t>(made.ends.back()));
+        return {rows.starts, rows.columns, numbers_of<double>(state[at + 2])};
+    };
+    made.rows = sparse(4);
+    made.targets = sparse(7);
+    made.highs = numbers_of<double>(state[10]);
+    made.rest = numbers_of<double>(state[11]);
+    made.faults = numbers_of<std::int64_t>(state[12]);
+    for (const nb::handle each : nb::borrow<nb::list>(state[13])) {
         const auto found = nb::borrow<nb::tuple>(each);
         made.found[nb::cast<std::size_t>(found[0])] = {
             static_cast<Fault>(nb::cast<std::int64_t>(found[1])), nb::cast<std::size_t>(found[2]),
@@ -140,8 +180,10 @@ void restore(Checked& made, const nb::tuple& state) {
     }
 }
 
-nb::object rows_by_user(const Checked& checked, const std::vector<double>& numbers) {
-    return to_numpy(Reals(numbers), checked.users(), checked.r());
+nb::tuple edges_by_category(const Checked& checked, std::size_t user) {
+    require(user < checked.users(), "there is no such user");
+    const auto [lows, highs] = edges_of(checked, user);
+    return nb::make_tuple(to_read_only(lows), to_read_only(highs));
 }
 
 }  // namespace
@@ -163,10 +205,7 @@ void bind_checking(nb::module_& module) {
         .def_prop_ro("indptr", [](const Checked& checked) { return to_numpy(Indices(checked.rows.starts)); })
         .def_prop_ro("indices", [](const Checked& checked) { return to_numpy(Indices(checked.rows.columns)); })
         .def_prop_ro("values", [](const Checked& checked) { return to_numpy(Reals(checked.rows.values)); })
-        .def_prop_ro("lows", [](const Checked& checked) { return rows_by_user(checked, checked.lows); })
-        .def_prop_ro("highs", [](const Checked& checked) {
-            return rows_by_user(checked, checked.highs.empty() ? checked.lows : checked.highs);
-        });
+        .def("edges", &edges_by_category);
 }
 
 }  // namespace excalibr::bindings

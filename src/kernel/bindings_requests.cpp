@@ -158,9 +158,9 @@ nb::tuple slate_of(const Checked& checked, const IntegerTable& rankings, const R
                    const RealArray& scores, nb::handle given_lows, nb::handle given_highs) {
     const std::size_t n = checked.scores.size(), slots = position_weights.size;
     require(checked.users() == 1 && labels.size == n && scores.size == n, "there is one user");
-    const Reals lows = given_lows.is_none() ? Reals(checked.lows) : reals(nb::cast<RealArray>(given_lows));
-    const Reals own_highs = checked.highs.empty() ? lows : Reals(checked.highs);
-    const Reals highs = given_highs.is_none() ? own_highs : reals(nb::cast<RealArray>(given_highs));
+    const auto [own_lows, own_highs] = edges_of(checked, 0);
+    const Reals lows = given_lows.is_none() ? Reals(own_lows) : reals(nb::cast<RealArray>(given_lows));
+    const Reals highs = given_highs.is_none() ? Reals(own_highs) : reals(nb::cast<RealArray>(given_highs));
     require(lows.size() == checked.r() && highs.size() == checked.r(), "every category has two edges");
     require(rankings.rows() == weights.size && shown < weights.size, "a lottery has a weight for each ranking");
     require(rankings.columns() == slots, "a ranking has a candidate for each position weight");
@@ -251,14 +251,14 @@ class Catalogue {
         const auto ends = static_cast<std::int64_t>(names_.size());
         const std::int64_t starts[2] = {0, static_cast<std::int64_t>(found.scores.size())};
         auto made = std::make_unique<Made>();
-        made->checked = check({found.scores, starts, {}, target, {}, {&ends, 1}, {}, unit_range_}, rows_of(found));
+        made->checked = check({found.scores, starts, {}, {{{}, {}, target}, {}, {}, 1}, {&ends, 1}, {}, unit_range_}, rows_of(found));
         if (!made->checked.found.empty()) return {};
         const AloneUser alone(made->checked, setting);
         made->answer = &solver.solve(alone.users, 0);
         if (made->answer->failure != Failure::none) return {};
         const auto& lottery = made->answer->lottery;
         made->shown = ranking_drawn(lottery.weights, draw);
-        const Reals edges = made->checked.lows;
+        const std::vector<double> edges = edges_of(made->checked, 0).first;
         made->sums = slate_sums(made->checked, {lottery.rankings, lottery.weights, setting.weights, made->shown}, edges, edges);
         made->shares = by_name(made->sums.shares);
         made->target = by_name(edges);

@@ -10,6 +10,7 @@
 #include "bindings_alone.hpp"
 #include "checking.hpp"
 #include "range.hpp"
+#include "tuning.hpp"
 
 namespace excalibr::bindings {
 namespace {
@@ -18,15 +19,19 @@ constexpr auto signals_every = std::chrono::milliseconds(100);
 
 // What is asked beyond scores, rows and targets, in the order of the tuple; what is empty is not asked.
 struct Terms {
-    explicit Terms(const nb::tuple& arrays) {
-        std::size_t at = 0;
-        for (Reals* numbers : {&lows, &highs, &weights, &bases, &floors, &caps})
+    Terms(const nb::tuple& arrays, std::size_t r) : relative(nb::cast<bool>(arrays[0])) {
+        for (std::size_t at = 1; Reals* numbers : {&weights, &floors, &caps, &page_parts})
             *numbers = reals(nb::cast<RealArray>(arrays[at++]));
-        unavailable = nb::cast<FlagArray>(arrays[at++]);
-        for (IntegerArray* numbers : {&pinned_starts, &pinned_slots, &pinned_candidates, &groups, &group_limits})
+        if (!page_parts.empty())
+            seen = sparse_rows(nb::cast<IntegerArray>(arrays[5]), nb::cast<IntegerArray>(arrays[6]),
+                               nb::cast<RealArray>(arrays[7]), r);
+        unavailable = nb::cast<FlagArray>(arrays[8]);
+        for (std::size_t at = 9; IntegerArray* numbers : {&pinned_starts, &pinned_slots, &pinned_candidates, &groups, &group_limits})
             *numbers = nb::cast<IntegerArray>(arrays[at++]);
     }
-    Reals lows, highs, weights, bases, floors, caps;
+    bool relative;
+    Reals weights, floors, caps, page_parts;
+    GivenRows seen;
     FlagArray unavailable;
     IntegerArray pinned_starts, pinned_slots, pinned_candidates, groups, group_limits;
 };
@@ -60,21 +65,20 @@ class Questions {
     void take(const Checked& checked, const nb::tuple& asked, nb::handle terms) {
         take_checked(checked, users_);
         take_asked(asked, users_);
-        if (terms.is_none()) {
-            ones_.assign(users_.r, 1.0);
-            users_.weights = ones_;
-        } else {
-            take(Terms(nb::borrow<nb::tuple>(terms)));
-        }
+        if (!terms.is_none()) take(Terms(nb::borrow<nb::tuple>(terms), users_.r));
     }
 
-    void take(const Terms& terms) {
-        users_.lows = terms.lows;
-        users_.highs = terms.highs;
+    void take(Terms terms) {
+        users_.relative = terms.relative;
         users_.weights = terms.weights;
-        users_.bases = terms.bases;
         users_.floors = terms.floors;
         users_.caps = terms.caps;
+        users_.page_parts = terms.page_parts;
+        seen_ = std::move(terms.seen);
+        users_.seen = seen_.view();
+        for (Index category = 0; category < terms.floors.size(); ++category)
+            if (terms.floors[category] > tuning::limit_slack) floored_.push_back(category);
+        users_.floored = floored_;
         users_.unavailable = {reinterpret_cast<const unsigned char*>(terms.unavailable.data), terms.unavailable.size};
         users_.pinned_starts = terms.pinned_starts.span();
         users_.pinned_slots = terms.pinned_slots.span();
@@ -88,13 +92,12 @@ class Questions {
     // Sizes and places: nothing that the kernel follows may lead outside of an array.
     void check() const {
         const std::size_t count = size(), r = users_.r, candidates = users_.scores.size();
-        const auto per_user = [&](std::size_t found) { return found == count * r; };
         require(users_.starts.size() == count + 1 && users_.slots.size() == count && users_.asked.size() == count &&
                     users_.weight_starts.size() == count,
                 "every user has a start, slots, weights and something asked");
-        require(per_user(users_.lows.size()) && per_user(users_.highs.size()), "every user has a band for each category");
-        require(users_.weights.size() == r || per_user(users_.weights.size()), "every category has a weight");
-        require(users_.bases.empty() || per_user(users_.bases.size()), "every category has a base");
+        require(users_.weights.empty() || users_.weights.size() == r, "every category has a weight");
+        require(users_.page_parts.empty() || (users_.page_parts.size() == count && users_.seen.starts.size() == count + 1),
+                "every user has seen something or nothing");
         require(users_.floors.size() == users_.caps.size() && (users_.floors.empty() || users_.floors.size() == r),
                 "floors and caps go together");
         require(users_.unavailable.empty() || users_.unavailable.size() == candidates, "every candidate is available or not");
@@ -144,7 +147,8 @@ class Questions {
 
     nb::tuple kept_;
     Users users_;
-    std::vector<double> ones_;
+    GivenRows seen_;
+    std::vector<Index> floored_;
     std::vector<Index> group_limits_;
     std::vector<std::int32_t> group_of_item_;
 };
@@ -172,6 +176,16 @@ class Interruption {
     bool raised_ = false;
 };
 
+// How many of each user, their categories and their values.
+nb::tuple by_user(const Batched& numbers) {
+    return nb::make_tuple(to_numpy(numbers.counts), to_numpy(Indices(numbers.categories)),
+                          to_numpy(Reals(numbers.values)));
+}
+
+nb::tuple by_category(const ByCategory& numbers) {
+    return nb::make_tuple(to_read_only(numbers.categories), to_read_only(numbers.values));
+}
+
 nb::tuple solve_range(Questions& questions, std::size_t first, std::size_t last) {
     questions.check_range(first, last);
     RangeAnswer answer;
@@ -182,15 +196,15 @@ nb::tuple solve_range(Questions& questions, std::size_t first, std::size_t last)
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     });
     interruption.raise_if_interrupted();
-    const std::size_t count = last - first, r = questions.users().r;
+    const std::size_t count = last - first;
     return nb::make_tuple(
-        bindings::to_numpy(Indices(answer.places)), bindings::to_numpy(Reals(answer.weights)), to_numpy(answer.counts),
-        bindings::to_numpy(Reals(answer.prices), count, r), bindings::to_numpy(Reals(answer.gaps)),
-        bindings::to_numpy(Reals(answer.allowed_gaps)), bindings::to_numpy(Reals(answer.trade_offs)),
-        bindings::to_numpy(Reals(answer.objectives)),
+        to_numpy(Indices(answer.places)), to_numpy(Reals(answer.weights)), to_numpy(answer.counts),
+        by_user(answer.prices), to_numpy(Reals(answer.gaps)),
+        to_numpy(Reals(answer.allowed_gaps)), to_numpy(Reals(answer.trade_offs)),
+        to_numpy(Reals(answer.objectives)),
         to_numpy(answer.statuses), to_numpy(answer.engines), to_numpy(answer.sorts), to_numpy(answer.steps),
-        to_numpy(answer.failures), bindings::to_numpy(Reals(answer.details), count, 3),
-        answer.limit_prices.empty() ? nb::none() : bindings::to_numpy(Reals(answer.limit_prices), count, r), seconds);
+        to_numpy(answer.failures), to_numpy(Reals(answer.details), count, 3),
+        by_user(answer.limit_prices), seconds);
 }
 
 // One user, without an array for each number: rankings, weights, prices, gap, λ, what the solve took, and why it failed.
@@ -198,15 +212,13 @@ nb::tuple answer_of(const UserAnswer& answer, double seconds) {
     const nb::tuple took = nb::make_tuple(static_cast<int>(answer.engine), answer.effort.sorts, answer.effort.steps,
                                           static_cast<int>(answer.effort.status), seconds, answer.allowed_gap);
     if (answer.failure != Failure::none) {
-        nb::object prices = nb::none();
-        if (!answer.limit_prices.empty()) prices = bindings::to_numpy(Reals(answer.limit_prices));
         return nb::make_tuple(nb::none(), nb::none(), nb::none(), answer.gap, answer.trade_off, took,
                               nb::make_tuple(static_cast<int>(answer.failure), answer.category, answer.wanted,
-                                             answer.reached, prices));
+                                             answer.reached, by_category(answer.limit_prices)));
     }
     const Lottery& lottery = answer.lottery;
     return nb::make_tuple(to_read_only(lottery.rankings, lottery.size(), lottery.k),
-                          to_read_only(lottery.weights), to_read_only(answer.prices), answer.gap, answer.trade_off, took,
+                          to_read_only(lottery.weights), by_category(answer.prices), answer.gap, answer.trade_off, took,
                           nb::none());
 }
 
@@ -249,7 +261,7 @@ nb::object measure_range(Questions& questions, const IntegerArray& places, const
     without_gil([&] {
         RangeSolver().measure(questions.users(), converted, reals(weights), counts.span(), first, last, measured);
     });
-    return bindings::to_numpy(Reals(measured), last - first, 6);
+    return to_numpy(Reals(measured), last - first, 6);
 }
 
 // One user's curve: solves at any trade-offs, each from what the ones before found.
@@ -267,7 +279,7 @@ class Curve {
         UserAnswer answer;
         CurvePoint point;
         std::vector<double> by_row;
-        if (prices) require(prices->size == question().r(), "every category has a price");
+        if (prices) require_prices(*prices);
         const double seconds = without_gil([&] {
             const auto start = std::chrono::steady_clock::now();
             if (prices) solver_.free_part().to_row_prices(reals(*prices), trade_off, by_row);
@@ -278,19 +290,25 @@ class Curve {
         return nb::make_tuple(answer_of(answer, seconds), point.relevance, point.cost, point.effort.operations);
     }
 
+    Indices categories() { return solver_.free_part().categories(); }
+
     // The least relevance that a loss allows.
     double relevance_floor(double loss) {
         return without_gil([&] { return solver_.relevance_floor(loss) + solver_.best_score(); });
     }
 
     double gap_at(double trade_off, const IntegerTable& rankings, const RealArray& weights, const RealArray& prices) {
-        require(prices.size == question().r(), "every category has a price");
+        require_prices(prices);
         const Lottery lottery = lottery_of(rankings, weights);
         return without_gil([&] { return solver_.gap_at(trade_off, lottery, reals(prices)); });
     }
 
   private:
     const Question& question() { return solver_.free_part().question(); }
+
+    void require_prices(const RealArray& prices) {
+        require(prices.size == categories().size(), "every category that the question is about has a price");
+    }
 
     Lottery lottery_of(const IntegerTable& rankings, const RealArray& weights) {
         require(rankings.rows() == weights.size && rankings.columns() == question().k(), "a ranking fills the slots");
@@ -320,6 +338,7 @@ void bind_solver(nb::module_& module) {
     module.def("measure_range", &measure_range);
     nb::class_<Curve>(module, "Curve")
         .def(nb::init<Questions&, std::size_t>(), nb::keep_alive<1, 2>())
+        .def_prop_ro("categories", [](Curve& curve) { return to_numpy(curve.categories()); })
         .def("solve", &Curve::solve, nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
         .def("gap_at", &Curve::gap_at)
         .def("relevance_floor", &Curve::relevance_floor);

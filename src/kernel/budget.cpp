@@ -88,28 +88,20 @@ void UserSolver::within_deviation(double allowed, const Limits& limits, UserAnsw
 double UserSolver::rounding_of_proof(const CurvePoint& point) {
     if (free_.all_pinned()) return tuning::cost_rounding * point.cost;
     set_objective_of_rows(point.balance, point.row_prices);
-    return bound_rounding(free_.program(), point.row_prices);
+    return bound_rounding(free_.program(), point.row_prices) + tuning::cost_rounding * free_.settled_cost();
 }
 
 // What rounding may make of the cost itself: a part of what its shares and edges weigh. Edges after pages that were seen far
 // more are differences of numbers as large as what was seen.
 double UserSolver::rounding_of_cost(Reals shares) const {
-    const Question& question = free_.question();
     double weighed = 0.0, seen = 0.0;
-    for (std::size_t category = 0; category < shares.size(); ++category) {
-        const Penalty penalty = free_.penalty_of(category, 1.0);
-        const double edge = shares[category] < penalty.low ? penalty.low : penalty.high;
-        const double base = question.base.empty() ? 0.0 : question.base[category];
-        weighed += question.weights[category] * (shares[category] + std::min(std::abs(edge), 1.0 + base) + base);
-        seen += question.weights[category] * base;
+    for (std::size_t place = 0; place < shares.size(); ++place) {
+        const Penalty penalty = free_.penalty_of(place, 1.0);
+        const double edge = shares[place] < penalty.low ? penalty.low : penalty.high;
+        weighed += penalty.below * (shares[place] + std::min(std::abs(edge), 1.0 + penalty.base) + penalty.base);
+        seen += penalty.below * penalty.base;
     }
-    return std::min(tuning::rounding * weighed, tuning::cost_rounding * heaviest_weight()) + tuning::cost_rounding * seen;
-}
-
-double UserSolver::heaviest_weight() const {
-    double heaviest = 0.0;
-    for (const double weight : free_.question().weights) heaviest = std::max(heaviest, weight);
-    return heaviest;
+    return std::min(tuning::rounding * weighed, tuning::cost_rounding * free_.heaviest_weight()) + tuning::cost_rounding * seen;
 }
 
 // The point of the curve at the limit, between two points on either side of it. Relevance and cost both fall along the
@@ -121,7 +113,7 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
         const double here = measured(left), there = measured(right);
         return here > there ? std::clamp((limit - there) / (here - there), 0.0, 1.0) : 1.0;
     };
-    const double heaviest = heaviest_weight();
+    const double heaviest = free_.heaviest_weight();
     // where relevance is what is limited, it is the cost that must be exact, however little relevance counts at this λ
     const auto cost_allowed = [&](Balance at) {
         return limit_is_cost ? 0.0 : limits.tolerance * at.calibration * std::min(heaviest, 1.0);
@@ -182,7 +174,7 @@ void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double sha
     answer.effort.operations += operations;
     answer.gap = gap_by_rows(proof.balance, answer.lottery, proof.row_prices);
     answer.allowed_gap = unwarned_at(proof.balance, tolerance);
-    free_.to_reported_prices(proof.row_prices, proof.balance.calibration, answer.prices);
+    report_prices(proof.row_prices, proof.balance.calibration, answer);
 }
 
 }  // namespace excalibr

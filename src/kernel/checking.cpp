@@ -38,8 +38,7 @@ class Checker {
     }
 
     Checked run() {
-        spread_targets();
-        for (std::size_t user = 0; user < checked_.users(); ++user) settle_target(user);
+        settle_targets();
         if (settle_rows())
             for (std::size_t user = 0; user < checked_.users(); ++user) look_at_rows(user);
         for (std::size_t user = 0; user < checked_.users(); ++user) settle_scores(user);
@@ -55,38 +54,89 @@ class Checker {
 
     std::int64_t first_of(std::size_t attribute) const { return attribute == 0 ? 0 : checked_.ends[attribute - 1]; }
 
-    void spread_targets() {
-        const std::size_t r = checked_.r(), users = checked_.users();
-        for (const auto& [from, to] : {std::pair(given_.lows, &checked_.lows), std::pair(given_.highs, &checked_.highs)}) {
-            if (from.empty()) continue;
-            to->resize(users * r);
-            for (std::size_t user = 0; user < users; ++user)
-                std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(from.size() == r ? 0 : user * r), r,
-                            to->begin() + static_cast<std::ptrdiff_t>(user * r));
-        }
-    }
-
-    void settle_target(std::size_t user) {
-        const std::size_t r = checked_.r();
-        for (std::size_t attribute = 0; attribute < checked_.ends.size(); ++attribute) {
-            const auto first = static_cast<std::size_t>(first_of(attribute));
-            const std::size_t size = static_cast<std::size_t>(checked_.ends[attribute]) - first;
-            const MutableReals low = std::span(checked_.lows).subspan(user * r + first, size);
-            const MutableReals high =
-                checked_.highs.empty() ? low : std::span(checked_.highs).subspan(user * r + first, size);
-            FoundFault found = is_band(attribute, low, high) ? settle_band(low, high) : to_shares(low, high);
+    void settle_targets() {
+        const GivenTargets& given = given_.targets;
+        const bool banded = !given.highs.empty();
+        checked_.rest.assign(given.rest.begin(), given.rest.end());
+        checked_.targets.starts.assign(1, 0);
+        for (std::size_t row = 0; row < given.count; ++row) {
+            FoundFault found;
+            copy_target(row);
+            for (std::size_t attribute = 0; attribute < checked_.ends.size() && found.fault == Fault::none; ++attribute) {
+                found = settle_target(row, attribute);
+                found.attribute = attribute;
+            }
+            const std::size_t begin = checked_.targets.starts.back();
+            if (found.fault != Fault::none) resize_targets(begin, banded);
+            drop_unsaid(row, begin, banded);
+            checked_.targets.starts.push_back(static_cast<Index>(checked_.targets.values.size()));
             if (found.fault == Fault::none) continue;
-            found.attribute = attribute;
-            note(user, found);
-            std::ranges::fill(std::span(checked_.lows).subspan(user * r, r), 1.0 / static_cast<double>(r));
-            if (!checked_.highs.empty())
-                std::ranges::fill(std::span(checked_.highs).subspan(user * r, r), 1.0 / static_cast<double>(r));
-            return;
+            const bool all_alike = given.count == 1;
+            for (std::size_t user = all_alike ? 0 : row; user < (all_alike ? checked_.users() : row + 1); ++user)
+                note(user, found);
         }
     }
 
-    bool is_band(std::size_t attribute, Reals low, Reals high) const {
-        if (checked_.highs.empty()) return false;
+    // The entries of a row as they are given; of a dense one those that say anything.
+    void copy_target(std::size_t row) {
+        const GivenTargets& given = given_.targets;
+        const bool dense = given.rows.starts.empty();
+        const std::size_t r = checked_.r(), first = dense ? row * r : given.rows.starts[row];
+        const std::size_t size = dense ? r : given.rows.starts[row + 1] - first;
+        const Reals lows = given.rows.values.subspan(first, size);
+        const Reals highs = given.highs.empty() ? lows : given.highs.subspan(first, size);
+        for (std::size_t at = 0; at < size; ++at) {
+            if (dense && lows[at] == 0.0 && highs[at] == 0.0) continue;
+            checked_.targets.columns.push_back(dense ? static_cast<Index>(at) : given.rows.columns[first + at]);
+            checked_.targets.values.push_back(lows[at]);
+            if (!given.highs.empty()) checked_.highs.push_back(highs[at]);
+        }
+    }
+
+    FoundFault settle_target(std::size_t row, std::size_t attribute) {
+        const std::vector<Index>& columns = checked_.targets.columns;
+        const auto begin = std::lower_bound(columns.begin() + checked_.targets.starts.back(), columns.end(), first_of(attribute));
+        const auto end = std::lower_bound(begin, columns.end(), checked_.ends[attribute]);
+        const auto at = static_cast<std::size_t>(begin - columns.begin()), size = static_cast<std::size_t>(end - begin);
+        const MutableReals low = std::span(checked_.targets.values).subspan(at, size);
+        const MutableReals high = checked_.highs.empty() ? low : std::span(checked_.highs).subspan(at, size);
+        FoundFault found = is_band(row, attribute, low, high) ? settle_band(low, high) : to_shares(low, high);
+        if (found.fault == Fault::target_share || found.fault == Fault::band)
+            found.at = begin[static_cast<std::ptrdiff_t>(found.at)] - static_cast<std::size_t>(first_of(attribute));
+        return found;
+    }
+
+    void resize_targets(std::size_t size, bool banded) {
+        checked_.targets.columns.resize(size);
+        checked_.targets.values.resize(size);
+        if (banded) checked_.highs.resize(size);
+    }
+
+    // Leave out what is said of others anyway, as where a share is too small to count.
+    void drop_unsaid(std::size_t row, std::size_t begin, bool banded) {
+        SparseRows& targets = checked_.targets;
+        std::size_t kept = begin;
+        for (std::size_t at = begin; at < targets.values.size(); ++at) {
+            if (targets.values[at] == 0.0 && (banded ? checked_.highs[at] : 0.0) == rest_of(row, targets.columns[at])) continue;
+            targets.columns[kept] = targets.columns[at];
+            targets.values[kept] = targets.values[at];
+            if (banded) checked_.highs[kept] = checked_.highs[at];
+            ++kept;
+        }
+        resize_targets(kept, banded);
+    }
+
+    // Up to which share a category may have that the row does not list.
+    double rest_of(std::size_t row, Index category) const {
+        if (checked_.rest.empty()) return 0.0;
+        std::size_t attribute = 0;
+        while (static_cast<std::int64_t>(category) >= checked_.ends[attribute]) ++attribute;
+        return checked_.rest[row * checked_.ends.size() + attribute];
+    }
+
+    bool is_band(std::size_t row, std::size_t attribute, Reals low, Reals high) const {
+        if (given_.targets.highs.empty()) return false;
+        if (!checked_.rest.empty() && checked_.rest[row * checked_.ends.size() + attribute] > 0.0) return true;
         return given_.bands.empty() ? !std::ranges::equal(low, high) : given_.bands[attribute] != 0;
     }
 
@@ -223,6 +273,18 @@ class Checker {
 }  // namespace
 
 Checked check(const Given& given, SparseRows rows) { return Checker(given, std::move(rows)).run(); }
+
+std::pair<std::vector<double>, std::vector<double>> edges_of(const Checked& checked, std::size_t user) {
+    const std::size_t row = checked.target_of(user), attributes = checked.ends.size();
+    std::vector<double> lows(checked.r()), highs(checked.r());
+    for (std::size_t attribute = 0, at = 0; attribute < attributes && !checked.rest.empty(); ++attribute)
+        for (; at < static_cast<std::size_t>(checked.ends[attribute]); ++at) highs[at] = checked.rest[row * attributes + attribute];
+    for (Index entry = checked.targets.starts[row]; entry < checked.targets.starts[row + 1]; ++entry) {
+        lows[checked.targets.columns[entry]] = checked.targets.values[entry];
+        highs[checked.targets.columns[entry]] = checked.upper()[entry];
+    }
+    return {lows, highs};
+}
 
 SparseRows canonical_rows(const SparseView& rows) {
     SparseRows made{{0}, {}, {}};

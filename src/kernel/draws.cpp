@@ -40,15 +40,15 @@ void Redrawing::to_single(Aim aim, double budget, UserSolver& solver, UserAnswer
     bool exhaustive = false;
     for (const double steepness : tuning::single_steepnesses) {
         set_program(free, aim == Aim::trade_off ? trade_off : 1.0, steepness);
-        for (std::size_t row = free.question().r(); row < penalties_.size(); ++row) {  // what rounding misses them by is free
-            const double slack = 0.5 * tuning::limit_slack / free.limit_units()[row - free.question().r()];
+        for (std::size_t row = free.rows(); row < penalties_.size(); ++row) {  // what rounding misses them by is free
+            const double slack = 0.5 * tuning::limit_slack / free.limit_units()[row - free.rows()];
             penalties_[row].low -= slack;
             penalties_[row].high += slack;
         }
         if (aim == Aim::max_deviation)
             charge_for_cost(free, budget);
         else
-            leave_out_constants(free.question().r());
+            leave_out_constants(free.rows());
         if (aim == Aim::relevance_loss) add_relevance_row(free, floor, solver.best_score());
         free.to_free(from, free_lottery_);
         const FoundRanking found = best_ranking(program_, free_lottery_.rankings, search_,
@@ -66,7 +66,7 @@ void Redrawing::to_single(Aim aim, double budget, UserSolver& solver, UserAnswer
         return;
     }
     answer.lottery = drawn_;
-    const double own = solver.gap_of_single(trade_off, drawn_, answer.prices);
+    const double own = solver.gap_of_single(trade_off, drawn_, answer.prices.values);
     answer.gap = std::max(std::min(bound - solver.objective_at(trade_off, drawn_), own), 0.0);
 }
 
@@ -75,7 +75,7 @@ void Redrawing::to_even(UserSolver& solver, UserAnswer& answer) {
     FreePart& free = solver.free_part();
     const double trade_off = answer.trade_off;
     set_program(free, 1.0, tuning::single_steepnesses[0]);
-    const std::size_t rows = program_.penalties.size(), categories = free.question().r();
+    const std::size_t rows = program_.penalties.size(), categories = free.rows();
     hard_ = std::make_unique<bool[]>(rows);
     for (std::size_t row = categories; row < rows; ++row) hard_[row] = true;
     free.to_free(answer.lottery, free_lottery_);
@@ -89,14 +89,12 @@ void Redrawing::to_even(UserSolver& solver, UserAnswer& answer) {
     drawn_.rankings.assign(even.rankings.begin(), even.rankings.end());
     drawn_.weights.assign(even.weights.begin(), even.weights.end());
     free.to_whole(drawn_, answer.lottery);
-    answer.gap = solver.gap_at(trade_off, answer.lottery, answer.prices);
+    answer.gap = solver.gap_at(trade_off, answer.lottery, answer.prices.values);
 }
 
 // What a single ranking is judged by: its own objective at a trade-off, with hard limits as steep slopes.
 void Redrawing::set_program(FreePart& free, double trade_off, double steepness) {
-    double weight = 0.0;
-    for (const double own : free.question().weights) weight = std::max(weight, own);
-    const double scale = free.score_range().second + weight;
+    const double scale = free.score_range().second + free.heaviest_weight();
     steepness_ = steepness * (scale > 0.0 ? scale : 1.0);
     free.set_objective(Balance::of(trade_off), steepness_);
     const Program& program = free.program();
@@ -127,7 +125,7 @@ void Redrawing::charge_for_cost(FreePart& free, double allowed) {
     gains_.assign(free.scores().begin(), free.scores().end());
     program_.gains = gains_;
     program_.charge = steepness_;
-    program_.allowance = allowed;
+    program_.allowance = allowed - free.settled_cost();
 }
 
 // One more row whose share is the relevance, in units of the scores' spread, with a hard floor.

@@ -87,4 +87,69 @@ std::vector<double> shares_of(const SparseView& rows, std::size_t categories, Re
     return shares;
 }
 
+SparseRows sums_by_user(const SparseView& rows, std::size_t columns, Reals weights, Indices starts) {
+    SparseRows sums{{0}, {}, {}};
+    std::vector<double> sum_of(columns, 0.0);
+    std::vector<unsigned char> is_met(columns, 0);
+    for (std::size_t user = 0; user + 1 < starts.size(); ++user) {
+        const std::size_t before = sums.columns.size();
+        for (Index row = starts[user]; row < starts[user + 1]; ++row)
+            for (Index entry = rows.starts[row]; entry < rows.starts[row + 1]; ++entry) {
+                const Index column = rows.columns[entry];
+                if (!is_met[column]) sums.columns.push_back(column);
+                is_met[column] = 1;
+                sum_of[column] += weights[row] * rows.values[entry];
+            }
+        std::sort(sums.columns.begin() + static_cast<std::ptrdiff_t>(before), sums.columns.end());
+        for (std::size_t met = before; met < sums.columns.size(); ++met) {
+            sums.values.push_back(sum_of[sums.columns[met]]);
+            sum_of[sums.columns[met]] = 0.0;
+            is_met[sums.columns[met]] = 0;
+        }
+        sums.starts.push_back(static_cast<Index>(sums.columns.size()));
+    }
+    return sums;
+}
+
+namespace {
+
+// The sum of the columns from `first` to `first` + `size` − 1 of a row that has these entries.
+double sum_as_dense(Indices columns, Reals values, Index first, Index size) {
+    constexpr Index lanes = 8, longest = 128;
+    if (columns.empty()) return 0.0;
+    if (size > longest) {
+        const Index half = size / 2 - size / 2 % lanes;
+        const auto split = static_cast<std::size_t>(std::ranges::lower_bound(columns, first + half) - columns.begin());
+        return sum_as_dense(columns.first(split), values.first(split), first, half) +
+               sum_as_dense(columns.subspan(split), values.subspan(split), first + half, size - half);
+    }
+    const Index whole = size < lanes ? 0 : size - size % lanes;
+    double sums[lanes] = {};
+    std::size_t at = 0;
+    for (; at < columns.size() && columns[at] - first < whole; ++at) sums[(columns[at] - first) % lanes] += values[at];
+    double sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    for (; at < columns.size(); ++at) sum += values[at];
+    return sum;
+}
+
+}  // namespace
+
+SparseRows shares_of_rows(const SparseView& rows, std::size_t columns, double negligible) {
+    SparseRows shares{{0}, {}, {}};
+    const auto size = static_cast<Index>(columns);
+    for (std::size_t row = 0; row + 1 < rows.starts.size(); ++row) {
+        const Index first = rows.starts[row], last = rows.starts[row + 1], before = shares.starts.back();
+        const double sum = sum_as_dense(rows.columns.subspan(first, last - first), rows.values.subspan(first, last - first), 0, size);
+        for (Index entry = first; entry < last; ++entry) {
+            if (rows.values[entry] == 0.0 || rows.values[entry] < negligible * sum) continue;
+            shares.columns.push_back(rows.columns[entry]);
+            shares.values.push_back(rows.values[entry]);
+        }
+        const double kept = sum_as_dense(Indices(shares.columns).subspan(before), Reals(shares.values).subspan(before), 0, size);
+        for (std::size_t at = before; at < shares.values.size(); ++at) shares.values[at] /= kept;
+        shares.starts.push_back(static_cast<Index>(shares.columns.size()));
+    }
+    return shares;
+}
+
 }  // namespace excalibr

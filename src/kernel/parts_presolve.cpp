@@ -2,6 +2,7 @@
 #include "parts.hpp"
 
 #include "presolve.hpp"
+#include "tuning.hpp"
 
 namespace excalibr::bindings {
 namespace {
@@ -34,15 +35,22 @@ class FreePartOfQuestion {
             groups_.push_back(static_cast<std::int32_t>(group));
         }
         for (const bool each : unavailable.span()) unavailable_.push_back(each ? 1 : 0);
+        for (Index category = 0; category < r; ++category) {
+            all_.push_back(category);
+            if (floors.size && floors.data[category] > tuning::limit_slack) floored_.push_back(category);
+        }
         question_.scores = kept(scores);
         question_.items = items_;
         question_.table = own_.view();
+        question_.r = r;
+        question_.listed = all_;
         question_.low = kept(low);
         question_.high = kept(high);
         question_.weights = kept(weights);
         question_.base = kept(base);
         question_.floors = kept(floors);
         question_.caps = kept(caps);
+        question_.floored = floored_;
         question_.smoothing = smoothing;
         question_.unavailable = unavailable_;
         question_.pinned_slots = slots_;
@@ -55,7 +63,7 @@ class FreePartOfQuestion {
     }
     FreePartOfQuestion(const FreePartOfQuestion&) = delete;
 
-    // Gains, rows (indptr, columns, values), penalties (rows, 6), position weights, and how many rows are repeated.
+    // Gains, rows (indptr, columns, values), penalties (rows, 6), position weights, and the categories of the repeated rows.
     nb::tuple program(double trade_off, double steepness) {
         free_.set_objective(Balance::of(trade_off), steepness);
         const Program& program = free_.program();
@@ -66,12 +74,13 @@ class FreePartOfQuestion {
         return nb::make_tuple(to_numpy(Reals(program.gains)), to_numpy(Indices(program.rows.starts)),
                               to_numpy(Indices(program.rows.columns)), to_numpy(Reals(program.rows.values)),
                               to_numpy(Reals(penalties), program.penalties.size(), 6),
-                              to_numpy(Reals(program.position_weights)), program.repeated_rows);
+                              to_numpy(Reals(program.position_weights)), to_numpy(free_.limited()));
     }
 
     // The group limits that a sort must still watch.
     nb::object group_limits() const { return to_numpy(Indices(free_.program().group_limits)); }
     std::size_t room() const { return free_.room(); }
+    double settled_cost() const { return free_.settled_cost(); }
 
     nb::tuple to_whole(const IntegerTable& rankings, const RealArray& weights) const {
         Lottery whole;
@@ -85,20 +94,20 @@ class FreePartOfQuestion {
     }
 
     nb::object to_reported_prices(const RealArray& by_row, double trade_off) const {
-        require(by_row.size == question_.r() + free_.limited_categories().size(), "every row has a price");
+        require(by_row.size == free_.rows() + free_.limited().size(), "every row has a price");
         std::vector<double> reported;
         free_.to_reported_prices(reals(by_row), trade_off, reported);
         return to_numpy(Reals(reported));
     }
     nb::object to_row_prices(const RealArray& reported, double trade_off) const {
-        require(reported.size == question_.r(), "every category has a price");
+        require(reported.size == question_.r, "every category has a price");
         std::vector<double> by_row;
         free_.to_row_prices(reals(reported), trade_off, by_row);
         return to_numpy(Reals(by_row));
     }
 
     nb::tuple missed_limits(const RealArray& shares) const {
-        require(shares.size == question_.r(), "every category has a share");
+        require(shares.size == question_.r, "every category has a share");
         const auto [most, total] = free_.missed_limits(reals(shares));
         return nb::make_tuple(most, total);
     }
@@ -108,7 +117,7 @@ class FreePartOfQuestion {
         return nb::make_tuple(least, most);
     }
     nb::tuple extreme_shares(std::size_t category) {
-        require(category < question_.r(), "there is no such category");
+        require(category < question_.r, "there is no such category");
         const auto [least, most] = free_.extreme_shares(category);
         return nb::make_tuple(least, most);
     }
@@ -121,7 +130,7 @@ class FreePartOfQuestion {
     // Exposure and category shares of a lottery of the whole.
     nb::tuple expose(const IntegerTable& rankings, const RealArray& weights) const {
         std::vector<double> exposure, shares;
-        excalibr::expose(question_, lottery_of(rankings, weights, question_.k(), question_.n()), exposure, shares);
+        free_.expose(lottery_of(rankings, weights, question_.k(), question_.n()), exposure, shares);
         return nb::make_tuple(to_numpy(Reals(exposure)), to_numpy(Reals(shares)));
     }
 
@@ -133,7 +142,7 @@ class FreePartOfQuestion {
 
     std::vector<std::vector<double>> kept_;  // moving a vector leaves its numbers where they are
     SparseRows own_;
-    std::vector<Index> items_, slots_, candidates_, limits_;
+    std::vector<Index> all_, floored_, items_, slots_, candidates_, limits_;
     std::vector<std::int32_t> groups_;
     std::vector<unsigned char> unavailable_;
     Question question_;
@@ -152,6 +161,7 @@ void bind_presolve(nb::module_& module) {
         .def("program", &Bound::program)
         .def("group_limits", &Bound::group_limits)
         .def("room", &Bound::room)
+        .def("settled_cost", &Bound::settled_cost)
         .def("to_whole", &Bound::to_whole)
         .def("to_free", &Bound::to_free)
         .def("to_reported_prices", &Bound::to_reported_prices)

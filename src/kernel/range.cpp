@@ -13,17 +13,6 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-Reals row_of(Reals rows, std::size_t r, std::size_t user) { return rows.empty() ? rows : rows.subspan(user * r, r); }
-
-// Σ_j of how far each share is from its target, or from the nearer edge of its band.
-double deviation_of(const Question& question, Reals shares) {
-    double total = 0.0;
-    for (std::size_t category = 0; category < shares.size(); ++category)
-        total += std::max(question.low[category] - shares[category], 0.0) +
-                 std::max(shares[category] - question.high[category], 0.0);
-    return total;
-}
-
 double relevance_of(const Question& question, Reals exposure) {
     double relevance = 0.0;
     for (std::size_t candidate = 0; candidate < exposure.size(); ++candidate)
@@ -41,7 +30,7 @@ void RangeSolver::solve(const Users& users, std::size_t first, std::size_t last,
     bool stopped = false;
     for (std::size_t user = first; user < last; ++user) {
         stopped = stopped || stop();
-        clear_answer(users.r);  // for users of whom nothing is asked
+        clear_answer();  // for users of whom nothing is asked
         const auto asked = static_cast<Asked>(users.asked[user]);
         if (asked != Asked::nothing && !stopped) {
             try {
@@ -56,28 +45,27 @@ void RangeSolver::solve(const Users& users, std::size_t first, std::size_t last,
                 answer_.fail(Failure::out_of_memory, 0.0, 0.0);
             }
         }
-        write(users, answer);
+        write(answer);
     }
 }
 
-void RangeSolver::clear_answer(std::size_t r) {
+void RangeSolver::clear_answer() {
     answer_.lottery.clear(0);
     answer_.failure = Failure::none;
     answer_.engine = Engine::none;
     answer_.effort = {Status::converged, 0, 0};
     answer_.gap = answer_.allowed_gap = answer_.trade_off = answer_.objective = nan;
-    answer_.prices.assign(r, nan);
+    answer_.prices.clear();
     answer_.limit_prices.clear();
 }
 
 const UserAnswer& RangeSolver::solve_one(const Users& users, std::size_t user) {
-    clear_answer(users.r);
-    question_of(users, user);
-    if (!question_.is_bounded(tuning::largest_number)) {
+    clear_answer();
+    solver_.load(question_of(users, user));
+    if (!solver_.free_part().is_bounded(tuning::largest_number)) {
         answer_.fail(Failure::numbers_too_large, tuning::largest_number, 0.0);
         return answer_;
     }
-    solver_.load(question_);
     if (const std::size_t room = solver_.free_part().room(); room < question_.k()) {
         answer_.fail(Failure::too_few_candidates, static_cast<double>(question_.k()), static_cast<double>(room));
         return answer_;
@@ -115,12 +103,12 @@ const Question& RangeSolver::question_of(const Users& users, std::size_t user) {
     question_.scores = users.scores.subspan(begin, end - begin);
     question_.items = items_;
     question_.table = users.table;
-    question_.low = row_of(users.lows, users.r, user);
-    question_.high = row_of(users.highs, users.r, user);
-    question_.weights = users.weights.size() == users.r ? users.weights : row_of(users.weights, users.r, user);
-    question_.base = row_of(users.bases, users.r, user);
+    question_.r = users.r;
+    question_.weights = users.weights;
+    take_target(users, user);
     question_.floors = users.floors;
     question_.caps = users.caps;
+    question_.floored = users.floored;
     question_.smoothing = users.smoothing;
     question_.item_prices = users.item_prices;
     if (!users.unavailable.empty()) question_.unavailable = users.unavailable.subspan(begin, end - begin);
@@ -130,8 +118,83 @@ const Question& RangeSolver::question_of(const Users& users, std::size_t user) {
     question_.group_limits = users.group_limits;
     question_.position_weights = users.position_weights.subspan(static_cast<std::size_t>(users.weight_starts[user]),
                                                                 static_cast<std::size_t>(users.slots[user]));
-    question_.trade_off = users.trade_offs[user];
     return question_;
+}
+
+// What is wanted of the categories that the user's target lists, and of the others.
+void RangeSolver::take_target(const Users& users, std::size_t user) {
+    const std::size_t row = users.targets.starts.size() == 2 ? 0 : user, attributes = users.ends.size();
+    const Index first = users.targets.starts[row], size = users.targets.starts[row + 1] - first;
+    question_.ends = users.ends;
+    question_.listed = users.targets.columns.subspan(first, size);
+    question_.low = users.targets.values.subspan(first, size);
+    question_.high = users.highs.empty() ? question_.low : users.highs.subspan(first, size);
+    if (!users.rest.empty() || users.relative) {
+        unlisted_.assign(attributes, Unlisted());
+        for (std::size_t attribute = 0; !users.rest.empty() && attribute < attributes; ++attribute)
+            unlisted_[attribute].high = users.rest[row * attributes + attribute];
+        question_.unlisted = unlisted_;
+    }
+    if (users.relative) divide_by_target();
+    if (!users.page_parts.empty()) take_off_earlier_pages(users, user);
+}
+
+// Weights relative to the targets, or to the middle of bands: a category that nobody wants costs as much as the least wanted
+// one of its attribute.
+void RangeSolver::divide_by_target() {
+    const std::size_t listed = question_.listed.size();
+    divisors_.resize(listed);
+    std::size_t at = 0, before = 0;
+    for (std::size_t attribute = 0; attribute < unlisted_.size(); ++attribute) {
+        const auto end = static_cast<std::size_t>(question_.ends[attribute]);
+        const std::size_t begin = at;
+        double& others = unlisted_[attribute].divisor;
+        others = 0.5 * unlisted_[attribute].high;
+        for (; at < listed && question_.listed[at] < end; ++at) divisors_[at] = 0.5 * (question_.low[at] + question_.high[at]);
+        const MutableReals own = std::span(divisors_).subspan(begin, at - begin);
+        double least = own.size() < end - before && others > 0.0 ? others : std::numeric_limits<double>::infinity();
+        for (const double middle : own)
+            if (middle > 0.0) least = std::min(least, middle);
+        if (std::isinf(least)) least = 1.0;
+        for (double& middle : own)
+            if (!(middle > 0.0)) middle = least;
+        if (!(others > 0.0)) others = least;
+        before = end;
+    }
+    question_.divisors = divisors_;
+}
+
+// This page's part of what is wanted in all, less what was seen before.
+void RangeSolver::take_off_earlier_pages(const Users& users, std::size_t user) {
+    Index seen = users.seen.starts[user];
+    const Index last = users.seen.starts[user + 1];
+    if (seen == last) return;
+    const double part = users.page_parts[user];
+    const Question given = question_;
+    for (auto* numbers : {&low_, &high_, &base_, &merged_divisors_}) numbers->clear();
+    listed_.clear();
+    std::size_t at = 0, attribute = 0;
+    while (at < given.listed.size() || seen < last) {
+        const bool is_listed = at < given.listed.size() && (seen == last || given.listed[at] <= users.seen.columns[seen]);
+        const Index category = is_listed ? given.listed[at] : users.seen.columns[seen];
+        const bool is_seen = seen < last && users.seen.columns[seen] == category;
+        while (static_cast<std::int64_t>(category) >= given.ends[attribute]) ++attribute;
+        const Unlisted others = given.unlisted.empty() ? Unlisted() : given.unlisted[attribute];
+        const double base = is_seen ? users.seen.values[seen] : 0.0;
+        listed_.push_back(category);
+        low_.push_back((is_listed ? given.low[at] : 0.0) / part - base);
+        high_.push_back((is_listed ? given.high[at] : others.high) / part - base);
+        base_.push_back(base);
+        if (!given.divisors.empty()) merged_divisors_.push_back(is_listed ? given.divisors[at] : others.divisor);
+        at += is_listed ? 1 : 0;
+        seen += is_seen ? 1 : 0;
+    }
+    for (Unlisted& others : unlisted_) others.high /= part;
+    question_.listed = listed_;
+    question_.low = low_;
+    question_.high = high_;
+    question_.base = base_;
+    question_.divisors = merged_divisors_;
 }
 
 // The most relevant ranking: the best scores in the heaviest slots, pinned items in theirs.
@@ -143,14 +206,18 @@ void RangeSolver::order_by_relevance() {
     answer_.trade_off = nan;
 }
 
-void RangeSolver::write(const Users& users, RangeAnswer& answer) {
+void Batched::add(const ByCategory& own) {
+    counts.push_back(static_cast<std::int64_t>(own.categories.size()));
+    categories.insert(categories.end(), own.categories.begin(), own.categories.end());
+    values.insert(values.end(), own.values.begin(), own.values.end());
+}
+
+void RangeSolver::write(RangeAnswer& answer) {
     const Lottery& lottery = answer_.lottery;
-    const std::size_t written = answer.counts.size();
     answer.places.insert(answer.places.end(), lottery.rankings.begin(), lottery.rankings.end());
     answer.weights.insert(answer.weights.end(), lottery.weights.begin(), lottery.weights.end());
     answer.counts.push_back(static_cast<std::int64_t>(lottery.size()));
-    answer_.prices.resize(users.r, nan);
-    answer.prices.insert(answer.prices.end(), answer_.prices.begin(), answer_.prices.end());
+    answer.prices.add(answer_.prices);
     answer.gaps.push_back(answer_.gap);
     answer.allowed_gaps.push_back(answer_.allowed_gap);
     answer.trade_offs.push_back(answer_.trade_off);
@@ -162,11 +229,7 @@ void RangeSolver::write(const Users& users, RangeAnswer& answer) {
     answer.failures.push_back(static_cast<std::int64_t>(answer_.failure));
     for (const double detail : {static_cast<double>(answer_.category), answer_.wanted, answer_.reached})
         answer.details.push_back(detail);
-    if (answer_.failure != Failure::limits_conflict && answer.limit_prices.empty()) return;
-    answer.limit_prices.resize(written * users.r, 0.0);
-    if (answer_.failure == Failure::limits_conflict)
-        answer.limit_prices.insert(answer.limit_prices.end(), answer_.limit_prices.begin(), answer_.limit_prices.end());
-    answer.limit_prices.resize((written + 1) * users.r, 0.0);
+    answer.limit_prices.add(answer_.limit_prices);
 }
 
 void RangeSolver::measure(const Users& users, Indices places, Reals weights, std::span<const std::int64_t> counts,
@@ -186,24 +249,25 @@ void RangeSolver::measure(const Users& users, Indices places, Reals weights, std
 
 void RangeSolver::measure_user(Indices places, Reals weights, std::span<double> row) {
     order_by_relevance();
-    expose(question_, answer_.lottery, exposure_, shares_);
+    const FreePart& free = solver_.free_part();
+    free.expose(answer_.lottery, exposure_, shares_);
     row[0] = relevance_of(question_, exposure_);
-    row[1] = deviation_of(question_, shares_);
+    row[1] = free.deviation(shares_);
     row[4] = row[5] = 0.0;
     lottery_.clear(question_.k());
     for (std::size_t at = 0; at < weights.size(); ++at) {
         Lottery one;
         one.clear(question_.k());
         one.add(places.subspan(at * question_.k(), question_.k()), 1.0);
-        expose(question_, one, exposure_, shares_);
-        const double deviation = deviation_of(question_, shares_);
+        free.expose(one, exposure_, shares_);
+        const double deviation = free.deviation(shares_);
         row[4] += weights[at] * deviation;
         row[5] = std::max(row[5], deviation);
         lottery_.add(one.ranking(0), weights[at]);
     }
-    expose(question_, lottery_, exposure_, shares_);
+    free.expose(lottery_, exposure_, shares_);
     row[2] = relevance_of(question_, exposure_);
-    row[3] = deviation_of(question_, shares_);
+    row[3] = free.deviation(shares_);
 }
 
 }  // namespace excalibr

@@ -14,14 +14,21 @@ namespace excalibr {
 enum class Asked : std::int64_t { nothing = 0, solution = 1, relevance_order = 2 };
 
 // The questions of many users, in arrays that outlive the calls. User u has the candidates `starts[u]` to `starts[u + 1]`;
-// what has a row a user is (users, r), and what is empty is not asked. Candidate c is the item `items[c]`, or c without them.
+// what is empty is not asked. Candidate c is the item `items[c]`, or c without them.
 struct Users {
     Reals scores;
     std::span<const std::int64_t> starts, items;
     SparseView table;  // category shares, a row an item
     std::size_t r = 0;
-    Reals lows, highs, weights, bases;
-    Reals floors, caps;  // (r,), the same for all
+    std::span<const std::int64_t> ends;  // where the categories of each attribute end
+    SparseView targets;       // the lower edges of what each user's target lists; a single row is everybody's
+    Reals highs, rest;        // the upper edges; and (rows, attributes) those of what a row does not list, 0 where empty
+    bool relative = false;    // weights are divided by what is wanted
+    Reals page_parts;         // (users,) this page's part of all that a user sees; empty where nobody saw any before
+    SparseView seen;          // what earlier pages showed of each category, in units of this page
+    Reals weights;            // (r,)
+    Reals floors, caps;       // (r,)
+    Indices floored;          // the categories whose floor is beyond rounding
     double smoothing = 0.0;
     Reals item_prices;  // a price a row of the table
     std::span<const unsigned char> unavailable;
@@ -38,18 +45,27 @@ struct Users {
     std::span<const std::int64_t> asked;
 };
 
+// Numbers of some categories, user by user.
+struct Batched {
+    std::vector<std::int64_t> counts;
+    std::vector<Index> categories;
+    std::vector<double> values;
+
+    void add(const ByCategory& own);
+};
+
 // What became of a range. Rankings lie one after another, user by user: candidates counted from the user's first.
 struct RangeAnswer {
     std::vector<Index> places;
     std::vector<double> weights;
     std::vector<std::int64_t> counts;          // rankings of each user
-    std::vector<double> prices;                // (users, r)
+    Batched prices;
     std::vector<double> gaps, allowed_gaps, trade_offs;
     std::vector<double> objectives;            // of the program that was asked, prices of items subtracted
     std::vector<std::int64_t> statuses, engines, sorts, steps;  // as numbers of Status and Engine
     std::vector<std::int64_t> failures;        // as numbers of Failure
     std::vector<double> details;               // (users, 3): category, wanted, reached
-    std::vector<double> limit_prices;          // (users, r) where limits conflict; empty where nobody's do
+    Batched limit_prices;                      // where limits conflict
 };
 
 class RangeSolver {
@@ -75,14 +91,22 @@ class RangeSolver {
     // One user's question, in this solver's room: valid until the next one is asked for.
     const Question& question_of(const Users& users, std::size_t user);
 
+    // How many categories, and limits, the program of the last question has.
+    std::size_t rows() { return solver_.free_part().rows() + solver_.free_part().limited().size(); }
+
   private:
-    void clear_answer(std::size_t r);
-    void write(const Users& users, RangeAnswer& answer);
+    void clear_answer();
+    void write(RangeAnswer& answer);
     void measure_user(Indices places, Reals weights, std::span<double> row);
     void order_by_relevance();
+    void take_target(const Users& users, std::size_t user);
+    void divide_by_target();
+    void take_off_earlier_pages(const Users& users, std::size_t user);
 
     Question question_;
-    std::vector<Index> items_, pinned_slots_, pinned_candidates_;
+    std::vector<Index> items_, pinned_slots_, pinned_candidates_, listed_;
+    std::vector<double> low_, high_, base_, divisors_, merged_divisors_;
+    std::vector<Unlisted> unlisted_;
     UserSolver solver_;
     Redrawing redrawing_;
     UserAnswer answer_;

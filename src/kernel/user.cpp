@@ -31,7 +31,7 @@ void UserSolver::load(const Question& question) {
     const Reals prices = free_.item_prices();
     const auto [cheapest, dearest] = std::minmax_element(prices.begin(), prices.end());
     price_spread_ = prices.empty() ? 0.0 : *dearest - *cheapest;
-    sweeps_ = question.r() < tuning::too_many_for_sweeps && question.smoothing == 0.0 && !free_.limited() &&
+    sweeps_ = free_.rows() < tuning::too_many_for_sweeps && question.smoothing == 0.0 && !free_.is_limited() &&
               !free_.all_pinned() && question.item_prices.empty();  // a sweep's gains are the scores, scaled
     sweep_begun_ = false;
     spent_ = 0.0;
@@ -57,7 +57,7 @@ void UserSolver::solve_inside(Balance balance, const Limits& limits, CurvePoint&
     sweep_begun_ = false;  // the engines forget what a sweep has found
     point.failure = Failure::none;
     if (free_.all_pinned()) return settle_pinned(balance, point);
-    if (free_.limited()) return solve_within_limits(balance, limits, point);
+    if (free_.is_limited()) return solve_within_limits(balance, limits, point);
     free_.set_objective(balance, 0.0);
     engines_.solve(free_.program(), in_time(limits), answer_);
     spent_ += answer_.effort.operations;
@@ -81,12 +81,12 @@ void UserSolver::measure(CurvePoint& point) {
 }
 
 const std::vector<double>& UserSolver::scratch_shares(const Lottery& lottery) {
-    expose(free_.question(), lottery, exposure_, shares_);
+    free_.expose(lottery, exposure_, shares_);
     return shares_;
 }
 
 double UserSolver::centred_relevance(const Lottery& lottery) {
-    expose(free_.question(), lottery, exposure_, shares_);
+    free_.expose(lottery, exposure_, shares_);
     double relevance = 0.0;
     for (std::size_t candidate = 0; candidate < exposure_.size(); ++candidate)
         if (exposure_[candidate] != 0.0) relevance += exposure_[candidate] * (free_.question().scores[candidate] - top_);
@@ -95,8 +95,7 @@ double UserSolver::centred_relevance(const Lottery& lottery) {
 
 double UserSolver::cost_of(Reals shares) const {
     double cost = 0.0;
-    for (std::size_t category = 0; category < shares.size(); ++category)
-        cost += free_.penalty_of(category, 1.0).cost(shares[category]);
+    for (std::size_t place = 0; place < shares.size(); ++place) cost += free_.penalty_of(place, 1.0).cost(shares[place]);
     return cost;
 }
 
@@ -111,7 +110,6 @@ double UserSolver::objective_at(double trade_off, const Lottery& lottery) {
 
 // Nothing is left to decide: every slot is pinned. Any price between the slopes of its penalty proves a category's cost.
 void UserSolver::settle_pinned(Balance balance, CurvePoint& point) {
-    const Question& question = free_.question();
     point.balance = balance;
     point.engine = Engine::none;
     point.effort = {Status::converged, 0, 0};
@@ -125,19 +123,17 @@ void UserSolver::settle_pinned(Balance balance, CurvePoint& point) {
         point.failure = Failure::pinned_break_limits;
         return;
     }
-    point.row_prices.clear();
-    for (std::size_t category = 0; category < question.r(); ++category)
-        point.row_prices.push_back(free_.penalty_of(category, balance.calibration).slope(shares_[category], true));
-    point.row_prices.resize(question.r() + free_.limited_categories().size(), 0.0);
+    point.row_prices.assign(free_.rows() + free_.limited().size(), 0.0);
+    for (std::size_t row = 0; row < free_.rows(); ++row) {
+        const std::size_t place = free_.place_of_row(row);
+        point.row_prices[row] = free_.penalty_of(place, balance.calibration).slope(shares_[place], true);
+    }
 }
 
 // Hard limits are slopes that are made steeper until the optimum keeps them. Where it does not, it is asked in between
 // whether any policy does: first of each limit by itself, which takes a sort, then of all together, which takes a solve.
 void UserSolver::solve_within_limits(Balance balance, const Limits& limits, CurvePoint& point) {
-    const Question& question = free_.question();
-    double weight = 0.0;
-    for (const double own : question.weights) weight = std::max(weight, balance.calibration * own);
-    double scale = balance.relevance * spread_ + price_spread_ + weight;
+    double scale = balance.relevance * spread_ + price_spread_ + balance.calibration * free_.heaviest_weight();
     if (!(scale > 0.0)) scale = 1.0;
     Effort effort;
     feasible_.clear(0);
@@ -164,8 +160,9 @@ void UserSolver::solve_within_limits(Balance balance, const Limits& limits, Curv
 bool UserSolver::any_out_of_reach(CurvePoint& point) {
     const Question& question = free_.question();
     conflict_ = UserAnswer();
-    for (const Index category : free_.limited_categories()) {
-        const auto [least, most] = free_.extreme_shares(category);
+    for (const Index place : free_.limited()) {
+        const Index category = free_.categories()[place];
+        const auto [least, most] = free_.extreme_shares(place);
         if (question.floors[category] > most + tuning::limit_slack)
             conflict_.fail(Failure::floor_out_of_reach, question.floors[category], most, category);
         else if (question.caps[category] < least - tuning::limit_slack)
@@ -186,12 +183,10 @@ bool UserSolver::do_limits_conflict(CurvePoint& point) {
         free_.to_whole(answer_.lottery, feasible_);
         return false;
     }
-    const std::size_t r = free_.question().r();
     conflict_ = UserAnswer();
     conflict_.fail(Failure::limits_conflict, 0.0, -answer_.certificate.objective);
-    conflict_.limit_prices.assign(r, 0.0);
-    for (std::size_t limit = 0; limit < free_.limited_categories().size(); ++limit)
-        conflict_.limit_prices[free_.limited_categories()[limit]] = answer_.prices[limit] / free_.limit_units()[limit];
+    for (std::size_t limit = 0; limit < free_.limited().size(); ++limit)
+        conflict_.limit_prices.add(free_.categories()[free_.limited()[limit]], answer_.prices[limit] / free_.limit_units()[limit]);
     point.failure = conflict_.failure;
     return true;
 }
@@ -292,7 +287,7 @@ void UserSolver::spend_what_may_be_lost(double allowed, CurvePoint& beyond, Curv
 
 // At λ = 0 with nobody tied and nothing limited there is one optimum only.
 bool UserSolver::has_ties(double trade_off) {
-    if (trade_off == 1.0 || free_.limited()) return true;
+    if (trade_off == 1.0 || free_.is_limited()) return true;
     sorted_.assign(free_.scores().begin(), free_.scores().end());
     for (std::size_t candidate = 0; candidate < free_.item_prices().size(); ++candidate)
         sorted_[candidate] -= free_.item_prices()[candidate];
@@ -335,7 +330,7 @@ void UserSolver::solve_next(Balance balance, const Limits& limits, Reals row_pri
 // Hard limits are as steep as their prices.
 void UserSolver::set_objective_of_rows(Balance balance, Reals row_prices) {
     double steepness = 0.0;
-    for (std::size_t row = free_.question().r(); row < row_prices.size(); ++row)
+    for (std::size_t row = free_.rows(); row < row_prices.size(); ++row)
         steepness = std::max(steepness, std::abs(row_prices[row]));
     free_.set_objective(balance, steepness);
 }
@@ -370,6 +365,11 @@ double UserSolver::gap_of_single(double trade_off, const Lottery& lottery, Reals
     return std::max(gap - unattainable_part(free_.program(), by_row), 0.0);
 }
 
+void UserSolver::report_prices(Reals by_row, double calibration, UserAnswer& answer) const {
+    answer.prices.categories.assign(free_.categories().begin(), free_.categories().end());
+    free_.to_reported_prices(by_row, calibration, answer.prices.values);
+}
+
 void UserSolver::to_answer(const CurvePoint& point, UserAnswer& answer) {
     if (point.failure != Failure::none) {
         const Failure failure = point.failure;
@@ -385,7 +385,7 @@ void UserSolver::to_answer(const CurvePoint& point, UserAnswer& answer) {
     answer.effort = point.effort;
     answer.allowed_gap = point.allowed_gap;
     answer.objective = point.value(point.trade_off);
-    free_.to_reported_prices(point.row_prices, point.trade_off, answer.prices);
+    report_prices(point.row_prices, point.trade_off, answer);
 }
 
 }  // namespace excalibr

@@ -26,7 +26,7 @@ enum class Failure : int {
 
 struct UserAnswer {
     Lottery lottery;             // of the whole, by slot
-    std::vector<double> prices;  // (r,) as policies report them
+    ByCategory prices;           // as policies report them; those of other categories are 0, see `FreePart::categories`
     double trade_off = 0.0;      // the λ that the prices prove the gap at
     double objective = 0.0;      // of the program that was asked, prices of items subtracted; completed by RangeSolver
     double gap = 0.0;
@@ -37,7 +37,7 @@ struct UserAnswer {
     Failure failure = Failure::none;
     std::size_t category = 0;
     double wanted = 0.0, reached = 0.0;
-    std::vector<double> limit_prices;  // (r,) negative for a floor that conflicts, positive for a cap
+    ByCategory limit_prices;  // of limited categories: negative for a floor that conflicts, positive for a cap
 
     void fail(Failure why, double asked, double found, std::size_t at = 0) {
         failure = why;
@@ -88,7 +88,8 @@ class UserSolver {
     // The least relevance that a loss allows, less the best score.
     double relevance_floor(double loss);
 
-    // The gap of any lottery of the whole at a trade-off, by reported prices.
+    // The gap of any lottery of the whole at a trade-off, by reported prices of `free_part().categories()`. Those of
+    // categories that no free candidate has are taken as the best that there are.
     double gap_at(double trade_off, const Lottery& lottery, Reals reported_prices);
 
     // The same against single rankings only, which show no less of a category than one slot does.
@@ -127,9 +128,9 @@ class UserSolver {
     void measure(CurvePoint& point);
     void set_objective_of_rows(Balance balance, Reals row_prices);
     double rounding_of_proof(const CurvePoint& point);
+    void report_prices(Reals by_row, double calibration, UserAnswer& answer) const;
     double gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices);
     double allowed_at(Balance balance, Reals row_prices, double tolerance);
-    double heaviest_weight() const;
     double unwarned_at(Balance balance, double tolerance);
     void meet(const Limits& limits, bool limit_is_cost, double limit, const CurvePoint& most_relevant,
               const CurvePoint& best_calibrated, UserAnswer& answer);

@@ -102,11 +102,11 @@ def test_rows_and_targets_of_sound_users_sum_to_one(given: dict[str, Any]) -> No
     checked = check(given)
     rows = sp.csr_array((checked.values, checked.indices, checked.indptr), shape=given["rows"].shape).toarray()
     spans = list(zip([0, *given["ends"]], given["ends"], strict=False))
-    for user in np.flatnonzero(checked.faults == 0):
+    for user in np.flatnonzero(checked.faults == 0).tolist():
         own = rows[given["items"][given["starts"][user] : given["starts"][user + 1]]]
         for first, last in spans:
             np.testing.assert_allclose(own[:, first:last].sum(axis=1), 1.0, rtol=1e-15)
-            assert checked.lows[user, first:last].sum() == pytest.approx(1.0, rel=1e-15)
+            assert checked.edges(user)[0][first:last].sum() == pytest.approx(1.0, rel=1e-15)
 
 
 @given(batches())
@@ -166,8 +166,10 @@ def test_what_was_checked_can_be_pickled_to_the_bit() -> None:
         *(np.arange(2.0), np.array([0, 1, 2]), None, rows, np.array([0.1, 0.9]), None, None, None, False)
     )
     again = pickle.loads(pickle.dumps(checked))
-    for name in ("scores", "indptr", "indices", "values", "lows", "highs", "faults"):
+    for name in ("scores", "indptr", "indices", "values", "faults"):
         assert getattr(again, name).tolist() == getattr(checked, name).tolist()
+    for one, other in zip(again.edges(1), checked.edges(1), strict=True):
+        assert one.tolist() == other.tolist()
     assert again.fault(1) == checked.fault(1)
 
 
@@ -177,7 +179,11 @@ def test_what_was_checked_can_be_pickled_to_the_bit() -> None:
         ({"starts": np.array([0, 3])}, "starts do not rise"),
         ({"items": np.array([0, 2])}, "an item is out of range"),
         ({"items": np.array([0])}, "every candidate is an item"),
-        ({"lows": np.ones(3)}, "a target for each category"),
+        ({"lows": np.ones(3)}, "a target has a number for each category"),
+        ({"lows": np.full(4, 0.5)}, "every user has a target"),
+        ({"lows": (np.array([0, 2]), np.array([1, 0]), np.full(2, 0.5), None)}, "the categories of a target rise"),
+        ({"lows": (np.array([0, 1]), np.array([2]), np.ones(1), None)}, "an index is out of range"),
+        ({"lows": (np.array([0, 1]), np.array([1]), np.ones(1), np.ones(2))}, "how much of the rest is free"),
         ({"ends": np.array([1])}, "attributes have all categories"),
         ({"rows": (np.array([0, 1, 2]), np.array([0, 5]), np.ones(2), 2)}, "an index is out of range"),
     ],

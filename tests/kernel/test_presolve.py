@@ -57,8 +57,20 @@ class Asked:
         return np.array([2.0 ** np.floor(np.log2(share)) if share > 1e-12 else 1.0 for share in most])
 
     @property
+    def present(self) -> list[int]:
+        """The categories that a free candidate has: the others leave the program."""
+        return np.flatnonzero((self.rows[self.free] > 0.0).any(axis=0)).tolist()
+
+    @property
+    def absent(self) -> list[int]:
+        return [category for category in range(len(self.low)) if category not in self.present]
+
+    @property
     def limited(self) -> list[int]:
-        return np.flatnonzero(np.isfinite(self.floors) | np.isfinite(self.caps)).tolist()
+        """Limits that matter: of what may be shown, and those that what is pinned misses for good."""
+        missed = np.maximum(self.floors - self.pinned_shares, self.pinned_shares - self.caps)
+        asked = np.flatnonzero(np.isfinite(self.floors) | np.isfinite(self.caps)).tolist()
+        return [category for category in asked if category in self.present or missed[category] > 1e-9]
 
     @property
     def rows(self) -> Floats:
@@ -68,6 +80,11 @@ class Asked:
     @property
     def pinned_shares(self) -> Floats:
         return sum((self.position_weights[s] * self.rows[i] for s, i in self.pinned.items()), np.zeros(len(self.low)))
+
+    def penalty(self, category: int, trade_off: float) -> Any:
+        """What a share of the whole page costs."""
+        weight, base = trade_off * self.weights[category], self.base[category] if len(self.base) else 0.0
+        return parts.Penalty(self.low[category], self.high[category], weight, weight, self.smoothing, base)
 
     def left_of_groups(self) -> list[int]:
         """How many free candidates of each group may still be shown."""
@@ -134,34 +151,34 @@ def questions(draw: Draw) -> Asked:
 
 @given(questions(), TRADE_OFFS)
 def test_what_is_pinned_or_shown_leaves_the_program(asked: Asked, trade_off: float) -> None:
-    gains, indptr, columns, values, _, position_weights, repeated = asked.free_part().program(trade_off, STEEP)
+    gains, indptr, columns, values, _, position_weights, limited = asked.free_part().program(trade_off, STEEP)
     scores = asked.scores[asked.free]
     assert gains.tolist() == ((1 - trade_off) * (scores - scores.max(initial=-np.inf))).tolist()
     assert position_weights.tolist() == asked.position_weights[asked.open_slots].tolist()
-    assert repeated == len(asked.limited)
-    dense = np.zeros((len(asked.free), len(asked.low) + repeated))
+    assert limited.tolist() == asked.limited
+    dense = np.zeros((len(asked.free), len(asked.present) + len(limited)))
     for row in range(len(asked.free)):
         own = slice(indptr[row], indptr[row + 1])
         assert (np.diff(columns[own]) > 0).all()
         dense[row, columns[own]] = values[own]
     expected = asked.rows[asked.free]
-    np.testing.assert_array_equal(dense, np.hstack([expected, expected[:, asked.limited] / asked.limit_units]))
+    limits = expected[:, asked.limited] / asked.limit_units
+    np.testing.assert_array_equal(dense, np.hstack([expected[:, asked.present], limits]))
 
 
 @given(questions(), TRADE_OFFS, st.data())
 def test_the_program_costs_what_the_whole_page_costs(asked: Asked, trade_off: float, data: st.DataObject) -> None:
-    *_, penalties, _, _ = asked.free_part().program(trade_off, STEEP)
+    free = asked.free_part()
+    *_, penalties, _, _ = free.program(trade_off, STEEP)
     shares = data.draw(arrays.arrays(np.float64, len(asked.low), elements=st.floats(0.0, 1.0)))
-    base = asked.base if len(asked.base) else np.zeros(len(asked.low))
-    weights = trade_off * asked.weights
-    for category, share in enumerate(shares):
-        whole = parts.Penalty(
-            *(asked.low[category], asked.high[category], weights[category], weights[category]),
-            *(asked.smoothing, base[category]),
-        )
-        total = share + asked.pinned_shares[category]
-        assert parts.Penalty(*penalties[category]).cost(share) == pytest.approx(whole.cost(total), abs=1e-12)
-    limits = zip(asked.limited, asked.limit_units, penalties[len(asked.low) :], strict=True)
+    shares[asked.absent] = 0.0
+    for row, category in enumerate(asked.present):
+        total = shares[category] + asked.pinned_shares[category]
+        cost = parts.Penalty(*penalties[row]).cost(shares[category])
+        assert cost == pytest.approx(asked.penalty(category, trade_off).cost(total), abs=1e-12)
+    settled = sum(asked.penalty(category, 1.0).cost(asked.pinned_shares[category]) for category in asked.absent)
+    assert free.settled_cost() == pytest.approx(settled, abs=1e-12)
+    limits = zip(asked.limited, asked.limit_units, penalties[len(asked.present) :], strict=True)
     for category, unit, penalty in limits:
         total = shares[category] + asked.pinned_shares[category]
         missed = max(asked.floors[category] - total, total - asked.caps[category], 0.0) / unit
@@ -224,16 +241,31 @@ def test_prices_of_deviation_and_limit_are_reported_as_one(asked: Asked, trade_o
     reported = data.draw(arrays.arrays(np.float64, r, elements=EIGHTHS))
     if asked.smoothing:
         reported = -np.abs(reported)
-    by_row = free.to_row_prices(reported, trade_off)
-    assert len(by_row) == r + len(asked.limited)
-    for row, category in enumerate(asked.limited, start=r):
+    by_row, present = free.to_row_prices(reported, trade_off), asked.present
+    assert len(by_row) == len(present) + len(asked.limited)
+    for row, category in enumerate(asked.limited, start=len(present)):
         assert np.isfinite(asked.floors[category]) or by_row[row] >= 0.0  # only a floor can make a category cheaper
         assert np.isfinite(asked.caps[category]) or by_row[row] <= 0.0
-    together = by_row[:r].copy()
-    together[asked.limited] += by_row[r:] / asked.limit_units
-    np.testing.assert_allclose(together, reported + offsets, atol=1e-14)
-    if (by_row[:r] <= offsets).all() or not asked.smoothing:
-        np.testing.assert_allclose(free.to_reported_prices(by_row, trade_off), reported, atol=1e-14)
+    together = np.zeros(r)
+    together[present] = by_row[: len(present)]
+    together[asked.limited] += by_row[len(present) :] / asked.limit_units
+    np.testing.assert_allclose(together[present], (reported + offsets)[present], atol=1e-14)
+    if (by_row[: len(present)] <= offsets[present]).all() or not asked.smoothing:
+        again = free.to_reported_prices(by_row, trade_off)
+        np.testing.assert_allclose(again[present], reported[present], atol=1e-14)
+
+
+@given(questions(), st.sampled_from([0.5, 0.1, 1.0]))
+def test_what_nobody_can_change_is_optimal_at_its_price(asked: Asked, trade_off: float) -> None:
+    free = asked.free_part()
+    reported = free.to_reported_prices(np.zeros(len(asked.present) + len(asked.limited)), trade_off)
+    for category in asked.absent:
+        penalty, shown = asked.penalty(category, trade_off), float(asked.pinned_shares[category])
+        offset = (1 - asked.smoothing) * trade_off * asked.weights[category] if asked.smoothing else 0.0
+        slope = reported[category] + offset
+        best = slope * shown - penalty.cost(shown)
+        assert all(slope * share - penalty.cost(share) <= best + 1e-12 for share in np.linspace(0.0, 1.0, 65))
+        assert reported[category] <= 0.0 or not asked.smoothing
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:

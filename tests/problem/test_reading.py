@@ -99,7 +99,7 @@ def test_slots_without_weight_count_alike_beside_what_was_shown() -> None:
     batch = Batch.of(
         *(SCORES, [0, 4], ROWS, TARGET),
         options=Options(position_weights=[0, 0, 0, 0, 1]),
-        shown={0: (np.array([0]), np.array([4.0]))},
+        shown=(np.array([0]), np.array([0]), np.array([4.0])),
     )
     assert batch.problem(0).position_weights.tolist() == [0.25] * 4
     assert batch.problem(0).target.tolist() == [0.0, 1.0]

@@ -44,7 +44,8 @@ def test_a_curve_is_solved_at_trade_offs_in_any_order(problem: Problem, trade_of
 def test_prices_from_elsewhere_are_only_a_place_to_start(problem: Problem, trade_off: float, other: float) -> None:
     elsewhere = solve(problem.with_trade_off(other))
     assert elsewhere.prices is not None
-    point = Curve(problem).at(trade_off, prices=elsewhere.prices)
+    curve = Curve(problem)
+    point = curve.at(trade_off, prices=elsewhere.prices[curve.categories])
     check_lottery(point.policy)
     check_certificate(point.policy)
     assert point.value(trade_off) == pytest.approx(
@@ -58,7 +59,7 @@ def test_the_gap_of_a_policy_at_another_trade_off_bounds_what_is_lost_there(prob
     curve = Curve(problem)
     policy, best = curve.at(problem.trade_off).policy, solve(problem.with_trade_off(trade_off))
     assert best.prices is not None
-    gap = curve.gap_at(trade_off, policy.rankings, policy.weights, best.prices)
+    gap = curve.gap_at(trade_off, policy.rankings, policy.weights, best.prices[curve.categories])
     reached = (1 - trade_off) * policy.relevance - trade_off * policy.deviation
     assert gap >= best.objective - reached - 1e-12 * (1 + abs(reached))
     assert gap == pytest.approx(proven_gap(best.problem, policy.rankings, policy.weights, best.prices), abs=1e-15)

@@ -46,14 +46,15 @@ def alone(arrays: Arrays) -> Policy:
 @pytest.mark.parametrize("r", [3, 20, 30])
 def test_a_range_of_users_gets_what_each_gets_alone_to_the_bit(r: int) -> None:
     given = users(r)
-    places, weights, counts, prices, gaps, *_ = kernel.solve_range(asked(given), 0, len(given))
-    ends = np.cumsum(counts)
+    places, weights, counts, (of_each, categories, prices), gaps, *_ = kernel.solve_range(asked(given), 0, len(given))
+    ends, price_ends = np.cumsum(counts), np.cumsum(of_each)
     for user, policy in enumerate(map(alone, given)):
         own = slice(ends[user] - counts[user], ends[user])
         assert weights[own].tolist() == policy.weights.tolist()
         assert places.reshape(-1, 15)[own].tolist() == policy.rankings.tolist()
-        assert policy.prices is not None
-        assert prices[user].tolist() == policy.prices.tolist()
+        own = slice(price_ends[user] - of_each[user], price_ends[user])
+        assert policy._known_prices is not None
+        assert [categories[own].tolist(), prices[own].tolist()] == [each.tolist() for each in policy._known_prices]
         assert gaps[user] == policy.gap
 
 
@@ -62,7 +63,8 @@ def test_a_plain_question_is_the_same_in_its_short_form(options: dict[str, Any])
     for arrays in users(5, count=3):
         problem = Problem.of(*arrays, k=15, **options)
         short, whole = answer_to(problem), kernel.solve_user(question_of(problem), 0)
-        assert [each.tolist() for each in short[:3]] == [each.tolist() for each in whole[:3]]
+        assert [each.tolist() for each in short[:2]] == [each.tolist() for each in whole[:2]]
+        assert [each.tolist() for each in short[2]] == [each.tolist() for each in whole[2]]
         assert (short[3:5], short[5][:4]) == (whole[3:5], whole[5][:4])
 
 
@@ -94,11 +96,13 @@ def test_what_is_found_cannot_be_written_to() -> None:
 
 def test_parts_of_a_range_are_the_range() -> None:
     questions = asked(users(4))
-    *whole, limit_prices, _ = kernel.solve_range(questions, 0, 12)
+    whole = kernel.solve_range(questions, 0, 12)[:-1]
     parts = [kernel.solve_range(questions, first, last) for first, last in ((0, 5), (5, 6), (6, 12))]
-    assert limit_prices is None
-    for number, array in enumerate(whole):
-        assert np.concatenate([part[number] for part in parts]).tolist() == array.tolist()
+    for number, found in enumerate(whole):
+        arrays = found if isinstance(found, tuple) else (found,)
+        each = [part[number] if isinstance(found, tuple) else (part[number],) for part in parts]
+        for array, own in zip(arrays, zip(*each, strict=True), strict=True):
+            assert np.concatenate(own).tolist() == array.tolist()
 
 
 def test_users_may_be_left_out_or_ranked_by_score() -> None:

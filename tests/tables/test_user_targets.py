@@ -127,7 +127,7 @@ def test_an_age_or_a_strength_that_is_no_number_is_told(wrong: dict[str, Any]) -
 def test_four_years_of_history_that_halve_every_day_leave_no_traces() -> None:
     candidates, tables, _ = four_years()
     results = Reranker(k=10, method="top-k").solve(candidates, **tables)
-    targets = results.batch.lows
+    targets = np.array([results.batch.edges(user)[0] for user in range(results.batch.users)])
     assert set(results.batch.statuses.tolist()) == {0}
     assert (targets.max(axis=1) > 0.01).all()
     assert ((targets == 0) | (targets > 1e-12)).all()

@@ -70,8 +70,10 @@ class Lotteries:
     places: Integers  # the rankings of all users: candidates, counted from the user's first, slot by slot
     weights: Floats  # the probability of each ranking, heaviest first for each user
     counts: Integers  # (users,) how many rankings each user has; none where the user could not be ranked
-    prices: Floats  # (users, r) what proves the optimum; nan, as in ``gaps``, where a method proves nothing
-    gaps: Floats  # (users,)
+    price_counts: Integers  # (users,) of how many categories there are prices, which prove the optimum, …
+    price_categories: Integers  # … which they are, user by user …
+    prices: Floats  # … and their prices: see :meth:`Problem._prices_of`
+    gaps: Floats  # (users,) nan where a method proves nothing
     statuses: Integers  # (users,) codes of :class:`Status`
     trade_offs: Floats  # (users,) what each was solved at, which a budget finds by itself
     objectives: Floats  # (users,) each one's own program's value, nan without
@@ -87,11 +89,14 @@ class Lotteries:
     def of_users(self, first: int, last: int, slots: Integers) -> Lotteries:
         """Those of some users, counted from the range's first; ``slots`` (users,) are those of the whole range."""
         own, rankings, places = slice(first, last), starts_of(self.counts), starts_of(self.counts * slots)
+        prices = slice(*starts_of(self.price_counts)[[first, last]])
         return replace(
             self,
             first=self.first + first,
             places=self.places[places[first] : places[last]],
             weights=self.weights[rankings[first] : rankings[last]],
+            price_categories=self.price_categories[prices],
+            prices=self.prices[prices],
             **{name: getattr(self, name)[own] for name in _BY_USER},
             effort=Effort(*(column[own] for column in self.effort)),
         )
@@ -109,8 +114,8 @@ class Lotteries:
         return choose_visits(self.places, self.weights, self.counts, slots, keys, seed, visits)
 
 
-_BY_USER = ("counts", "prices", "gaps", "statuses", "trade_offs", "objectives")
-_ARRAYS = ("places", "weights", *_BY_USER)
+_BY_USER = ("counts", "price_counts", "gaps", "statuses", "trade_offs", "objectives")
+_ARRAYS = ("places", "weights", "price_categories", "prices", *_BY_USER)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,8 +176,10 @@ class Policies(Sequence[Policy]):
         if trade_off == trade_off and trade_off != problem.trade_off:  # a budget finds its own
             problem = Problem(problem.batch, user, trade_off)
         weights = self.lotteries.weights[self._starts[user] : self._starts[user + 1]]
-        gap, prices = float(self.lotteries.gaps[user]), self.lotteries.prices[user]
-        return Policy._solved(problem, frozen(self._rankings(user)), frozen(weights), gap, frozen(prices))
+        own = slice(*self._price_starts[[user, user + 1]])
+        prices = (self.lotteries.price_categories[own], self.lotteries.prices[own])
+        gap = float(self.lotteries.gaps[user])
+        return Policy._solved(problem, frozen(self._rankings(user)), frozen(weights), gap, prices)
 
     def __iter__(self) -> Iterator[Policy]:
         return (self[user] for user in range(len(self)))
@@ -185,6 +192,10 @@ class Policies(Sequence[Policy]):
         return starts_of(self.lotteries.counts)
 
     @cached_property
+    def _price_starts(self) -> Integers:
+        return starts_of(self.lotteries.price_counts)
+
+    @cached_property
     def _place_starts(self) -> Integers:
         return starts_of(self.lotteries.counts * self.batch.slots)
 
@@ -193,11 +204,11 @@ class Policies(Sequence[Policy]):
         return self.lotteries.places[own].reshape(-1, self.batch.slots[user])
 
 
-def join(parts: Sequence[Lotteries], r: int) -> Lotteries:
+def join(parts: Sequence[Lotteries]) -> Lotteries:
     """The lotteries of consecutive ranges as those of one."""
     if not parts:
         none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
-        return Lotteries(0, none, nothing, none, np.empty((0, r)), nothing, none, nothing, nothing, no_effort(0))
+        return Lotteries(0, none, nothing, none, none, none, nothing, nothing, none, nothing, nothing, no_effort(0))
     joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
     effort = Effort(*(np.concatenate(column) for column in zip(*(part.effort for part in parts), strict=True)))
     errors = {user: error for part in parts for user, error in part.errors.items()}

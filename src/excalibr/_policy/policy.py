@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,9 @@ from excalibr.errors import InputError
 if TYPE_CHECKING:
     from excalibr._policy.explanation import Explanation
     from excalibr._policy.policies import SolveInfo
+
+KnownPrices: TypeAlias = tuple[Integers, Floats]
+"""Some categories and their prices: those of the user's candidates and target, see :meth:`Problem._prices_of`."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -49,9 +52,9 @@ class Policy:
         Proven upper bound − objective, at least 0: how far from the optimum this can be at most; nan where the method
         proves nothing. With ``draws="single"`` the bound is of single rankings, below that of lotteries; docs/solver.md
         says how either is recomputed from the prices.
-    category_prices
-        (r,) the category prices y that prove the gap, unshifted: :math:`|y_j| \le \lambda`; with KL
-        :math:`y = -\lambda(1-\alpha)\, q / \tilde p`; None where there are none.
+    _known_prices
+        What ``category_prices`` and ``prices`` are made of: the category prices y that prove the gap, unshifted,
+        :math:`|y_j| \le \lambda`; with KL :math:`y = -\lambda(1-\alpha)\, q / \tilde p`; None where there are none.
     method
         The name of the method that made the policy.
     info
@@ -74,7 +77,7 @@ class Policy:
     rankings: Integers
     weights: Floats
     gap: float = nan
-    category_prices: Floats | None = None
+    _known_prices: KnownPrices | None = None
     method: str = "excalibr"
     info: SolveInfo | None = None
 
@@ -94,7 +97,7 @@ class Policy:
             rankings=frozen(read),
             weights=frozen(distribution("weights", weights, (len(read),), "one for each ranking")),
             gap=gap,
-            category_prices=None if category_prices is None else _read_prices(category_prices, problem.r),
+            _known_prices=None if category_prices is None else _read_prices(category_prices, problem.r),
             method=method,
             info=info,
         )
@@ -106,7 +109,7 @@ class Policy:
         rankings: Integers,
         weights: Floats,
         gap: float = nan,
-        prices: Floats | None = None,
+        prices: KnownPrices | None = None,
         info: SolveInfo | None = None,
         method: str = "excalibr",
     ) -> Policy:
@@ -114,7 +117,7 @@ class Policy:
         policy = cls.__new__(cls)
         fields = policy.__dict__  # past the guard of a frozen dataclass, and quicker than an update
         fields["problem"], fields["rankings"], fields["weights"] = problem, rankings, weights
-        fields["gap"], fields["category_prices"], fields["method"], fields["info"] = gap, prices, method, info
+        fields["gap"], fields["_known_prices"], fields["method"], fields["info"] = gap, prices, method, info
         return policy
 
     @cached_property
@@ -133,6 +136,11 @@ class Policy:
     def distribution(self) -> Any:
         """p, (r,): the expected share of exposure that each category gets; by attribute where there are several."""
         return self._by_attribute(self.shares)
+
+    @cached_property
+    def category_prices(self) -> Floats | None:
+        """(r,) the category prices of all attributes, one after the other; None where there are none."""
+        return None if self._known_prices is None else frozen(self.problem._prices_of(*self._known_prices))
 
     @property
     def prices(self) -> Any:
@@ -387,5 +395,5 @@ def _read_rankings(given: ArrayLike, problem: Problem) -> Integers:
     return rankings
 
 
-def _read_prices(given: ArrayLike, r: int) -> Floats:
-    return frozen(numbers("category_prices", given, (r,), "one for each category"))
+def _read_prices(given: ArrayLike, r: int) -> KnownPrices:
+    return np.arange(r), numbers("category_prices", given, (r,), "one for each category")

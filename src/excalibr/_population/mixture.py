@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from excalibr import _seeds
-from excalibr._arrays import starts_of
+from excalibr._arrays import spans, starts_of
 from excalibr._many_users import Solver
 from excalibr._parallel import Advance, over_ranges
 from excalibr._policy import Lotteries
@@ -137,13 +137,21 @@ def _mixed(parts: list[Lotteries], weights: Floats, batch: Batch) -> Lotteries:
             places.append(part.places[cells[user] : cells[user + 1]])
             chances.append(part.weights[rankings[user] : rankings[user + 1]] * (weights[number, user] / total))
     each = np.arange(users)
+    price_counts, priced, prices = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("price_counts", "price_categories", "prices")
+    )
+    own = main * users + each
+    entries = spans(starts_of(price_counts)[own], price_counts[own])
     errors = {user: error for part in parts for user, error in part.errors.items()}
     return replace(
         parts[0],
         places=np.concatenate(places),
         weights=np.concatenate(chances),
         counts=counts,
-        prices=np.array([part.prices for part in parts])[main, each],
+        price_counts=price_counts[own],
+        price_categories=priced[entries],
+        prices=prices[entries],
         gaps=_mean([part.gaps for part in parts], weights),
         statuses=np.array([part.statuses for part in parts])[main, each],
         trade_offs=np.array([part.trade_offs for part in parts])[main, each],

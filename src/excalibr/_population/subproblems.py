@@ -137,8 +137,8 @@ class BatchPopulation(WithScoreScale):
         ranges = over_ranges(work, len(edges) - 1, self.threads, self.advance, solver.cancel)
         found = _Range(*(np.concatenate(each) for each in zip(*ranges, strict=True)))
         weights = self.user_weights * found.ranked
-        category_prices = np.nan_to_num(found.category_prices)
-        surrogates = [SurrogateModel.of(batch, self.groups, category_prices, weights)] if surrogate else []
+        prices_of_users = (found.price_counts, found.price_categories, found.category_prices)
+        surrogates = [SurrogateModel.of(batch, self.groups, prices_of_users, weights)] if surrogate else []
         shares = build_rows(found.exposure, found.items, starts_of(found.sizes), self.groups.shape[0]) @ self.groups
         objectives, bounds = self._values(found, np.asarray(shares @ prices))
         if self.included is not None:
@@ -174,7 +174,8 @@ class BatchPopulation(WithScoreScale):
         sizes = np.diff(np.searchsorted(shown, starts - starts[0]))
         items = self._items[starts[0] : starts[-1]][shown]
         ranked = lotteries.counts > 0
-        return _Range(lotteries.objectives, lotteries.gaps, ranked, lotteries.prices, exposure[shown], items, sizes)
+        prices = (lotteries.price_counts, lotteries.price_categories, lotteries.prices)
+        return _Range(lotteries.objectives, lotteries.gaps, ranked, *prices, exposure[shown], items, sizes)
 
     def _values(self, found: _Range, paid: Floats) -> tuple[Floats, Floats]:
         """By user the objective without prices, 0 where there is none, and the bound with them."""
@@ -232,7 +233,7 @@ class BatchPopulation(WithScoreScale):
 
 
 class _Range(NamedTuple):
-    """By user: objective and gap at the prices, whether there is a slate, category prices; and what each is shown.
+    """By user: objective and gap at the prices, whether there is a slate, category prices as in :class:`Lotteries`.
 
     Of a user's ``sizes`` items that are shown, ``exposure`` says how much.
     """
@@ -240,6 +241,8 @@ class _Range(NamedTuple):
     objectives: Floats
     gaps: Floats
     ranked: Booleans
+    price_counts: Integers
+    price_categories: Integers
     category_prices: Floats
     exposure: Floats
     items: Integers

@@ -51,8 +51,10 @@ class SurrogateModel:
     groups: SparseRows
 
     @classmethod
-    def of(cls, batch: Batch, groups: SparseRows, category_prices: Floats, weights: Floats) -> SurrogateModel:
-        """For the users of a batch, at the category prices that a pass found for each."""
+    def of(
+        cls, batch: Batch, groups: SparseRows, prices: tuple[Integers, Integers, Floats], weights: Floats
+    ) -> SurrogateModel:
+        """For the users of a batch, at the category prices that a pass found: counts by user, categories and values."""
         users = np.flatnonzero(batch.good & (weights > 0))
         sizes = np.diff(batch.starts)[users]
         width, most = int(sizes.max(initial=1)), int(batch.slots[users].max(initial=1))
@@ -64,7 +66,7 @@ class SurrogateModel:
         rows, chosen = batch.memberships, places if batch.items is None else batch.items[places]
         starts, counts = rows.indptr[chosen], np.diff(rows.indptr)[chosen]
         entries = spans(starts, counts)
-        paid = rows.values[entries] * category_prices[users][np.repeat(owners, counts), rows.indices[entries]]
+        paid = rows.values[entries] * _found(prices, users[np.repeat(owners, counts)], rows.indices[entries], batch.r)
         costs = np.bincount(np.repeat(np.arange(len(places)), counts), paid, minlength=len(places))
         adjusted[there] = (1.0 - batch.trade_offs[users][owners]) * batch.scores[places] - costs
         items[there] = chosen
@@ -113,6 +115,15 @@ def warm_start_prices(
     total = max(float(joined.slots.sum()), np.finfo(float).tiny)
 
     return minimise(bound, prices, terms.lowest, terms.highest, MAX_STEPS)
+
+
+def _found(prices: tuple[Integers, Integers, Floats], users: Integers, categories: Integers, r: int) -> Floats:
+    """The price that each user has of a category, 0 where there is none."""
+    counts, priced, values = prices
+    known = np.append(np.repeat(np.arange(len(counts)), counts) * r + priced, len(counts) * r)  # rising
+    wanted = users * r + categories
+    at = np.searchsorted(known, wanted)
+    return np.where(known[at] == wanted, np.append(values, 0.0)[at], 0.0)
 
 
 def _joined(surrogates: Sequence[SurrogateModel]) -> SurrogateModel:

@@ -7,6 +7,7 @@ from excalibr._problem.memberships import CategoriesLike, Memberships
 from excalibr._problem.ordering import relevance_order
 from excalibr._problem.penalty import Penalty
 from excalibr._problem.problem import Problem, read_problem, require_plain
+from excalibr._problem.targets import Targets
 from excalibr._problem.terms import AttributeSpan, Band, Shown
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Problem",
     "Shown",
     "Status",
+    "Targets",
     "read_problem",
     "relevance_order",
     "require_plain",

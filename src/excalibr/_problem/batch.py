@@ -21,6 +21,7 @@ from excalibr._options import Options
 from excalibr._problem.faults import Status, error_of_fault, status_of_faults
 from excalibr._problem.memberships import Memberships, read_rows
 from excalibr._problem.reading import Pinned, read_terms, total_attention
+from excalibr._problem.targets import Targets
 from excalibr._problem.terms import AttributeSpan, BatchTerms
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InputError
@@ -77,7 +78,7 @@ class Batch:
         scores: ArrayLike,
         indptr: ArrayLike,
         categories: Any,
-        targets: ArrayLike,
+        targets: ArrayLike | Targets | Any,
         *,
         options: Options | None = None,
         items: ArrayLike | None = None,
@@ -86,12 +87,13 @@ class Batch:
         attributes: tuple[AttributeSpan, ...] = (),
         highs: Floats | None = None,
         pinned: Pinned | None = None,
-        shown: Mapping[int, tuple[Integers, Floats]] | None = None,
+        shown: tuple[Integers, Integers, Floats] | None = None,
     ) -> Batch:
         """Check the arguments of :func:`excalibr.calibrate_batch` and build the batch.
 
-        Beyond them: ``attributes`` says what the columns are, ``highs`` (users, r) are the upper edges of targets that
-        are bands, ``pinned`` has slots and candidates by user, ``shown`` rows of the categories and their attention.
+        Beyond them: ``attributes`` says what the columns are, ``targets`` may be :class:`Targets`, and ``highs`` are
+        the upper edges of dense ones that are bands; ``pinned`` has slots and candidates by user, ``shown`` users in
+        rising order, rows of the categories and their attention.
         """
         options = options or Options()
         values = floats("scores", scores, ("N",))
@@ -99,9 +101,8 @@ class Batch:
         users, sizes = len(starts) - 1, np.diff(starts)
         rows, height, r = read_rows("categories", categories)
         item_rows = _items(items, len(values), height)
-        lows = _targets(targets, users, r)
+        lows, upper = _targets(targets, highs, users, r)
         ends = np.array([each.stop for each in attributes]) if attributes else None
-        upper = None if highs is None else np.ascontiguousarray(highs, dtype=np.float64).reshape(-1)
         checked = kernel.Checked(
             values, starts, item_rows, rows, lows, upper, ends, None, options.normalise is not None
         )
@@ -120,9 +121,9 @@ class Batch:
             position_weights=position_weights,
             statuses=frozen(_statuses(checked, bad_slots, bad_trade_offs, sizes)),
             reasons={},
-            banded=highs is not None,
+            banded=upper is not None,
         )
-        return batch._with_terms(pinned or {}, shown or {}) if options.asks_terms or pinned or shown else batch
+        return batch._with_terms(pinned or {}, shown) if options.asks_terms or pinned or shown is not None else batch
 
     @property
     def users(self) -> int:
@@ -154,15 +155,13 @@ class Batch:
         checked = self.checked
         return Memberships(frozen(checked.indptr), frozen(checked.indices), frozen(checked.values), checked.r)
 
-    @cached_property
-    def lows(self) -> Floats:
-        """(users, r) the lower edge of what each user's page should show."""
-        return frozen(self.checked.lows) if self.terms is None else self.terms.lows
-
-    @cached_property
-    def highs(self) -> Floats:
-        """(users, r) the upper edge; the same, where targets are no bands."""
-        return frozen(self.checked.highs) if self.terms is None else self.terms.highs
+    def edges(self, user: int) -> tuple[Floats, Floats]:
+        """(r,) the lower and the upper edge of what a user's page should show; the same where the target is no band."""
+        low, high = self.checked.edges(user)
+        if self.terms is None or self.terms.page_parts is None or self.terms.seen is None:
+            return low, high
+        part, base = self.terms.page_parts[user], self.terms.seen.row(user)
+        return frozen(low / part - base), frozen(high / part - base)
 
     def problem(self, user: int) -> Problem:
         """One user's question; an error where it cannot be asked."""
@@ -196,7 +195,7 @@ class Batch:
             raise InputError(name, "is given with prices of items", "be left out", hint)
         return self.renewed(item_prices=checked)
 
-    def _with_terms(self, pinned: Pinned, shown: Mapping[int, tuple[Integers, Floats]]) -> Batch:
+    def _with_terms(self, pinned: Pinned, shown: tuple[Integers, Integers, Floats] | None) -> Batch:
         """The same batch with what its options ask beyond the paper, and with pins and earlier pages by user."""
         statuses, reasons = self.statuses.copy(), dict(self.reasons)
 
@@ -204,18 +203,20 @@ class Batch:
             if statuses[user] < Status.NO_CANDIDATES:
                 statuses[user], reasons[user] = Status.FAILED, error.args[0]
 
-        rows = self.memberships
-        seen = {
-            user: (rows.of(own).shares(weights), total_attention(weights)) for user, (own, weights) in shown.items()
-        }
+        seen = None
+        if shown is not None:
+            owners, rows, weights = shown
+            users, begins = np.unique(owners, return_index=True)
+            attentions = np.zeros(self.users)
+            attentions[users] = [total_attention(own) for own in np.split(weights, begins[1:])] if len(users) else []
+            seen = self.memberships.sums(rows, owners, weights, self.users), attentions
         terms = read_terms(self, pinned, seen, None, refuse)
         return self.renewed(terms=terms, statuses=frozen(statuses), reasons=reasons)
 
     def renewed(self, **changes: Any) -> Batch:
         """The same with other fields, and with what was computed from those that stay."""
         made = replace(self, **changes)
-        changed = {"lows", "highs"} if "terms" in changes else set()
-        kept = vars(self).keys() - vars(made).keys() - changed
+        kept = vars(self).keys() - vars(made).keys()
         vars(made).update({name: vars(self)[name] for name in kept})
         return made
 
@@ -246,13 +247,19 @@ def _items(items: ArrayLike | None, size: int, rows: int) -> Integers | None:
     return frozen(whole_numbers("items", items, (size,), "a row of categories for each score", below=rows))
 
 
-def _targets(targets: ArrayLike, users: int, r: int) -> Floats:
-    """The targets one after another; a single one for all alike stays one."""
-    given = floats("targets", targets)
-    if given.shape not in ((users, r), (r,)):
+def _targets(targets: Any, highs: Floats | None, users: int, r: int) -> tuple[Any, Floats | None]:
+    """The lower edges as the kernel takes them, and the upper ones; a single target for all alike stays one."""
+    if isinstance(targets, Targets):
+        return targets.for_kernel
+    is_sparse = hasattr(targets, "tocsr")
+    given = targets if is_sparse else floats("targets", targets)
+    if tuple(given.shape) not in ((users, r), *([] if is_sparse else [(r,)])):
         must = f"have shape ({users}, {r}), a row for each user, or ({r},), one for all"
-        raise InputError("targets", f"have shape {given.shape}", must)
-    return given.reshape(-1)
+        raise InputError("targets", f"have shape {tuple(given.shape)}", must)
+    if is_sparse:
+        rows, each = Memberships.of_sparse("targets", given), np.arange(users)
+        return Targets.of_one_attribute(rows.sums(each, each, np.ones(users), users)).for_kernel
+    return given.reshape(-1), None if highs is None else np.ascontiguousarray(highs, dtype=np.float64).reshape(-1)
 
 
 def _trade_offs(given: ArrayLike | None, users: int, options: Options) -> tuple[Floats, Booleans]:

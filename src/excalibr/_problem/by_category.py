@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import first_true, is_whole, numbers, require_all, require_shape
+from excalibr._arrays import first_true, frozen, is_whole, numbers, require_all, require_shape
 from excalibr._options import Options, real_number
 from excalibr._problem.memberships import Memberships
 from excalibr._problem.terms import AttributeSpan
@@ -52,28 +52,28 @@ class CategoryReader:
         return weights
 
     def relative(self, weights: Floats, low: Floats, high: Floats) -> Floats:
-        """The weights over the targets, or the middle of bands, (r,) or (users, r).
+        """The weights over the target, or the middle of bands, all (r,).
 
         A category that nobody wants costs as much as the least wanted one of its attribute.
         """
-        middle = 0.5 * (low + high)
-        divided = np.broadcast_to(weights, middle.shape).copy()
+        middle, divided = 0.5 * (low + high), weights.copy()
         for attribute in self.attributes or (AttributeSpan("", 0, self.r),):
-            own = middle[..., attribute.columns]
-            wanted = own > 0.0
-            least = np.where(wanted, own, np.inf).min(axis=-1, keepdims=True)
-            divided[..., attribute.columns] /= np.where(wanted, own, np.where(np.isinf(least), 1.0, least))
+            own = middle[attribute.columns]
+            least = own[own > 0.0].min(initial=np.inf)
+            divided[attribute.columns] /= np.where(own > 0.0, own, 1.0 if np.isinf(least) else least)
         return divided
 
-    def limits(self, options: Options) -> tuple[Floats, Floats]:
-        """Floors and caps; what every policy keeps anyway (a floor of 0, a cap of 1) is no limit."""
+    def limits(self, options: Options) -> tuple[Floats, Floats] | tuple[None, None]:
+        """Floors and caps; what every policy keeps anyway (a floor of 0, a cap of 1) is no limit. None without any."""
         floors, caps = self._numbers("floors", options.floors, 0.0), self._numbers("caps", options.caps, 1.0)
         for argument, limits in (("floors", floors), ("caps", caps)):
             require_all(argument, limits, (limits >= 0.0) & (limits <= 1.0), "be shares from 0 to 1")
         at = first_true(floors > caps)
         if at is not None:
             raise InputError("floors", f"of category {at} is {floors[at]:g}", f"be at most its cap, {caps[at]:g}")
-        return np.where(floors > 0.0, floors, -np.inf), np.where(caps < 1.0, caps, np.inf)
+        if not (floors.any() or (caps < 1.0).any()):
+            return None, None
+        return frozen(np.where(floors > 0.0, floors, -np.inf)), frozen(np.where(caps < 1.0, caps, np.inf))
 
     def groups(self, given: Any, rows: Memberships) -> tuple[Integers, Integers, Booleans]:
         """By ``max_per_category``: each row's group, −1 for none, the groups' limits, and rows with a share of one."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from excalibr._arrays import floats, numbers, require_shape, sums_by
+from excalibr._arrays import floats, numbers, require_shape, starts_of, sums_by
 from excalibr._native import kernel
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
@@ -35,10 +35,27 @@ class Memberships:
     values: Floats
     n_categories: int
 
+    @classmethod
+    def packed(cls, table: Floats) -> Memberships:
+        """The same as a dense (n, r) table."""
+        return cls(*kernel.pack_rows(np.ascontiguousarray(table)), table.shape[1])
+
+    @classmethod
+    def of_sparse(cls, name: str, matrix: Any) -> Memberships:
+        """The same as a ``scipy.sparse`` matrix, whose entries need not be in order."""
+        rows = matrix.tocsr()
+        indptr, indices = (np.ascontiguousarray(each, dtype=np.int64) for each in (rows.indptr, rows.indices))
+        return cls(indptr, indices, numbers(name, rows.data), int(rows.shape[1]))
+
     @property
     def n_candidates(self) -> int:
         """Number of rows, n."""
         return len(self.indptr) - 1
+
+    @property
+    def for_kernel(self) -> tuple[Integers, Integers, Floats, int]:
+        """As the kernel takes it."""
+        return self.indptr, self.indices, self.values, self.n_categories
 
     @property
     def owners(self) -> Integers:
@@ -59,11 +76,41 @@ class Memberships:
         rows = kernel.gather_rows(starts, columns, self.values, np.asarray(candidates, dtype=np.int64))
         return Memberships(*rows, self.n_categories)
 
-    def sums(self, candidates: Integers, owners: Integers, weights: Floats, users: int) -> Floats:
-        """(users, r) what candidates, each of an owner and with a weight, add up to for each user."""
-        rows, r = self.of(candidates), self.n_categories
-        cells = owners[rows.owners] * r + rows.indices
-        return sums_by(cells, weights[rows.owners] * rows.values, users * r).reshape(users, r)
+    def sums(self, candidates: Integers, owners: Integers, weights: Floats, users: int) -> Memberships:
+        """Users × r: what candidates, in the order of their owners and each with a weight, add up to for each user."""
+        rows, starts = self.of(candidates), np.searchsorted(owners, np.arange(users + 1))
+        numbers = np.ascontiguousarray(weights, dtype=np.float64)
+        found = kernel.sums_by_user(rows.indptr, rows.indices, rows.values, self.n_categories, numbers, starts)
+        return Memberships(*found, self.n_categories)
+
+    def plus(self, factors: Floats, row: Floats) -> Memberships:
+        """Each row with (n,) so many times one more row (r,) added; a factor of 0 adds nothing."""
+        n, more = self.n_candidates, np.flatnonzero(factors)
+        owners = np.concatenate([np.arange(n), more])
+        order = np.argsort(owners, kind="stable")
+        chosen, weights = np.append(np.arange(n), np.full(len(more), n)), np.append(np.ones(n), factors[more])
+        return Memberships.stacked([self, Memberships.packed(row[None])]).sums(
+            chosen[order], owners[order], weights[order], n
+        )
+
+    def as_shares(self, negligible: float) -> Memberships:
+        """Each row divided by its sum, without entries below ``negligible`` of it; a row of zeros has no entries."""
+        starts, columns = np.asarray(self.indptr, dtype=np.int64), np.asarray(self.indices, dtype=np.int64)
+        found = kernel.shares_of_rows(starts, columns, self.values, self.n_categories, negligible)
+        return Memberships(*found, self.n_categories)
+
+    def part(self, columns: slice) -> Memberships:
+        """Some of the columns that follow one another."""
+        kept = (self.indices >= columns.start) & (self.indices < columns.stop)
+        indptr = starts_of(kept)[self.indptr]
+        return Memberships(indptr, self.indices[kept] - columns.start, self.values[kept], columns.stop - columns.start)
+
+    @staticmethod
+    def stacked(parts: Sequence[Memberships]) -> Memberships:
+        """The rows of several with the same columns: those of the second after those of the first."""
+        indptr = starts_of(np.concatenate([np.diff(part.indptr) for part in parts]))
+        indices, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "values"))
+        return Memberships(indptr, indices, values, parts[0].n_categories)
 
     @staticmethod
     def side_by_side(parts: Sequence[Memberships]) -> Memberships:
@@ -74,6 +121,13 @@ class Memberships:
         indices = np.concatenate([part.indices + first for part, first in zip(parts, before, strict=False)])[order]
         indptr = np.searchsorted(owners[order], np.arange(parts[0].n_candidates + 1))
         return Memberships(indptr, indices, np.concatenate([part.values for part in parts])[order], int(before[-1]))
+
+    def row(self, candidate: int) -> Floats:
+        """(r,) one row."""
+        row = np.zeros(self.n_categories)
+        own = slice(self.indptr[candidate], self.indptr[candidate + 1])
+        row[self.indices[own]] = self.values[own]
+        return row
 
     def dense(self) -> Floats:
         table = np.zeros((self.n_candidates, self.n_categories))
@@ -92,25 +146,12 @@ def read_rows(name: str, categories: Any, n: int | None = None) -> tuple[GivenRo
     A sparse matrix is known by what it can do (``tocsr``), so that scipy need not be there.
     """
     if type(categories) is Memberships:  # from tables
-        arrays = (categories.indptr, categories.indices, categories.values, categories.n_categories)
-        return arrays, categories.n_candidates, categories.n_categories
-    given: Any
-    if hasattr(categories, "tocsr"):
-        given, shape = _sparse_arrays(name, categories)
-    else:
-        given = floats(name, categories)
-        shape = given.shape
+        return categories.for_kernel, categories.n_candidates, categories.n_categories
+    is_sparse = hasattr(categories, "tocsr")
+    given = categories if is_sparse else floats(name, categories)
+    shape = tuple(map(int, given.shape))
     require_shape(name, shape, ("n", "r"))
     require_shape(name, shape, ("n" if n is None else n, "r"), "a row for each score")
     if not shape[1]:
         raise InputError(name, f"have shape {shape}", "have at least one category")
-    return given, shape[0], shape[1]
-
-
-def _sparse_arrays(name: str, categories: Any) -> tuple[Any, tuple[int, ...]]:
-    shape = tuple(map(int, categories.shape))
-    if len(shape) != 2:
-        return None, shape
-    rows = categories.tocsr()
-    places = (np.ascontiguousarray(each, dtype=np.int64) for each in (rows.indptr, rows.indices))
-    return (*places, numbers(name, rows.data), shape[1]), shape
+    return Memberships.of_sparse(name, given).for_kernel if is_sparse else given, shape[0], shape[1]

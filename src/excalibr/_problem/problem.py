@@ -19,6 +19,7 @@ from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import Options, check_option, read_options
 from excalibr._problem.batch import Batch
+from excalibr._problem.by_category import CategoryReader
 from excalibr._problem.faults import error_of_fault
 from excalibr._problem.memberships import CategoriesLike, Memberships, read_rows
 from excalibr._problem.penalty import Penalty
@@ -127,12 +128,16 @@ class Problem:
 
         Non-negative with a sum of 1, but for the lower edge of a band, or what is left to show after earlier pages.
         """
-        return self._row(self.batch.lows)
+        return self._edges[0]
 
     @property
     def high(self) -> Floats:
         """(r,) the upper edge of a band; of a target that is none, the target."""
-        return self._row(self.batch.highs)
+        return self._edges[1]
+
+    @cached_property
+    def _edges(self) -> tuple[Floats, Floats]:
+        return self.batch.edges(self.user)
 
     @cached_property
     def position_weights(self) -> Floats:
@@ -144,9 +149,10 @@ class Problem:
     def weights(self) -> Floats:
         """(r,) what a unit of deviation of each category costs, against 1 in the paper."""
         terms = self.batch.terms
-        if terms is None:
-            return np.ones(self.r)
-        return terms.weights if terms.weights.ndim == 1 else self._row(terms.weights)
+        weights = np.ones(self.r) if terms is None or terms.weights is None else terms.weights
+        if terms is None or not terms.relative:
+            return weights
+        return CategoryReader(self.attributes, self.r).relative(weights, *self.batch.checked.edges(self.user))
 
     @property
     def unavailable(self) -> Booleans:
@@ -200,12 +206,22 @@ class Problem:
     def penalty_at(self, trade_off: float) -> Penalty:
         """The same with another λ."""
         slopes, terms = trade_off * self.weights, self.batch.terms
-        base = None if terms is None or terms.bases is None else self._row(terms.bases)
+        base = None if terms is None or terms.seen is None else terms.seen.row(self.user)
         return Penalty(self.target, self.high, slopes, slopes, self.options.asked[0], base)
 
     def distances(self, shares: Floats) -> Floats:
         """How far each share is from its target, or from the nearer edge of its band; for shapes (r,) and (…, r)."""
         return np.asarray(np.maximum(self.target - shares, 0.0) + np.maximum(shares - self.high, 0.0))
+
+    def _prices_of(self, categories: Integers, values: Floats) -> Floats:
+        """(r,) prices of which these are not as of a category that no candidate has and no target lists."""
+        prices, penalty = np.zeros(self.r), self.penalty
+        if (
+            penalty.smoothing
+        ):  # a share that costs nothing has the slope 0, and KL's prices are reported lower than slopes
+            prices -= np.where(penalty.high > 0.0, penalty.price_offset, 0.0)
+        prices[categories] = values
+        return prices
 
     def with_trade_off(self, trade_off: float) -> Problem:
         """The same problem at another trade-off."""
@@ -229,10 +245,6 @@ class Problem:
         if self.batch.users == 1:
             return values
         return values[self.batch.starts[self.user] : self.batch.starts[self.user + 1]]
-
-    def _row(self, values: Floats) -> Floats:
-        row: Floats = values[self.user]
-        return row
 
 
 def require_plain(problem: Problem, method: str) -> None:
@@ -320,9 +332,7 @@ def _edges(target: Any, r: int, name: str) -> tuple[Floats, Floats]:
 
 
 def _with_terms(batch: Batch, pinned: Any, shown: Any) -> Batch:
-    seen, unavailable = {}, None
-    if shown is not None:
-        seen[0], unavailable = read_shown(shown, batch.memberships, batch.attributes)
+    seen, unavailable = (None, None) if shown is None else read_shown(shown, batch.memberships, batch.attributes)
     pins = {} if pinned is None else {0: pinned}
     terms = read_terms(batch, pins, seen, unavailable, _refuse)
     require_room(batch, terms)

@@ -6,6 +6,7 @@ What is wrong with the options is an error. What is wrong with one user's own pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,33 +30,26 @@ Pinned: TypeAlias = Mapping[int, Mapping[int, int]]
 Groups: TypeAlias = tuple[Integers, Integers]
 Refuse: TypeAlias = Callable[[int, ExcalibrError], None]
 
-Seen: TypeAlias = tuple[Floats, float]
-"""What a user has seen of each category (r,), weighed by attention, and the attention in all."""
+Seen: TypeAlias = tuple[Memberships, Floats]
+"""What users have seen of each category, users × r, weighed by attention; and (users,) the attention in all."""
 
 
 def read_terms(
-    batch: Batch, pinned: Pinned, seen: Mapping[int, Seen], unavailable: Booleans | None, refuse: Refuse
+    batch: Batch, pinned: Pinned, seen: Seen | None, unavailable: Booleans | None, refuse: Refuse
 ) -> BatchTerms:
-    """What is asked of the users of a batch; pins and earlier pages by user."""
+    """What is asked of the users of a batch; pins by user."""
     options, by_category = batch.options, CategoryReader(batch.attributes, batch.r)
-    weights = by_category.weights(options)
-    lows, highs = batch.lows, batch.highs
-    if options.relative:
-        weights = by_category.relative(weights, lows, highs)
-    bases = None
-    if seen:
-        parts, bases = _in_units_of_this_page(batch, seen, refuse)
-        lows, highs = lows / parts[:, None] - bases, highs / parts[:, None] - bases
+    weighted = options.category_weights is not None or options.attribute_weights is not None
     floors, caps = by_category.limits(options)
-    limited = bool(np.isfinite(floors).any() or np.isfinite(caps).any())
+    page_parts, own = (None, None) if seen is None else _in_units_of_this_page(batch, *seen, refuse)
     groups = _groups(batch, by_category, refuse)
     return BatchTerms(
-        lows=frozen(lows),
-        highs=frozen(highs),
-        weights=frozen(weights),
-        bases=bases,
-        floors=frozen(floors) if limited else None,
-        caps=frozen(caps) if limited else None,
+        weights=frozen(by_category.weights(options)) if weighted else None,
+        relative=options.relative,
+        page_parts=page_parts,
+        seen=own,
+        floors=floors,
+        caps=caps,
         unavailable=unavailable,
         pins=_pins(batch, pinned, unavailable, groups, refuse) if pinned else None,
         groups=groups,
@@ -79,12 +73,13 @@ MOST_SEEN = 1e150
 """How many times this page's attention earlier ones may have had: beyond it, what is left to show overflows."""
 
 
-def _in_units_of_this_page(batch: Batch, seen: Mapping[int, Seen], refuse: Refuse) -> tuple[Floats, Floats]:
-    """(users,) this page's part of all that a user sees, and (users, r) what earlier ones showed in its units."""
-    parts, bases = np.ones(batch.users), np.zeros((batch.users, batch.r))
-    for user, (shares, attention) in seen.items():
-        if not batch.slots[user]:
-            continue
+def _in_units_of_this_page(
+    batch: Batch, shares: Memberships, attentions: Floats, refuse: Refuse
+) -> tuple[Floats, Memberships]:
+    """(users,) this page's part of all that a user sees, and users × r what earlier ones showed in its units."""
+    parts, owns = np.ones(batch.users), np.full(batch.users, np.inf)
+    for user in np.flatnonzero((attentions > 0) & (batch.slots > 0)).tolist():
+        attention = attentions.item(user)
         own = total_attention(batch.options.attention_at(np.arange(1.0, batch.slots[user] + 1.0)))
         own = own or float(batch.slots[user])  # weights that are all 0 here count as equal ones, as in a ranking
         if own + attention == inf or attention / own > MOST_SEEN:
@@ -92,9 +87,9 @@ def _in_units_of_this_page(batch: Batch, seen: Mapping[int, Seen], refuse: Refus
             found = f"sum to {attention:.3g} and {own:.3g}"
             refuse(user, InputError("shown.position_weights and position_weights", found, must))
             continue
-        bases[user] = shares / own
+        owns[user] = own
         parts[user] = own / (own + attention)
-    return parts, bases
+    return frozen(parts), replace(shares, values=shares.values / owns[shares.owners])
 
 
 def total_attention(weights: Floats) -> float:
@@ -184,7 +179,7 @@ def read_shown(shown: Any, memberships: Memberships, attributes: tuple[Attribute
         seen += others.shares(weights[len(candidates) :])
     unavailable = np.zeros(n, dtype=np.bool_)
     unavailable[candidates] = True
-    return (seen, total_attention(weights)), unavailable
+    return (Memberships.packed(seen[None]), np.array([total_attention(weights)])), unavailable
 
 
 def _pages(candidates: Any, n: int) -> list[Integers]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr._arrays import finite_numbers, first_true, frozen
-from excalibr._problem.memberships import CategoriesLike
+from excalibr._problem.memberships import CategoriesLike, Memberships
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError
 
@@ -102,10 +102,10 @@ class AttributeSpan(NamedTuple):
 class BatchTerms:
     """What is asked beyond scores, rows and targets, of any number of users; what is None is not asked."""
 
-    lows: Floats  # (users, r) the band that this page should keep to, without what was shown before
-    highs: Floats
-    weights: Floats  # (r,) or (users, r) what a unit of deviation of each category costs, against 1 in the paper
-    bases: Floats | None = None  # (users, r) what earlier pages showed of each category, in units of this page
+    weights: Floats | None = None  # (r,) what a unit of deviation of each category costs; None: 1, as in the paper
+    relative: bool = False  # whether that is divided by what each user wants
+    page_parts: Floats | None = None  # (users,) this page's part of all that a user sees
+    seen: Memberships | None = None  # users × r, what earlier pages showed of each category, in units of this page
     floors: Floats | None = None  # (r,) hard limits of each category's expected share; -inf where there is none
     caps: Floats | None = None  # (r,) the same from above; inf where there is none
     unavailable: Booleans | None = None  # (N,) true for the candidates that were shown before
@@ -115,9 +115,12 @@ class BatchTerms:
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
         """The same as the kernel takes it."""
-        floats = (self.lows, self.highs, self.weights, self.bases, self.floors, self.caps)
+        floats = (self.weights, self.floors, self.caps, self.page_parts)
+        seen = self.seen or _NOTHING_SEEN
         return (
-            *(_NO_NUMBERS if each is None else np.ascontiguousarray(each).reshape(-1) for each in floats),
+            self.relative,
+            *(_NO_NUMBERS if each is None else np.ascontiguousarray(each) for each in floats),
+            *(seen.indptr, seen.indices, seen.values),
             _NO_FLAGS if self.unavailable is None else self.unavailable,
             *(self.pins or (_NO_PLACES, _NO_PLACES, _NO_PLACES)),
             *(self.groups or (_NO_PLACES, _NO_PLACES)),
@@ -127,3 +130,4 @@ class BatchTerms:
 _NO_NUMBERS = frozen(np.empty(0))
 _NO_PLACES = frozen(np.empty(0, dtype=np.int64))
 _NO_FLAGS = frozen(np.empty(0, dtype=np.bool_))
+_NOTHING_SEEN = Memberships(_NO_PLACES, _NO_PLACES, _NO_NUMBERS, 0)

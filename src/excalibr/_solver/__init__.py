@@ -69,13 +69,17 @@ class Curve:
         self.problem = problem
         self.solves, self.operations = 0, 0.0
         self._curve = kernel.Curve(question_of(problem), problem.user)
+        self.categories = self._curve.categories  # that prices are of: :meth:`Problem._prices_of` has the others
         self._lock = allocate_lock()  # the kernel's curve has scratch of its own, and works on it without the GIL
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Curve, (self.problem,), {"solves": self.solves, "operations": self.operations}
 
     def at(self, trade_off: float, tolerance: float | None = None, prices: Floats | None = None) -> Point:
-        """The optimum at λ, to another tolerance than the curve's if one is given; ``prices`` (r,) are near its own."""
+        """The optimum at λ, to another tolerance than the curve's if one is given.
+
+        ``prices`` of ``categories`` are near its own.
+        """
         problem = self.problem.with_trade_off(trade_off)
         asked, sorts = problem.options.asked[4:]
         wanted = asked if tolerance is None else tolerance
@@ -86,9 +90,10 @@ class Curve:
         return Point(relevance, cost, problem.trade_off, policy_of(problem, found))
 
     def gap_at(self, trade_off: float, rankings: Integers, weights: Floats, prices: Floats) -> float:
-        """Upper bound at ``prices`` (r,) − objective of the lottery, ``rankings`` (L, k) with ``weights`` (L,), at λ.
+        """Upper bound at ``prices`` − objective of the lottery, ``rankings`` (L, k) with ``weights`` (L,), at λ.
 
-        At least 0. Prices outside the penalty's slopes are brought inside, which keeps the bound valid.
+        At least 0. Prices are those of ``categories``. Outside the penalty's slopes they are brought inside, which
+        keeps the bound valid; those of categories that no candidate has are the best whatever they are.
         """
         places = np.ascontiguousarray(rankings, dtype=np.int64)
         numbers = (np.ascontiguousarray(values, dtype=np.float64) for values in (weights, prices))
@@ -97,5 +102,6 @@ class Curve:
 
 
 def proven_gap(problem: Problem, rankings: Integers, weights: Floats, prices: Floats) -> float:
-    """:meth:`Curve.gap_at` for a lottery and prices of any method, at the problem's own trade-off."""
-    return Curve(problem).gap_at(problem.trade_off, rankings, weights, prices)
+    """:meth:`Curve.gap_at` for a lottery and prices (r,) of any method, at the problem's own trade-off."""
+    curve = Curve(problem)
+    return curve.gap_at(problem.trade_off, rankings, weights, prices[curve.categories])

@@ -256,13 +256,13 @@ def _distance_to_curve(curve: Curve, left: _Vertex, right: _Vertex, allowed: flo
 
 
 def _between(left: Point, right: Point) -> tuple[float, Floats | None]:
-    """The chord's λ, and prices between those of the two points in its proportion."""
+    """The chord's λ, and prices of the curve's categories between those of the two points in its proportion."""
     trade_off, width = chord(left, right), right.trade_off - left.trade_off
-    prices, others = left.policy.category_prices, right.policy.category_prices
-    if prices is None or others is None or width <= 0.0:
+    known, others = left.policy._known_prices, right.policy._known_prices
+    if known is None or others is None or width <= 0.0:
         return trade_off, None
     share = (trade_off - left.trade_off) / width
-    return trade_off, np.asarray((1.0 - share) * prices + share * others)
+    return trade_off, np.asarray((1.0 - share) * known[1] + share * others[1])
 
 
 def _furthest(left: _Vertex, right: _Vertex, unit: float) -> float:

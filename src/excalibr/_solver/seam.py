@@ -98,9 +98,9 @@ _MISSED = {1: "floors and caps", 2: "relevance_loss", 4: "max_deviation"}
 
 
 def error_of(
-    batch: Batch, kind: int, category: int, wanted: float, reached: float, limit_prices: Floats | None
+    batch: Batch, kind: int, category: int, wanted: float, reached: float, limit_prices: tuple[Integers, Floats]
 ) -> ExcalibrError:
-    """The error that says why a user of a batch has no answer; ``limit_prices`` (r,) tell which limits conflict."""
+    """The error that says why a user of a batch has no answer; ``limit_prices`` of categories tell which conflict."""
     name, budget, max_sorts = _name(batch.attributes, category), batch.options.budget, batch.options.max_sorts
     more = "weights that are more alike leave more digits." if max_sorts is None else "allow more sorts."
     texts = {
@@ -120,7 +120,7 @@ def error_of(
     if kind in texts:
         return InfeasibleError(texts[kind])
     if kind == LIMITS_CONFLICT:
-        return _conflict(batch, reached, np.zeros(0) if limit_prices is None else limit_prices)
+        return _conflict(batch, reached, *limit_prices)
     if kind in (NO_SINGLE_RANKING, SINGLE_NOT_FOUND):
         return _no_single(missed=int(wanted), proven=kind == NO_SINGLE_RANKING)
     if kind == TOO_FEW_CANDIDATES:
@@ -130,14 +130,15 @@ def error_of(
     return SolverError("the solver ran out of memory. Hint: fewer candidates, slots or categories need less.")
 
 
-def _conflict(batch: Batch, missed: float, prices: Floats) -> InfeasibleError:
+def _conflict(batch: Batch, missed: float, categories: Integers, prices: Floats) -> InfeasibleError:
     """The limits that stand against one another: those with a price when nothing but the limits counts."""
     floors: Any = batch.terms and batch.terms.floors
     caps: Any = batch.terms and batch.terms.caps
     priced = [
-        f"{'floor' if prices[category] < 0 else 'cap'} "
-        f"{(floors if prices[category] < 0 else caps)[category]:g} of category {_name(batch.attributes, category)}"
-        for category in np.flatnonzero(np.abs(prices) > 1e-6).tolist()
+        f"{'floor' if price < 0 else 'cap'} "
+        f"{(floors if price < 0 else caps)[category]:g} of category {_name(batch.attributes, category)}"
+        for category, price in zip(categories.tolist(), prices.tolist(), strict=True)
+        if abs(price) > 1e-6
     ]
     return InfeasibleError(
         f"floors and caps: no policy keeps all of them; these conflict: {', '.join(priced)}. "

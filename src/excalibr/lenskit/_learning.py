@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 from lenskit.data import Dataset, ItemList, Vocabulary
 
-from excalibr._problem import Memberships, Status
+from excalibr._problem import Memberships, Status, Targets
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import InputError
 from excalibr.lenskit._config import CalibratedRerankerConfig
 from excalibr.tables import ItemArrays, Tables, read_items, read_wanted
 from excalibr.tables._ids import codes_in, read_ids, sorted_unique
 from excalibr.tables._items import side_by_side
-from excalibr.tables._user_targets import aged_weights, read_priors, shares_with_prior, sum_histories
+from excalibr.tables._user_targets import aged_weights, read_priors, sum_histories, targets_of_history
 
 DENSE = 4_000_000
 """Up to so many shares are kept as a matrix, 32 MB."""
@@ -34,7 +34,7 @@ class Learned:
     vocabulary, places
         The dataset's items, and (items,) the place of each item number; a last −1 is for an item that is unknown.
     users, targets, known
-        The dataset's users, (users, r) their targets and (users,) whether they have one, by user number.
+        The dataset's users, their targets and (users,) whether they have one, by user number.
     tables, priors
         How histories become targets.
     """
@@ -43,7 +43,7 @@ class Learned:
     vocabulary: Vocabulary
     places: Integers
     users: Vocabulary
-    targets: Floats
+    targets: Targets
     known: Booleans
     tables: Tables
     priors: list[Any]
@@ -68,8 +68,11 @@ class Learned:
             return self._target_of_history(history, weight)
         number = None if user is None else self.users.number(user, missing="none")
         if number is None:
-            return self._target_of_history(ItemList(), weight) if self.tables.targets is None else self.targets[0]
-        return self.targets[number] if self.known[number] else None
+            return self._target_of_history(ItemList(), weight) if self.tables.targets is None else self._target(0)
+        return self._target(number) if self.known[number] else None
+
+    def _target(self, user: int) -> Floats:
+        return self.targets.edges(user)[0]
 
     def _target_of_history(self, history: ItemList, weight: str | None) -> Floats | None:
         places = self.places_of(history) if len(history) else np.empty(0, dtype=np.int64)
@@ -77,11 +80,10 @@ class Learned:
         if self.tables.half_life is not None and len(places):
             weights = aged_weights(owners, places, weights, _field(history, "timestamp"), self.tables.half_life)
         sums = sum_histories(owners, places, weights, 1, self.items)
-        parts = zip(self.items.parts, self.priors, strict=True)
-        settled = [shares_with_prior(sums[:, part.columns], prior, self.tables.strength) for part, prior in parts]
-        if any(bool(lacking[0]) for _, lacking in settled):
+        found = targets_of_history(sums, self.items, self.priors, self.tables.strength)
+        if any(missing.all() for _, missing in found):
             return None
-        return np.concatenate([shares[0] for shares, _ in settled])
+        return Targets.side_by_side([own for own, _ in found]).edges(0)[0]
 
 
 def learn(data: Dataset, config: CalibratedRerankerConfig) -> Learned:
@@ -92,11 +94,11 @@ def learn(data: Dataset, config: CalibratedRerankerConfig) -> Learned:
     user_ids = read_ids(pa.array(data.users.ids()))
     users = sorted_unique(user_ids)
     wanted, numbers = read_wanted(users, items, tables), codes_in(user_ids, users)
-    if wanted.highs is not None:
+    if wanted.targets.banded:
         raise InputError("targets", "are bands", "be one share for each category")
     return Learned(
         *(items, data.items, np.append(places, -1), data.users),
-        *(wanted.targets[numbers], wanted.statuses[numbers] == Status.OK),
+        *(wanted.targets.of(numbers), wanted.statuses[numbers] == Status.OK),
         *(config.tables(), read_priors(items, tables)),  # without the history, which is large
     )
 

@@ -162,7 +162,7 @@ def _require_linear(problem: Problem) -> None:
     if terms is not None:
         unsupported["floors or caps"] = terms.floors is not None
         unsupported["pinned"] = terms.pins is not None
-        unsupported["shown"] = terms.bases is not None or terms.unavailable is not None
+        unsupported["shown"] = terms.seen is not None or terms.unavailable is not None
         unsupported["max_per_category"] = terms.groups is not None
     found = [name for name, asked in unsupported.items() if asked]
     if found:

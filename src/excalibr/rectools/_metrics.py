@@ -12,7 +12,7 @@ from rectools.metrics import AvgRecPopularity
 
 from excalibr._arrays import sums_by
 from excalibr._options import one_of
-from excalibr._problem import Status
+from excalibr._problem import Memberships, Status
 from excalibr._types import Floats, Integers
 from excalibr.errors import InputError
 from excalibr.metrics import DIVERGENCES
@@ -79,20 +79,20 @@ class CalibrationError(AvgRecPopularity):  # type: ignore[misc]
         shares, seen = self._shares(shown, codes_in(ids, users), len(users))
         known = (wanted.statuses == Status.OK) & (seen > 0)
         values = np.full(len(users), np.nan)
-        values[known] = DIVERGENCES[self.divergence](shares[known], wanted.targets[known])
+        for user in np.flatnonzero(known).tolist():
+            shown_to_user = shares.row(user) / seen[user]
+            values[user] = DIVERGENCES[self.divergence](shown_to_user, wanted.targets.edges(user)[0])
         return pd.Series(values, index=users.to_pandas().to_numpy())
 
-    def _shares(self, shown: pd.DataFrame, owners: Integers, users: int) -> tuple[Floats, Floats]:
-        """(users, r) what each user is shown, by attention; and (users,) the attention on items that are known."""
+    def _shares(self, shown: pd.DataFrame, owners: Integers, users: int) -> tuple[Memberships, Floats]:
+        """Users × r what each user is shown, by attention; and (users,) the attention on items that are known."""
         ids = read_ids(_column(shown, Columns.Item))
         places = codes_in(*matched(ids, self._known.ids, "item_id", ("reco", "items")))
         weights = weigh_positions(self.position_weights, self.k)[shown[Columns.Rank].to_numpy().astype(np.int64) - 1]
-        there = places >= 0
-        rows, r = self._known.rows.of(places[there]), len(self._known.categories)
-        seen = sums_by(owners[there], weights[there], users)
-        cells = owners[there][rows.owners] * r + rows.indices
-        sums = sums_by(cells, weights[there][rows.owners] * rows.values, users * r).reshape(users, r)
-        return sums / np.where(seen > 0, seen, 1.0)[:, None], seen
+        there = np.argsort(owners, kind="stable")
+        there = there[places[there] >= 0]
+        shares = self._known.rows.sums(places[there], owners[there], weights[there], users)
+        return shares, sums_by(owners[there], weights[there], users)
 
 
 def _column(table: pd.DataFrame, name: str) -> Any:

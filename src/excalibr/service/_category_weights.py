@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._native import kernel
 from excalibr._problem import Memberships
 from excalibr._types import Floats, Integers
 from excalibr.service._failures import RequestFailure
@@ -29,7 +28,7 @@ def rows_of(profile: Profile, request: RankRequest, labels: Sequence[int | str],
     for number in own.tolist():
         label = by_id[read(labels[number], "$.items")]
         table[number] = _shares(label, categories[label], profile)
-    return Memberships(*kernel.pack_rows(table), table.shape[1])
+    return Memberships.packed(table)
 
 
 def _shares(label: str, given: Any, profile: Profile) -> Floats:

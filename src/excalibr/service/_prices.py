@@ -58,8 +58,8 @@ class ItemPrices:
         priced = batch.with_item_prices(of_rows[int(chances[:, 0].argmax())])
         problem = Problem(priced, 0, float(found.trade_offs[0]))
         rankings = found.places.reshape(len(found.weights), -1)
-        weights, prices = frozen(found.weights), frozen(found.prices[0])
-        return Policy._solved(problem, frozen(rankings), weights, float(found.gaps[0]), prices)
+        prices = (found.price_categories, found.prices)
+        return Policy._solved(problem, frozen(rankings), frozen(found.weights), float(found.gaps[0]), prices)
 
     def _of_rows(self, places: Integers) -> Floats:
         return np.asarray(np.where(places >= 0, self.by_pass[:, np.maximum(places, 0)], 0.0))

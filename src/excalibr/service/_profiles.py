@@ -15,7 +15,7 @@ import numpy as np
 
 from excalibr._native import kernel
 from excalibr._options import Options, read_options
-from excalibr._problem import AttributeSpan, Batch
+from excalibr._problem import AttributeSpan, Batch, Targets
 from excalibr._types import Floats, Integers
 from excalibr.errors import ExcalibrError, InputError, unknown_name
 from excalibr.service._ids import Ids
@@ -61,9 +61,8 @@ class Profile:
         The items table.
     item_ids, user_ids
         Places by id; users are None where the targets do not depend on them.
-    lows, highs
-        (users + 1, r) the target of each user as the tables have it, and last that of a user who is not in them;
-        no ``highs`` where no target is a band.
+    targets
+        The target of each user as the tables have it, and last that of a user who is not in them.
     statuses
         (users + 1,) codes of :class:`excalibr._batch.Status`.
     priors
@@ -86,8 +85,7 @@ class Profile:
     items: ItemArrays
     item_ids: Ids
     user_ids: Ids | None
-    lows: Floats
-    highs: Floats | None
+    targets: Targets
     statuses: Integers
     priors: list[Floats] | list[None]
     append_unknown: bool
@@ -241,24 +239,24 @@ def load_profile(
     numbered = with_numbers(reranker, items.categories.to_pylist(), items.attributes)
     item_ids = Ids.of(items.ids, "item_id of items")
     user_ids, wanted = _wanted(items, options, known=bool(beside))
-    trial = _trial_batch(items, wanted.targets[-1:], numbered)
+    trial = _trial_batch(items, numbered)
     prices = None
     if group_prices is not None and items.groups is not None:
         prices = ItemPrices.of(group_prices, items.groups)
         trial.with_item_prices(prices.by_pass[0])  # beside a budget there can be none
     return Profile(
         *(name, reranker, numbered, options.strength, options.half_life, items, item_ids, user_ids),
-        *(wanted.targets, wanted.highs, wanted.statuses, read_priors(items, options), append_unknown, prices),
+        *(wanted.targets, wanted.statuses, read_priors(items, options), append_unknown, prices),
         catalogue=None if items.attributes or prices is not None else _catalogue(item_ids, items, numbered),
     )
 
 
-def _trial_batch(items: ItemArrays, target: Floats, options: Options) -> Batch:
+def _trial_batch(items: ItemArrays, options: Options) -> Batch:
     """A batch without candidates: an option that cannot be is found now, and not by the first request."""
-    nothing, starts = np.empty(0, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    nothing, starts, r = np.empty(0, dtype=np.int64), np.zeros(2, dtype=np.int64), items.rows.n_categories
     asked: dict[str, Any] = {"items": nothing, "options": options, "attributes": items.attributes}
     try:
-        return Batch.of(np.empty(0), starts, items.rows, target, **asked)
+        return Batch.of(np.empty(0), starts, items.rows, np.full(r, 1.0 / r), **asked)
     except ExcalibrError as error:
         names = items.categories.to_pylist()
         raise InputError(with_names(str(error), names, items.attributes)) from error

@@ -167,7 +167,8 @@ def _rank_as_batch(
     terms: dict[str, Any] = {"attributes": profile.attributes, "highs": wanted.high[None] if wanted.is_band else None}
     terms["pinned"] = read_pins(profile, request, given, int(min(asked.slots(n), asked.options.most_slots())))
     if shown is not None:
-        terms["shown"] = {0: (n + np.arange(len(shown.places)), shown.weights)}
+        count = len(shown.places)
+        terms["shown"] = (np.zeros(count, dtype=np.int64), n + np.arange(count), shown.weights)
     batch = _batch(rows, given, wanted, asked.options, terms)
     status, reason = Status(int(batch.statuses[0])), batch.reasons.get(0)
     if status == Status.OK:

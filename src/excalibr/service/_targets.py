@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from excalibr._problem import Status
+from excalibr._problem import Status, Targets
 from excalibr._types import Floats
 from excalibr.service._category_weights import by_attribute, read_shares
 from excalibr.service._profiles import Profile
 from excalibr.service._requests import Past, RankRequest
-from excalibr.tables._user_targets import aged_weights, shares_with_prior, sum_histories
+from excalibr.tables._user_targets import aged_weights, sum_histories, targets_of_history
 from excalibr.targets import shares_of
 
 
@@ -34,10 +34,9 @@ def read_target_of(request: RankRequest, profile: Profile, user: int | str | Non
         return _own(request.target, profile)
     if request.history is not None:
         return _from_history(request.history, profile)
-    row = -1 if profile.user_ids is None else profile.user_ids.places.get(user, -1)
-    low = profile.lows[row]
-    high = low if profile.highs is None else profile.highs[row]
-    return RequestTarget(low, high, Status(int(profile.statuses[row])))
+    unknown = len(profile.statuses) - 1
+    row = unknown if profile.user_ids is None else profile.user_ids.places.get(user, unknown)
+    return RequestTarget(*profile.targets.edges(row), Status(int(profile.statuses[row])))
 
 
 def _own(target: dict[str, Any], profile: Profile) -> RequestTarget:
@@ -60,10 +59,6 @@ def _from_history(history: list[Any], profile: Profile) -> RequestTarget:
         times = np.array([np.nan if each.timestamp is None else each.timestamp for each in past], dtype=np.float64)
         weights = aged_weights(owners, places, weights, times, profile.half_life)
     sums = sum_histories(owners, places, weights, 1, profile.items)
-    settled = [
-        shares_with_prior(sums[:, each.columns], prior, profile.strength)
-        for each, prior in zip(profile.items.parts, profile.priors, strict=True)
-    ]
-    low = np.concatenate([shares[0] for shares, _ in settled])
-    missing = any(bool(lacking[0]) for _, lacking in settled)
-    return RequestTarget(low, low, Status.NO_TARGET if missing else Status.OK)
+    found = targets_of_history(sums, profile.items, profile.priors, profile.strength)
+    status = Status.NO_TARGET if any(missing.all() for _, missing in found) else Status.OK
+    return RequestTarget(*Targets.side_by_side([own for own, _ in found]).edges(0), status)

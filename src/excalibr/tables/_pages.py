@@ -32,12 +32,6 @@ class Seen:
     items: Integers
     weights: Floats
 
-    def by_user(self) -> dict[int, tuple[Integers, Floats]]:
-        """The items and weights of each user who has seen any."""
-        users, starts = np.unique(self.owners, return_index=True)
-        items, weights = np.split(self.items, starts[1:]), np.split(self.weights, starts[1:])
-        return dict(zip(users.tolist(), zip(items, weights, strict=True), strict=True)) if len(users) else {}
-
 
 def read_pinned(given: CandidateArrays, items: ItemArrays, options: Tables) -> Pinned:
     """The pinned items (user, rank, item) as slots and candidates of each user.

@@ -282,9 +282,8 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
                 slots=_or_else(wanted.slots, np.inf if self.k is None else self.k),
                 options=with_numbers(self, categories, items.attributes),
                 attributes=items.attributes,
-                highs=wanted.highs,
                 pinned=pinned.by_user,
-                shown={} if seen is None else seen.by_user(),
+                shown=None if seen is None else (seen.owners, seen.items, seen.weights),
             )
         statuses = np.where(pinned.bad & (wanted.statuses == Status.OK), Status.BAD_PIN, wanted.statuses)
         return given, wanted, batch.with_statuses(statuses)

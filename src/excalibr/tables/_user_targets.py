@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from excalibr._arrays import sums_by
 from excalibr._messages import Message, Option
-from excalibr._problem import Status
+from excalibr._problem import Memberships, Status, Targets
 from excalibr._types import Booleans, Floats, Integers
 from excalibr._visits import LATEST_VISIT
 from excalibr.errors import InputError
@@ -23,10 +22,12 @@ from excalibr.tables._ids import codes_in, keys_of
 from excalibr.tables._items import ItemArrays
 from excalibr.tables._options import Tables
 from excalibr.tables._shares import labels_in, read_shares, shares_by_attribute
-from excalibr.targets import recency_by_user, shares_of
+from excalibr.targets import NEGLIGIBLE, recency_by_user
 
 OWN_NUMBERS = ("trade_off", "k", "visit")
 NO_VISIT = -1
+
+_NOBODY = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,17 +37,14 @@ class Wanted:
     Attributes
     ----------
     targets
-        (users, r); for each attribute rows that sum to 1, or anything where the status says that there is no target.
-    highs
-        (users, r) the upper edges of targets that are bands; None where none is.
+        Of each user, or of all alike; anything where the status says that there is no target.
     statuses
         (users,) codes of :class:`Status`.
     trade_offs, slots, visits
         (users,) or None; nan where a user has none of their own.
     """
 
-    targets: Floats
-    highs: Floats | None
+    targets: Targets
     statuses: Integers
     trade_offs: Floats | None
     slots: Floats | None
@@ -58,20 +56,14 @@ def read_wanted(users: Any, items: ItemArrays, options: Tables) -> Wanted:
     statuses, priors = np.zeros(len(users), dtype=np.int64), read_priors(items, options)
     if options.targets is not None:
         tables = _tables(options.targets, "targets", items, options)
-        edges = [table.edges(users, prior, statuses) for table, prior in zip(tables, priors, strict=True)]
+        parts = [table.targets(users, prior, statuses) for table, prior in zip(tables, priors, strict=True)]
     else:
         sums = _history_sums(users, items, options, statuses)
-        of_parts = zip((sums[:, part.columns] for part in items.parts), priors, strict=True)
-        settled = [shares_with_prior(own, prior, options.strength) for own, prior in of_parts]
-        edges = [(shares, shares, missing) for shares, missing in settled]
-    lows, highs, missing_of_parts = zip(*edges, strict=True)
-    statuses[np.logical_or.reduce(missing_of_parts) & (statuses == Status.OK)] = Status.NO_TARGET
-    uniform = np.concatenate([np.full(low.shape[1], 1.0 / low.shape[1]) for low in lows])
-    good = statuses[:, None] == Status.OK
-    targets = np.where(good, np.hstack(lows), uniform)
-    banded = any(low is not high for low, high, _ in edges)
-    upper = np.where(good, np.hstack(highs), uniform) if banded else None
-    return Wanted(targets, upper, statuses, *read_own_numbers(users, options))
+        parts = targets_of_history(sums, items, priors, options.strength)
+    for _, missing in parts:
+        statuses[missing & (statuses == Status.OK)] = Status.NO_TARGET
+    targets = Targets.side_by_side([own for own, _ in parts]).or_else_anything(statuses == Status.OK)
+    return Wanted(targets, statuses, *read_own_numbers(users, options))
 
 
 def read_priors(items: ItemArrays, options: Tables) -> list[Floats] | list[None]:
@@ -86,14 +78,23 @@ def read_priors(items: ItemArrays, options: Tables) -> list[Floats] | list[None]
     return [table.for_all() for table in tables]
 
 
-def shares_with_prior(sums: Floats, prior: Floats | None, strength: float) -> tuple[Floats, Booleans]:
-    """(users, categories) shares from what a history adds up to and a prior, and which users have none."""
-    known = (sums > 0).any(axis=1)
+def targets_of_history(
+    sums: Memberships, items: ItemArrays, priors: list[Floats] | list[None], strength: float
+) -> list[tuple[Targets, Booleans]]:
+    """The targets of each attribute from what histories add up to, users × r, and which users have none."""
+    return [
+        shares_with_prior(sums.part(part.columns), prior, strength)
+        for part, prior in zip(items.parts, priors, strict=True)
+    ]
+
+
+def shares_with_prior(sums: Memberships, prior: Floats | None, strength: float) -> tuple[Targets, Booleans]:
+    """The shares of users of what they have of each category, and of a prior; and which users have none."""
     if prior is not None:
-        pseudo = np.where(known, strength, max(strength, 1.0))
-        sums = sums + pseudo[:, None] * prior
-        known = (sums > 0).any(axis=1)
-    return shares_of(sums), np.asarray(~known)
+        known = np.diff(sums.indptr) > 0
+        sums = sums.plus(np.where(known, strength, max(strength, 1.0)), prior)
+    shares = sums.as_shares(NEGLIGIBLE)
+    return Targets.of_one_attribute(shares), np.diff(shares.indptr) == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ class _TargetTable:
         if self._has_bands():
             raise InputError(self.frame.name, "has a low and a high", "have one weight for each category")
         weights = self.options.read_numbers(self.frame, "weight")
-        [sums] = self._sums(np.zeros(len(weights), dtype=np.int64), weights, 1)
+        sums = self._sums(np.zeros(len(weights), dtype=np.int64), weights, 1).row(0)
         with np.errstate(over="ignore"):  # a sum that is not finite is refused
             total = sums.sum()
         bad = weights[_is_bad(weights)]
@@ -122,8 +123,8 @@ class _TargetTable:
             raise InputError(self.frame.name, found, must, self._known_categories())
         return np.asarray(sums / total)
 
-    def edges(self, users: Any, prior: Floats | None, statuses: Integers) -> tuple[Floats, Floats, Booleans]:
-        """(users, categories) the least and the most wanted, one array without bands, and which users have no target.
+    def targets(self, users: Any, prior: Floats | None, statuses: Integers) -> tuple[Targets, Booleans]:
+        """What is wanted by each user, or by all alike, and which have no target.
 
         Users whose weights cannot be are marked in ``statuses``.
         """
@@ -131,37 +132,37 @@ class _TargetTable:
             return self._bands(users, prior)
         owners = self._owners(users)
         if owners is None:
-            sums = np.tile(self.for_all(), (len(users), 1))
+            sums = Memberships.packed(self.for_all()[None])
         else:
             weights = self.options.read_numbers(self.frame, "weight")
             _mark_bad(statuses, owners, weights)
             sums = self._sums(owners, weights, len(users))
-        shares, missing = shares_with_prior(sums, prior, self.options.strength)
-        return shares, shares, missing
+        return shares_with_prior(sums, prior, self.options.strength)
 
-    def _bands(self, users: Any, prior: Floats | None) -> tuple[Floats, Floats, Booleans]:
+    def _bands(self, users: Any, prior: Floats | None) -> tuple[Targets, Booleans]:
         """Bands for each user, or one for all; what is not said is any share, from 0 to 1."""
         if self.options.strength:
             raise InputError("strength", f"is {self.options.strength}", "be 0 where targets are bands")
         labels, of_users = self._labels(), self._owners(users)
-        rows = 1 if of_users is None else len(users)
+        rows, size = 1 if of_users is None else len(users), len(self.categories)
         owners = np.zeros(len(labels), dtype=np.int64) if of_users is None else of_users
         kept = (owners >= 0) & (labels >= 0)
-        low, high = np.full((rows, len(self.categories)), -np.inf), np.full((rows, len(self.categories)), np.inf)
+        cells, entries = np.unique(owners[kept] * size + labels[kept], return_inverse=True)
+        low, high = np.full(len(cells), -np.inf), np.full(len(cells), np.inf)
         for edges, name, tighter in ((low, self.options.low, np.fmax), (high, self.options.high, np.fmin)):
             if name in self.frame.columns:
-                tighter.at(edges, (owners[kept], labels[kept]), self.frame.numbers(name, name)[kept])
-        known = np.bincount(owners[kept], minlength=rows) > 0
+                tighter.at(edges, entries, self.frame.numbers(name, name)[kept])
         low, high = np.where(low == -np.inf, 0.0, low), np.where(high == np.inf, 1.0, high)
-        if of_users is None:
-            if prior is None and not known[0]:
-                found, must = "have no band of a category that an item has", "have at least one"
-                raise InputError(self.frame.name, found, must, self._known_categories())
-            low, high, known = (np.repeat(each, len(users), axis=0) for each in (low, high, known))
-        if prior is None:
-            return low, high, ~known
-        own = known[:, None]
-        return np.where(own, low, prior), np.where(own, high, prior), np.zeros(len(users), dtype=bool)
+        starts = np.searchsorted(cells, np.arange(rows + 1) * size)
+        bands = Targets.of_one_attribute(Memberships(starts, cells % size, low, size), high, np.ones(rows))
+        missing = np.diff(starts) == 0
+        if prior is not None:
+            alike = Targets.of_one_attribute(Memberships.packed(prior[None]))
+            return bands.or_else(alike, ~missing), np.zeros(rows, dtype=bool)
+        if of_users is None and missing[0]:
+            found, must = "have no band of a category that an item has", "have at least one"
+            raise InputError(self.frame.name, found, must, self._known_categories())
+        return bands, missing
 
     def _has_bands(self) -> bool:
         """Whether the table has edges, and no weights."""
@@ -177,10 +178,11 @@ class _TargetTable:
         apart = self.options.find("user_id", "targets", self.frame.columns) is not None
         return owners_of(users, self.frame, self.options) if apart else None
 
-    def _sums(self, owners: Integers, weights: Floats, users: int) -> Floats:
+    def _sums(self, owners: Integers, weights: Floats, users: int) -> Memberships:
         labels, size = self._labels(), len(self.categories)
         kept = _in_order(owners, labels, weights)
-        return sums_by(owners[kept] * size + labels[kept], weights[kept], users * size).reshape(users, size)
+        starts, each = np.searchsorted(owners[kept], np.arange(users + 1)), np.arange(users)
+        return Memberships(starts, labels[kept], weights[kept], size).sums(each, each, np.ones(users), users)
 
     def _labels(self) -> Integers:
         """Each row's category of this attribute, −1 for one that no item has."""
@@ -204,10 +206,10 @@ def _tables(given: Any, name: str, items: ItemArrays, options: Tables) -> list[_
     ]
 
 
-def _history_sums(users: Any, items: ItemArrays, options: Tables, statuses: Integers) -> Floats:
-    """(users, r) what histories add up to, if any; users whose weights cannot be are marked in ``statuses``."""
+def _history_sums(users: Any, items: ItemArrays, options: Tables, statuses: Integers) -> Memberships:
+    """Users × r what histories add up to, if any; users whose weights cannot be are marked in ``statuses``."""
     if options.history is None:
-        return np.zeros((len(users), len(items.categories)))
+        return sum_histories(_NOBODY, _NOBODY, np.empty(0), len(users), items)
     frame = options.open(options.history, "history")
     owners = owners_of(users, frame, options)
     places = options.read_places(frame, "item_id", items.ids, "items")
@@ -220,8 +222,8 @@ def _history_sums(users: Any, items: ItemArrays, options: Tables, statuses: Inte
     return sum_histories(owners, places, weights, len(users), items)
 
 
-def sum_histories(owners: Integers, places: Integers, weights: Floats, users: int, items: ItemArrays) -> Floats:
-    """(users, r) what the items of each user add up to."""
+def sum_histories(owners: Integers, places: Integers, weights: Floats, users: int, items: ItemArrays) -> Memberships:
+    """Users × r what the items of each user add up to."""
     kept = _in_order(owners, places, weights)
     return items.rows.sums(places[kept], owners[kept], weights[kept], users)
 

@@ -104,8 +104,9 @@ def test_ndcg_and_recall_are_those_of_the_metrics(tmp_path: Path, draws: str) ->
     options = Tables(history=tables["history"], **GENRE_COLUMNS)
     items = read_items(tables["items"], options)
     given, wanted, _ = reranker.read(tables["candidates"], items, options)
+    targets = np.array([wanted.targets.edges(user)[0] for user in range(len(given.users))])
     policies = calibrate_batch(
-        given.scores, given.starts, items.rows, wanted.targets, items=given.items, k=6, trade_off=0.5, draws=draws
+        given.scores, given.starts, items.rows, targets, items=given.items, k=6, trade_off=0.5, draws=draws
     )
     truth = tables["truth"].to_pandas().drop_duplicates()
     for user, (policy, key) in enumerate(zip(policies, given.keys(), strict=True)):

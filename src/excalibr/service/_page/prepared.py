@@ -45,7 +45,7 @@ class Prepared:
         """The questions at an aim."""
         options = replace(self.batch.options, **aim_options(aim))
         trade_offs = frozen(np.full(len(self.users), options.asked_trade_off))
-        _ = self.batch.memberships, self.batch.scores, self.batch.lows, self.batch.highs  # computed once, for all aims
+        _ = self.batch.memberships, self.batch.scores  # computed once, for all aims
         made = replace(self.batch, options=options, trade_offs=trade_offs)
         vars(made).update({name: value for name, value in vars(self.batch).items() if name not in vars(made)})
         return made
@@ -108,10 +108,9 @@ def prepare(explored: Explored, choices: Choices, users: Integers) -> Prepared:
         explored.scores[candidates],
         starts,
         items.rows.of(explored.places[candidates]),
-        wanted.targets[users],
+        wanted.targets.of(users),
         options=with_numbers(reranker, items.categories.to_pylist(), items.attributes),
         attributes=items.attributes,
-        highs=None if wanted.highs is None else wanted.highs[users],
         pinned=_pins(explored, choices, candidates, starts),
     ).with_statuses(wanted.statuses[users])
     return Prepared(explored, reranker, users, candidates, batch)

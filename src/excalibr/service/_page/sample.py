@@ -12,7 +12,7 @@ from excalibr._arrays import starts_of, sums_by
 from excalibr._many_users import measure
 from excalibr._parallel import checked_threads, over_ranges
 from excalibr._policy import Lotteries, join
-from excalibr._problem import Batch, Status
+from excalibr._problem import Batch, Memberships, Status
 from excalibr._solver import questions_of
 from excalibr._types import Floats
 from excalibr.metrics import kl
@@ -67,30 +67,31 @@ def figures_of(prepared: Prepared, aim: Aim, first: int, last: int) -> SampleFig
     columns["kept"] = prepared.kept(own, measures[:, 0], measures[:, 2])
     columns |= _changes(prepared, batch, found, own)
     if batch.options.divergence == "kl":
-        columns["kl"] = _divergence(batch, shares, own)
+        columns["kl"] = _divergence(batch, shares, first)
     columns |= _found_again(prepared, found, "") | _found_again(prepared, before, "_before")
     was = shares_of(batch, before)
+    wanted = np.zeros((2, batch.r))
+    for number in np.flatnonzero(good).tolist():
+        wanted += batch.edges(first + number)
     return SampleFigures(
         first,
         int(good.sum()),
         {name: np.where(good, values, np.nan).round(DIGITS).tolist() for name, values in columns.items()},
-        batch.lows[own][good].sum(axis=0).tolist(),
-        batch.highs[own][good].sum(axis=0).tolist(),
-        was[good].sum(axis=0).tolist(),
-        shares[good].sum(axis=0).tolist(),
+        wanted[0].tolist(),
+        wanted[1].tolist(),
+        was.shares(good.astype(np.float64)).tolist(),
+        shares.shares(good.astype(np.float64)).tolist(),
         _refusals(prepared, batch, found),
     )
 
 
-def shares_of(batch: Batch, lotteries: Lotteries) -> Floats:
-    """(users, r) the expected category shares of a range's lotteries."""
+def shares_of(batch: Batch, lotteries: Lotteries) -> Memberships:
+    """Users × r the expected category shares of a range's lotteries."""
     first, users = lotteries.first, len(lotteries.counts)
     slots = batch.slots[first : first + users]
     owners, rankings, ranks = places_of(slots, lotteries.counts)
     weights = batch.position_weights[batch.weight_starts[first + owners] + ranks] * lotteries.weights[rankings]
-    rows = batch.memberships.of(batch.starts[first + owners] + lotteries.places)
-    labels = owners[rows.owners] * batch.r + rows.indices
-    return sums_by(labels, rows.values * weights[rows.owners], users * batch.r).reshape(users, batch.r)
+    return batch.memberships.sums(batch.starts[first + owners] + lotteries.places, owners, weights, users)
 
 
 def _solved(prepared: Prepared, batch: Batch, first: int, last: int) -> tuple[Lotteries, Floats]:
@@ -103,7 +104,7 @@ def _solved(prepared: Prepared, batch: Batch, first: int, last: int) -> tuple[Lo
         return lotteries, measure(questions, lotteries)
 
     parts = list(over_ranges(solve, last - first, threads, cancel=solver.cancel))
-    return join([each for each, _ in parts], batch.r), np.concatenate([each for _, each in parts])
+    return join([each for each, _ in parts]), np.concatenate([each for _, each in parts])
 
 
 def _changes(prepared: Prepared, batch: Batch, found: Lotteries, own: slice) -> dict[str, Floats]:
@@ -121,11 +122,15 @@ def _changes(prepared: Prepared, batch: Batch, found: Lotteries, own: slice) -> 
     }
 
 
-def _divergence(batch: Batch, shares: Floats, own: slice) -> Floats:
+def _divergence(batch: Batch, shares: Memberships, first: int) -> Floats:
     """(users,) KL of the expectation, of all attributes together."""
     spans = [each.columns for each in batch.attributes] or [slice(0, batch.r)]
-    lows = np.maximum(batch.lows[own], 0.0)
-    return np.asarray(sum(kl(shares[:, each], lows[:, each]) for each in spans))
+
+    def of_user(number: int) -> float:
+        low, own = np.maximum(batch.edges(first + number)[0], 0.0), shares.row(number)
+        return float(sum(kl(own[each], low[each]) for each in spans))
+
+    return np.array([of_user(number) for number in range(shares.n_candidates)])
 
 
 def _found_again(prepared: Prepared, lotteries: Lotteries, suffix: str) -> dict[str, Floats]:
