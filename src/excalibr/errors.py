@@ -118,6 +118,10 @@ def explain(argument: str, found: str, must: str, hint: str = "") -> Message:
     return Message(name, ": ", found, ", must ", must, ".", *((" Hint: ", hint) if hint else ()))
 
 
+LISTED, COMPARED = 40, 10_000
+"""How many known names an error lists, and up to how many it compares for the nearest, a fifth of a second."""
+
+
 def unknown_name(argument: str, name: object, known: Iterable[object]) -> InputError:
     """The error for a name that is not one of the known ones, with the nearest of them.
 
@@ -129,9 +133,10 @@ def unknown_name(argument: str, name: object, known: Iterable[object]) -> InputE
 
     names = {str(each).lower(): each for each in known}
     cutoff = 0.4 if isinstance(name, str) else 1.0  # 1990 may be meant for "1990", but None for nothing
-    near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=cutoff)
+    near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=cutoff) if len(names) <= COMPARED else []
     hint = f"did you mean {names[near[0]]!r}?" if near else ""
-    listed = ", ".join(repr(each) for each in names.values())
+    listed = ", ".join(repr(each) for each in list(names.values())[:LISTED])
+    listed += f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
     must = f"be one of {listed}" if len(names) > 1 else f"be {listed}"
     return InputError(argument, f"is {name!r}", must, hint)
 

@@ -67,8 +67,9 @@ void FreePart::choose_categories() {
         const auto [first, last] = question.entries_of(candidate);
         for (Index entry = first; entry < last; ++entry) note(question.table.columns[entry], as);
     };
-    for (const Index candidate : candidates_) note_row(candidate, present);
-    for (Index candidate = 0; candidate < question.n(); ++candidate)
+    const auto all_found = [&] { return categories_.size() == question.r; };
+    for (std::size_t free = 0; free < candidates_.size() && !all_found(); ++free) note_row(candidates_[free], present);
+    for (Index candidate = 0; candidate < question.n() && !all_found(); ++candidate)
         if (!is_free_[candidate]) note_row(candidate, noted);
     for (const Index category : question.listed) note(category, noted);
     const auto shown = [&](Index category) { return place_of_category_[category] != absent; };
@@ -178,8 +179,10 @@ void FreePart::load_rows() {
     made.values.clear();
     for (const Index candidate : candidates_) {
         const auto [first, last] = question.entries_of(candidate);
-        for (Index entry = first; entry < last; ++entry)
-            made.columns.push_back(row_of_[place_of_category_[question.table.columns[entry]]]);
+        const Indices own = question.table.columns.subspan(first, last - first);
+        made.columns.insert(made.columns.end(), own.begin(), own.end());
+        for (Index& column : std::span(made.columns).last(rows() < question.r ? own.size() : 0))
+            column = row_of_[place_of_category_[column]];
         made.values.insert(made.values.end(), question.table.values.begin() + first, question.table.values.begin() + last);
         for (Index entry = first; is_limited() && entry < last; ++entry) {
             const Index limit = limit_of[place_of_category_[question.table.columns[entry]]];

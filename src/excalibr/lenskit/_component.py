@@ -51,7 +51,7 @@ class CalibratedReranker(Component[ItemList], Trainable):  # type: ignore[misc]
             return
         self.learned = learn(data, self.config)
         items = self.learned.items
-        self._options = with_numbers(self.config.reranker(), items.categories.to_pylist(), items.attributes)
+        self._options = with_numbers(self.config.reranker(), items)
         self._by_slots = {}
 
     def __call__(self, items: ItemList, query: QueryInput = None, n: int | None = None) -> ItemList:

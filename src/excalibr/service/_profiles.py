@@ -236,7 +236,7 @@ def load_profile(
     nobody: dict[str, Any] = {} if beside else {"targets": {}}
     options = read_options(Tables, {**columns, **beside, **nobody})
     items, group_prices = read_items_and_prices(files["items"], files.get("prices"), options)
-    numbered = with_numbers(reranker, items.categories.to_pylist(), items.attributes)
+    numbered = with_numbers(reranker, items)
     item_ids = Ids.of(items.ids, "item_id of items")
     user_ids, wanted = _wanted(items, options, known=bool(beside))
     trial = _trial_batch(items, numbered)
@@ -258,8 +258,7 @@ def _trial_batch(items: ItemArrays, options: Options) -> Batch:
     try:
         return Batch.of(np.empty(0), starts, items.rows, np.full(r, 1.0 / r), **asked)
     except ExcalibrError as error:
-        names = items.categories.to_pylist()
-        raise InputError(with_names(str(error), names, items.attributes)) from error
+        raise InputError(with_names(str(error), items)) from error
 
 
 def _catalogue(ids: Ids, items: ItemArrays, options: Options) -> kernel.Catalogue:

@@ -179,7 +179,7 @@ def _rank_as_batch(
         except ExcalibrError as error:
             status, reason = Status.FAILED, str(error)
     if reason is not None:
-        reason = with_names(str(reason), profile.items.categories.to_pylist(), profile.attributes)
+        reason = with_names(str(reason), profile.items)
     return Ranked(_fallback(profile, batch, status, reason), status, reason)
 
 

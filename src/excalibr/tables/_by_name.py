@@ -12,7 +12,9 @@ from excalibr._messages import Message, Option
 from excalibr._options import Options
 from excalibr._problem import AttributeSpan
 from excalibr.errors import InputError, InputTypeError, unknown_name
-from excalibr.tables._ids import by_label
+from excalibr.tables._arrow import pa
+from excalibr.tables._ids import by_label, codes_in
+from excalibr.tables._items import ItemArrays
 
 Own = TypeVar("Own", bound=Options)
 
@@ -20,27 +22,28 @@ BY_CATEGORY = ("category_weights", "floors", "caps", "max_per_category")
 """Options with a value for each category, which tables name and :func:`excalibr.calibrate` numbers."""
 
 
-def with_numbers(options: Own, categories: Sequence[str], attributes: Sequence[AttributeSpan] = ()) -> Own:
+def with_numbers(options: Own, items: ItemArrays) -> Own:
     """The same options with the categories' names turned into their numbers.
 
     Where there are several attributes these options go by attribute, ``{"genre": {"drama": 0.1}}``.
     """
     given = {name: value for name in BY_CATEGORY if (value := getattr(options, name)) is not None}
-    if not attributes:
-        changes = {name: _numbered(name, value, categories) for name, value in given.items()}
+    if not items.attributes:
+        changes = {name: _numbered(name, value, items.categories) for name, value in given.items()}
     else:
-        changes = {name: _by_attribute(name, value, categories, attributes) for name, value in given.items()}
-    _check_attributes("attribute_weights", options.attribute_weights, attributes)
+        changes = {name: _by_attribute(name, value, items) for name, value in given.items()}
+    _check_attributes("attribute_weights", options.attribute_weights, items.attributes)
     return dataclasses.replace(options, **changes) if changes else options
 
 
-def with_names(message: str, categories: Sequence[str], attributes: Sequence[AttributeSpan] = ()) -> str:
+def with_names(message: str, items: ItemArrays) -> str:
     """What an error says of such options, with the categories' names in place of their numbers."""
-    starts, options = {each.name: each.start for each in attributes}, "|".join(BY_CATEGORY)
+    starts, options = {each.name: each.start for each in items.attributes}, "|".join(BY_CATEGORY)
+    categories = items.categories
 
     def name(found: re.Match[str]) -> str:
         number = int(found["number"]) + starts.get(found["attribute"] or "", 0)
-        named = repr(categories[number]) if number < len(categories) else found["number"]
+        named = repr(categories[number].as_py()) if number < len(categories) else found["number"]
         return f"{found['before']}[{named}]" if "before" in found.groupdict() else f"category {named}"
 
     def named(text: str) -> str:
@@ -70,12 +73,12 @@ def with_ranks_and_items(message: str, item_of: Callable[[int], Hashable]) -> st
 
 
 @contextmanager
-def named_categories(categories: Sequence[str], attributes: Sequence[AttributeSpan] = ()) -> Iterator[None]:
+def named_categories(items: ItemArrays) -> Iterator[None]:
     """Around what reads options by category: its errors have the names of categories in place of their numbers."""
     try:
         yield
     except (InputError, InputTypeError) as error:
-        raise type(error)(with_names(error.args[0], categories, attributes)) from error
+        raise type(error)(with_names(error.args[0], items)) from error
 
 
 def _with_texts(message: str, change: Callable[[str], str]) -> str:
@@ -85,23 +88,24 @@ def _with_texts(message: str, change: Callable[[str], str]) -> str:
     return Message(*(change(part) if isinstance(part, str) else part for part in message.parts))
 
 
-def _numbered(option_name: str, value: Any, categories: Sequence[str]) -> Any:
+def _numbered(option_name: str, value: Any, categories: Any) -> Any:
     """A value by category, with numbers for names; one for all categories as it is."""
     if not isinstance(value, Mapping):
         return value
-    numbers = {name: number for number, name in enumerate(categories)}
     named = by_label(value, option_name)
-    for label in named:
-        if label not in numbers:
-            raise unknown_name(option_name, label, categories)
-    return {numbers[label]: amount for label, amount in named.items()}
+    numbers = codes_in(pa.array(list(named), categories.type), categories).tolist()
+    for label, number in zip(named, numbers, strict=True):
+        if number < 0:
+            raise unknown_name(option_name, label, categories.to_pylist())
+    return dict(zip(numbers, named.values(), strict=True))
 
 
-def _by_attribute(option_name: str, value: Any, categories: Sequence[str], attributes: Sequence[AttributeSpan]) -> Any:
-    _check_attributes(option_name, value, attributes)
-    columns = {each.name: each.columns for each in attributes}
+def _by_attribute(option_name: str, value: Any, items: ItemArrays) -> Any:
+    _check_attributes(option_name, value, items.attributes)
+    columns = {each.name: each.columns for each in items.attributes}
     return {
-        name: _numbered(f"{option_name}[{name!r}]", part, categories[columns[name]]) for name, part in value.items()
+        name: _numbered(f"{option_name}[{name!r}]", part, items.categories[columns[name]])
+        for name, part in value.items()
     }
 
 

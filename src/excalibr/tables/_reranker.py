@@ -270,8 +270,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
             both = Message("column 'trade_off' of users and ", Option(AIMS[self.asked[1]]))
             raise InputError(both, "are both given", "not go together", "keep one of them.")
         pinned = NOTHING_PINNED if options.pinned is None else read_pinned(given, items, options)
-        categories = items.categories.to_pylist()
-        with named_categories(categories, items.attributes):
+        with named_categories(items):
             batch = Batch.of(
                 given.scores,
                 given.starts,
@@ -280,7 +279,7 @@ relative, floors, caps, max_per_category, normalise, method, draws, tolerance, m
                 items=given.items,
                 trade_offs=_or_else(wanted.trade_offs, self.asked_trade_off),
                 slots=_or_else(wanted.slots, np.inf if self.k is None else self.k),
-                options=with_numbers(self, categories, items.attributes),
+                options=with_numbers(self, items),
                 attributes=items.attributes,
                 pinned=pinned.by_user,
                 shown=None if seen is None else (seen.owners, seen.items, seen.weights),

@@ -230,12 +230,11 @@ class Results:
 
 def reasons_in_names(reasons: Mapping[int, str], given: CandidateArrays, items: ItemArrays) -> dict[int, str]:
     """Why users failed, with categories and items by name, and ranks in place of slots."""
-    categories = items.categories.to_pylist() if reasons else []
 
     def in_names(user: int, reason: str) -> str:
         own = given.items[given.starts[user] : given.starts[user + 1]]
         reason = with_ranks_and_items(reason, lambda place: items.ids[int(own[place])].as_py())
-        return with_names(reason, categories, items.attributes)
+        return with_names(reason, items)
 
     return {user: in_names(user, reason) for user, reason in reasons.items()}
 

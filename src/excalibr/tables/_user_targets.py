@@ -171,7 +171,7 @@ class _TargetTable:
         return not weighed and bool({self.options.low, self.options.high} & set(columns))
 
     def _known_categories(self) -> str:
-        return f"categories are {self.categories.to_pylist()[:12]}."
+        return f"categories are {self.categories[:12].to_pylist()}."
 
     def _owners(self, users: Any) -> Integers | None:
         """Each row's user, where the table tells users apart."""

@@ -108,7 +108,7 @@ class Explored:
 
     def named(self, message: str) -> str:
         """A message of the library with the names of categories in place of their numbers, as plain text."""
-        return str(with_names(message, self.items.categories.to_pylist(), self.items.attributes))
+        return str(with_names(message, self.items))
 
     def labels(self, users: Integers) -> list[str]:
         """What to call users."""

@@ -109,7 +109,7 @@ def prepare(explored: Explored, choices: Choices, users: Integers) -> Prepared:
         starts,
         items.rows.of(explored.places[candidates]),
         wanted.targets.of(users),
-        options=with_numbers(reranker, items.categories.to_pylist(), items.attributes),
+        options=with_numbers(reranker, items),
         attributes=items.attributes,
         pinned=_pins(explored, choices, candidates, starts),
     ).with_statuses(wanted.statuses[users])
