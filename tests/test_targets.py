@@ -38,14 +38,18 @@ def test_weights_make_items_count_more() -> None:
 
 
 def test_many_users_get_what_each_gets_alone() -> None:
-    many = targets.histories(
-        CATEGORIES, as_histories({0: 1, 2: 2}, {1: 0.3, 2: 0.1, 3: 7}), prior=[1, 0, 0], strength=2
-    )
+    given: dict[str, Any] = {
+        "weights": as_histories({0: 1, 2: 2}, {1: 0.3, 2: 0.1, 3: 7}),
+        "prior": [1, 0, 0],
+        "strength": 2,
+    }
+    many = targets.histories(CATEGORIES, **given)
     one = [
         targets.history(CATEGORIES, [0, 2], weights=[1, 2], prior=[1, 0, 0], strength=2),
         targets.history(CATEGORIES, [1, 2, 3], weights=[0.3, 0.1, 7], prior=[1, 0, 0], strength=2),
     ]
     assert many.tolist() == [row.tolist() for row in one]
+    assert targets.histories(CATEGORIES, **given, sparse=True).toarray().tolist() == many.tolist()
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.floats(0.1, 100.0))

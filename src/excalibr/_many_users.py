@@ -21,7 +21,7 @@ from excalibr._native import kernel
 from excalibr._options import AIMS, Options, read_options
 from excalibr._parallel import Advance, checked_threads, one_blas_thread, over_ranges, progress_bar
 from excalibr._policy import Effort, Lotteries, Policies, Policy, join, no_effort
-from excalibr._problem import Band, Batch, Status
+from excalibr._problem import Band, Batch, CategoriesLike, Status
 from excalibr._solver import questions_of
 from excalibr._solver.seam import error_of
 from excalibr._types import Booleans, Floats, Integers
@@ -34,7 +34,7 @@ def calibrate_batch(
     scores: ArrayLike,
     indptr: ArrayLike,
     categories: Any,
-    targets: ArrayLike,
+    targets: CategoriesLike,
     *,
     items: ArrayLike | None = None,
     trade_offs: ArrayLike | None = None,
@@ -58,7 +58,7 @@ def calibrate_batch(
         (N, r) each candidate's share of each category, an array or ``scipy.sparse`` matrix; with ``items``, one row for
         each item instead.
     targets
-        (users, r), or (r,) for all alike: wanted shares, which sum to 1.
+        (users, r), an array or ``scipy.sparse`` matrix, or (r,) for all alike: wanted shares, which sum to 1.
     items
         (N,) which row of ``categories`` each candidate is.
     trade_offs, slots

@@ -94,14 +94,15 @@ double UserSolver::rounding_of_proof(const CurvePoint& point) {
 // What rounding may make of the cost itself: a part of what its shares and edges weigh. Edges after pages that were seen far
 // more are differences of numbers as large as what was seen.
 double UserSolver::rounding_of_cost(Reals shares) const {
-    double weighed = 0.0, seen = 0.0;
+    double weighed = 0.0, seen = 0.0, heaviest = 0.0;
     for (std::size_t place = 0; place < shares.size(); ++place) {
         const Penalty penalty = free_.penalty_of(place, 1.0);
         const double edge = shares[place] < penalty.low ? penalty.low : penalty.high;
         weighed += penalty.below * (shares[place] + std::min(std::abs(edge), 1.0 + penalty.base) + penalty.base);
         seen += penalty.below * penalty.base;
+        heaviest = std::max(heaviest, penalty.below);
     }
-    return std::min(tuning::rounding * weighed, tuning::cost_rounding * free_.heaviest_weight()) + tuning::cost_rounding * seen;
+    return std::min(tuning::rounding * weighed, tuning::cost_rounding * heaviest) + tuning::cost_rounding * seen;
 }
 
 // The point of the curve at the limit, between two points on either side of it. Relevance and cost both fall along the

@@ -61,7 +61,7 @@ double FreePart::settled_cost() const {
 
 double FreePart::heaviest_weight() const {
     double heaviest = 0.0;
-    for (const Penalty& penalty : penalties_) heaviest = std::max(heaviest, penalty.below);
+    for (const Index place : places_) heaviest = std::max(heaviest, penalties_[place].below);
     return heaviest;
 }
 

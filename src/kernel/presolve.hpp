@@ -55,9 +55,9 @@ class FreePart {
     // The exposure (n,) and the category shares of a lottery of the whole.
     void expose(const Lottery& lottery, std::vector<double>& exposure, std::vector<double>& shares) const;
 
-    // The penalty of a category, of all that is shown on the page, where calibration counts so much; the heaviest weight.
+    // The penalty of a category, of all that is shown on the page, where calibration counts so much.
     Penalty penalty_of(std::size_t place, double calibration) const;
-    double heaviest_weight() const;
+    double heaviest_weight() const;  // of those that free candidates have
 
     // What the categories cost that no free candidate has.
     double settled_cost() const;

@@ -120,6 +120,42 @@ def test_sparse_rows_and_attributes_side_by_side_are_the_dense_table(given: dict
         assert getattr(one, name).tolist() == getattr(other, name).tolist()
 
 
+@given(batches(), st.booleans())
+def test_sparse_targets_are_dense_ones(given: dict[str, Any], bands: bool) -> None:
+    low = given["lows"].reshape(-1, given["ends"][-1])
+    high = low + 0.25 if bands else low
+    there = (low != 0) | (high != 0)
+    indptr, columns = np.append(0, np.cumsum(there.sum(axis=1))), np.ascontiguousarray(np.nonzero(there)[1])
+    rest: Any = (given["ends"], None, False)
+    arrays: Any = (given["scores"], given["starts"], given["items"], given["rows"])
+    one = kernel.Checked(*(*arrays, low.ravel(), high.ravel() if bands else None, *rest))
+    lows = (indptr, columns, low[there], None)
+    other = kernel.Checked(*(*arrays, lows, high[there] if bands else None, *rest))
+    assert one.faults.tolist() == other.faults.tolist()
+    for user in range(len(low)):
+        assert [each.tolist() for each in one.edges(user)] == [each.tolist() for each in other.edges(user)]
+        assert one.fault(user) == pytest.approx(other.fault(user), nan_ok=True)
+
+
+def test_what_a_row_does_not_list_has_the_rest_of_its_attribute() -> None:
+    rows, ends = np.array([[1.0, 0.0, 0.0, 1.0]]), np.array([3, 4])
+    lows = (np.array([0, 2, 3]), np.array([0, 1, 3]), np.array([0.25, 0.0, 1.0]), np.array([1.0, 0.0, 0.5, 0.0]))
+    highs = np.array([0.5, 1.0, 1.0])
+    arrays: Any = (np.zeros(2), np.array([0, 1, 2]), np.array([0, 0]))
+    checked = kernel.Checked(*(*arrays, rows, lows, highs, ends, None, False))
+    assert [fault[0] for fault in map(checked.fault, (0, 1))] == [TARGET_SUM, 0]  # of the second attribute
+    again = pickle.loads(pickle.dumps(checked))
+    assert [each.tolist() for each in again.edges(1)] == [[0.0, 0.0, 0.0, 1.0], [0.5, 0.5, 0.5, 1.0]]
+
+
+def test_one_target_is_for_all_users_and_so_is_its_fault() -> None:
+    arrays: Any = (np.zeros(3), np.array([0, 1, 2, 3]), None, np.eye(3)[[0, 1, 2]])
+    for targets in (np.array([0.5, 0.5, 0.0]), (np.array([0, 2]), np.array([0, 1]), np.full(2, 0.5), None)):
+        checked = kernel.Checked(*(*arrays, targets, None, None, None, False))
+        assert [checked.edges(user)[0].tolist() for user in range(3)] == [[0.5, 0.5, 0.0]] * 3
+    assert kernel.Checked(*(*arrays, np.full(3, 0.5), None, None, None, False)).faults.tolist() == [TARGET_SUM] * 3
+
+
 @given(st.integers(0, 2**32 - 1))
 def test_entries_of_the_same_place_are_added_in_their_order_and_zeros_left_out(seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -101,6 +101,33 @@ def test_places_outside_of_an_array_are_refused(indptr: list[int], indices: list
         kernel.shares_of(starts, columns, np.array([0.5, 0.5]), 2, np.ones(exposures))
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 7, 8, 20, 127, 128, 129, 300, 5_000]))
+def test_shares_have_the_bits_of_dense_rows(seed: int, r: int) -> None:
+    generator = np.random.default_rng(seed)
+    table = np.where(generator.random((4, r)) < generator.random((4, 1)), generator.random((4, r)), 0.0)
+    table[0, generator.integers(0, r)] = 1e-14
+    with np.errstate(invalid="ignore"):
+        kept = np.where(table < 1e-12 * table.sum(axis=1, keepdims=True), 0.0, table)
+        expected = np.nan_to_num(kept / kept.sum(axis=1, keepdims=True))
+    shares = sp.csr_array(kernel.shares_of_rows(*kernel.pack_rows(table), r, 1e-12)[::-1], shape=table.shape)
+    np.testing.assert_array_equal(shares.toarray(), expected)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_rows_of_each_user_are_added_up_in_their_order(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    table = np.where(generator.random((9, 5)) < 0.5, generator.random((9, 5)), 0.0)
+    weights, starts = generator.random(9), np.sort(generator.integers(0, 10, 4))
+    starts[[0, -1]] = 0, 9
+    expected = np.zeros((3, 5))
+    for user in range(3):
+        for row in range(starts[user], starts[user + 1]):
+            expected[user] += weights[row] * table[row]
+    sums = kernel.sums_by_user(*kernel.pack_rows(table), 5, weights, starts)
+    assert all((np.diff(sums[1][first:last]) > 0).all() for first, last in zip(sums[0], sums[0][1:], strict=False))
+    np.testing.assert_array_equal(sp.csr_array(sums[::-1], shape=(3, 5)).toarray(), expected)
+
+
 @pytest.mark.parametrize("rankings", [[[0, 3]], [[0, -1]], [[0]], [[0, 1], [1, 0]]])
 def test_rankings_of_other_candidates_or_shapes_are_refused(rankings: list[list[int]]) -> None:
     shown: Integers = np.array(rankings, dtype=np.int64)

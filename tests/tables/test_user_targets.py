@@ -1,5 +1,6 @@
 import datetime as dt
 import re
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 from excalibr import Band, Policy, Reranker, calibrate
+from excalibr._problem import Status
 from excalibr.errors import BatchWarning, InputError, InputTypeError
+from excalibr.tables import Tables, read_items, read_wanted
 from tests.tables.attributes import ATTRIBUTES, GENRES, Rows, items_of
 from tests.tables.invented import CANDIDATES, EQUAL, ITEMS, RERANKER, Invented, invented_tables, rerank
 
@@ -202,6 +205,65 @@ def test_a_target_with_low_and_high_is_a_band(tables: Invented) -> None:
     assert items_of(RERANKER.rerank(*given, targets=bands, **GENRES)) == rows.each(solve)
     by_name = {"drama": (0.3, 0.5), "epic": (0.0, 0.1)}
     assert items_of(RERANKER.rerank(*given, targets=by_name, **GENRES)) == rows.each(solve)
+
+
+@pytest.mark.parametrize("attributes", [GENRES, ATTRIBUTES], ids=["one", "several"])
+@pytest.mark.parametrize("strength", [None, 0.0, 2.5])
+def test_targets_of_histories_have_the_bits_of_dense_tables(
+    tables: Invented, attributes: dict[str, Any], strength: float | None
+) -> None:
+    history = tables.history.append_column("weight", pa.array(np.random.default_rng(3).random(len(tables.history))))
+    options = Tables(history=history, **attributes)
+    items = read_items(tables.items, options)
+    users = pa.array([*range(95, 112)])  # the first five are nobody
+    prior = None if strength is None else np.arange(1.0, items.rows.n_categories + 1.0)
+    given = {} if prior is None else {"prior": _prior_of(items, prior), "strength": strength}
+    wanted = read_wanted(users, items, Tables(history=history, **attributes, **given))
+    rows, table = items.rows.dense(), history.to_pydict()
+    place_of = {item: place for place, item in enumerate(items.ids.to_pylist())}
+    for number, user in enumerate(users.to_pylist()):
+        own = [at for at, each in enumerate(table["user_id"]) if each == user]
+        events = sorted((place_of[table["item_id"][at]], table["weight"][at]) for at in own)
+        target: list[float] = []
+        for part in items.parts:
+            sums = np.zeros(part.size)
+            for place, weight in events:
+                sums += weight * rows[place, part.columns]
+            if prior is not None and strength is not None:
+                share = prior[part.columns] / prior[part.columns].sum()
+                sums = sums + (strength if events else max(strength, 1.0)) * share
+            target += (sums / sums.sum()).tolist() if sums.any() else [1.0, *[0.0] * (part.size - 1)]
+        assert wanted.targets.edges(number)[0].tolist() == target
+        assert wanted.statuses[number] == (Status.OK if events or prior is not None else Status.NO_TARGET)
+
+
+def _prior_of(items: Any, prior: Any) -> Any:
+    """By attribute and category, as options have it."""
+    parts = {
+        each.name: dict(zip(items.categories[each.columns].to_pylist(), prior[each.columns].tolist(), strict=True))
+        for each in items.parts
+    }
+    return parts if items.attributes else parts[""]
+
+
+def test_nothing_of_many_sellers_is_as_large_as_users_times_categories() -> None:
+    random = np.random.default_rng(4)
+    users, n, sellers = 200, 20, 40_000
+    items = pa.table({"item_id": np.arange(sellers), "seller": [f"seller {number}" for number in range(sellers)]})
+    owners = np.repeat(np.arange(users), n)
+    candidates = pa.table(
+        {"user_id": owners, "item_id": random.integers(0, sellers, users * n), "score": random.random(users * n)}
+    )
+    history = pa.table({"user_id": owners, "item_id": random.integers(0, sellers, users * n)})
+    reranker, read = Reranker(k=5, caps=0.5), read_items(items, Tables(targets={}, category="seller"))
+    reranker.solve(candidates, read, history=history, category="seller")
+    tracemalloc.start()
+    results = reranker.solve(candidates, read, history=history, category="seller", keep=True, measured=True)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.3 * users * sellers * 8
+    assert results.report().num_rows == users
+    assert (results.statuses == Status.OK).all()
 
 
 def test_bands_may_be_each_users_own_and_others_get_the_prior(tables: Invented) -> None:

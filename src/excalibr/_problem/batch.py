@@ -19,7 +19,7 @@ from excalibr._messages import Message, Option
 from excalibr._native import kernel
 from excalibr._options import Options
 from excalibr._problem.faults import Status, error_of_fault, status_of_faults
-from excalibr._problem.memberships import Memberships, read_rows
+from excalibr._problem.memberships import CategoriesLike, Memberships, read_rows
 from excalibr._problem.reading import Pinned, read_terms, total_attention
 from excalibr._problem.targets import Targets
 from excalibr._problem.terms import AttributeSpan, BatchTerms
@@ -78,7 +78,7 @@ class Batch:
         scores: ArrayLike,
         indptr: ArrayLike,
         categories: Any,
-        targets: ArrayLike | Targets | Any,
+        targets: CategoriesLike | Targets,
         *,
         options: Options | None = None,
         items: ArrayLike | None = None,
