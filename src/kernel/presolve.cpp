@@ -194,24 +194,34 @@ void FreePart::load_rows() {
     }
 }
 
-// The groups that a sort must still watch, with the room that pinned items leave; none where no ranking can break them.
+// The groups that a sort must still watch, of those that free candidates are of, with the room that pinned items leave; none
+// where no ranking can break them.
 void FreePart::load_groups() {
     const Question& question = *question_;
     program_.group_of.clear();
-    program_.group_limits.assign(question.group_limits.begin(), question.group_limits.end());
+    program_.group_limits.clear();
     if (question.group_limits.empty()) return;
-    for (const Index candidate : question.pinned_candidates) {
-        const std::int32_t group = question.group_of_item[question.items[candidate]];
-        if (group >= 0 && program_.group_limits[group] > 0) --program_.group_limits[group];
-    }
-    std::vector<std::size_t> members(program_.group_limits.size(), 0);
+    if (number_of_group_.size() < question.group_limits.size()) number_of_group_.resize(question.group_limits.size(), absent);
+    std::vector<Index> groups, members;
     for (const Index candidate : candidates_) {
         const std::int32_t group = question.group_of_item[question.items[candidate]];
-        program_.group_of.push_back(group);
-        if (group >= 0) ++members[group];
+        if (group >= 0 && number_of_group_[group] == absent) {
+            number_of_group_[group] = static_cast<Index>(groups.size());
+            groups.push_back(static_cast<Index>(group));
+            members.push_back(0);
+            program_.group_limits.push_back(question.group_limits[group]);
+        }
+        program_.group_of.push_back(group < 0 ? -1 : static_cast<std::int32_t>(number_of_group_[group]));
+        if (group >= 0) ++members[number_of_group_[group]];
     }
-    for (std::size_t group = 0; group < members.size(); ++group)
-        if (std::min(members[group], open_slots_.size()) > program_.group_limits[group]) return;
+    for (const Index candidate : question.pinned_candidates) {
+        const std::int32_t group = question.group_of_item[question.items[candidate]];
+        const Index number = group < 0 ? absent : number_of_group_[group];
+        if (number != absent && program_.group_limits[number] > 0) --program_.group_limits[number];
+    }
+    for (const Index group : groups) number_of_group_[group] = absent;
+    for (std::size_t number = 0; number < groups.size(); ++number)
+        if (std::min<std::size_t>(members[number], open_slots_.size()) > program_.group_limits[number]) return;
     program_.group_of.clear();
     program_.group_limits.clear();
 }

@@ -102,6 +102,7 @@ class FreePart {
     std::vector<Index> row_of_, places_;    // the row of the program that each is, or `absent`; and back
     std::vector<Index> limited_;            // the places of those with limits
     std::vector<Index> place_of_category_;  // of all categories of any question: kept, as only those of the last one are set
+    std::vector<Index> number_of_group_;    // of all groups of any question, `absent` but while they are numbered
     std::vector<Index> order_, slot_order_;
     RankingOracle oracle_;
     SortScratch scratch_;

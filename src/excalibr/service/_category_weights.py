@@ -24,11 +24,12 @@ def rows_of(profile: Profile, request: RankRequest, labels: Sequence[int | str],
         return profile.items.rows.of(places)
     read, categories = profile.item_ids.read, request.categories or {}
     by_id = {read(label, "$.categories"): label for label in categories}
-    table = profile.items.rows.of(np.maximum(places, 0)).dense()
-    for number in own.tolist():
-        label = by_id[read(labels[number], "$.items")]
-        table[number] = _shares(label, categories[label], profile)
-    return Memberships.packed(table)
+    said = [by_id[read(labels[number], "$.items")] for number in own.tolist()]
+    shares = np.array([_shares(label, categories[label], profile) for label in said])
+    known, chosen = profile.items.rows.of(places[places >= 0]), np.empty(len(places), dtype=np.int64)
+    chosen[places >= 0] = np.arange(known.n_candidates)
+    chosen[own] = known.n_candidates + np.arange(len(own))
+    return Memberships.stacked([known, Memberships.packed(shares)]).of(chosen)
 
 
 def _shares(label: str, given: Any, profile: Profile) -> Floats:
