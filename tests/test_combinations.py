@@ -231,5 +231,6 @@ def test_every_option_of_calibrate_is_in_the_table_or_has_no_pair_to_make() -> N
     of_calibrate = {name for name, each in signature(calibrate).parameters.items() if each.kind == each.KEYWORD_ONLY}
     under_another_name = {"attribute_weights", "category_weights", "floors", "caps", "divergence", "draws"}
     in_the_table = under_another_name | set(c.OPTIONS)
-    everywhere = {"k", "trade_off", "position_weights", "tolerance", "max_sorts", "item_prices"}
+    everywhere = {"k", "trade_off", "position_weights", "tolerance", "max_sorts", "time_limit"}
+    everywhere |= {"verbose", "item_prices"}
     assert of_calibrate - in_the_table == everywhere | {"method"}

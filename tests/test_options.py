@@ -37,6 +37,7 @@ OTHERS: dict[str, Any] = {
     "draws": "single",
     "tolerance": 1e-6,
     "max_sorts": 1000,
+    "time_limit": 60.0,
 }
 """Of every option another value than its default."""
 
@@ -46,7 +47,7 @@ ROWS = [[1, 0], [1, 0], [0, 1], [0, 1]]
 def test_the_options_of_calibrate_are_these_with_the_same_defaults_and_types() -> None:
     of_calibrate = inspect.signature(excalibr.calibrate).parameters
     own = {name: each for name, each in of_calibrate.items() if each.kind == each.KEYWORD_ONLY}
-    assert own.keys() - {"pinned", "shown", "item_prices"} == OPTIONS.keys()
+    assert own.keys() - {"pinned", "shown", "item_prices", "verbose"} == OPTIONS.keys()
     assert {name: own[name].default for name in OPTIONS} == {name: each.default for name, each in OPTIONS.items()}
 
 
@@ -151,6 +152,7 @@ WRONG: dict[str, Any] = {
     "draws": "one",
     "tolerance": 0.0,
     "max_sorts": 0,
+    "time_limit": 0.0,
 }
 """Of every option that is checked by itself a value that cannot be."""
 
@@ -195,7 +197,7 @@ TELLING: dict[str, Any] = OTHERS | {
 """Of every option a value that shows in the answer to the question below."""
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name != "time_limit"])  # that has tests of its own
 @pytest.mark.filterwarnings("ignore::excalibr.errors.GapWarning")
 def test_every_option_of_calibrate_changes_what_is_answered(name: str) -> None:
     scores, rows = [1.95, 1.9, 1.84, 1.8, 1.6, 1.55, 1.4, 1.2], np.eye(3)[[0, 0, 0, 1, 1, 2, 2, 1]]

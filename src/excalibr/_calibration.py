@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from excalibr import methods
-from excalibr._options import Options, options_of, read_options
+from excalibr._options import Options, options_of, read_options, truth_value
 from excalibr._policy import Policy
 from excalibr._problem import Band, ByCategory, CategoriesLike, Problem, Shown, read_problem
-from excalibr._solver import Curve, solve, solve_path
+from excalibr._solver import TIME_LIMIT_REACHED, Curve, solve, solve_path
 from excalibr.errors import GapWarning, InputError, InputTypeError, TruncationWarning
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def calibrate(
     draws: str = "lottery",
     tolerance: float = 1e-9,
     max_sorts: int | None = None,
+    time_limit: float | None = None,
+    verbose: bool = False,
 ) -> Policy:
     r"""Re-rank one user's candidates so that what is seen matches a target balance of categories.
 
@@ -124,7 +126,13 @@ def calibrate(
         Stop at this proven gap, relative to (1 − λ)·(max s − min s); no gap below 1e-13 of the largest price is asked,
         as rounding hides it.
     max_sorts
-        Stop after this many sorts of the candidates, for a request in flight, with the gap that was proven by then.
+        Stop after this many sorts of the candidates, with the gap that was proven by then.
+    time_limit
+        Stop after this many seconds, for a request in flight: with the best lottery found by then, which is never worse
+        than the order by score, its proven gap and ``policy.info.status`` "time limit reached". Such an answer depends
+        on the machine; any other is what it would be without a limit, bit for bit.
+    verbose
+        Print a line for each iteration: engine, step, sorts, objective, bound, gap, and ρ or how many rankings it has.
 
     Returns
     -------
@@ -135,7 +143,8 @@ def calibrate(
     InputError, InputTypeError
         Where an argument has a wrong value or type, or does not go with another one.
     InfeasibleError
-        Where no policy keeps the limits or the budget; says which conflict, or how near one can come.
+        Where no policy keeps the limits or the budget; says which conflict, or how near one can come. Also where none
+        was found within ``time_limit``.
     SolverError
         Where the method ended without an answer.
 
@@ -144,7 +153,8 @@ def calibrate(
     TruncationWarning
         With as many slots as candidates.
     GapWarning
-        Where the gap that was asked could not be proven; says which was, and by how much a floor or cap is missed.
+        Where the gap that was asked could not be proven, or ``time_limit`` ended the solve; says which gap was proven,
+        and by how much a floor or cap is missed.
 
     Examples
     --------
@@ -163,20 +173,28 @@ def calibrate(
     options = options_of(
         k, trade_off, relevance_loss, max_deviation, position_weights, divergence, attribute_weights, category_weights,
         relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts,
+        time_limit,
     )
     # fmt: on
+    truth_value("verbose", verbose)
     problem = read_problem(scores, categories, target, options, pinned, shown, item_prices)
     if k is None or k == problem.batch.checked.candidates:
         _warn_of_truncation(problem, stacklevel=3)
     if method != "excalibr":
         return methods.apply(method, problem)
-    policy = solve(problem)
+    policy = solve(problem, verbose=verbose)
     _warn_of_gap(policy, stacklevel=3)
     return policy
 
 
 def calibrate_path(
-    scores: ArrayLike, categories: Categories, target: Target, *, trade_offs: Iterable[float], **asked: Any
+    scores: ArrayLike,
+    categories: Categories,
+    target: Target,
+    *,
+    trade_offs: Iterable[float],
+    verbose: bool = False,
+    **asked: Any,
 ) -> list[Policy]:
     """The exact policies for several trade-offs, each solve started from the one before.
 
@@ -186,9 +204,11 @@ def calibrate_path(
         As in :func:`calibrate`.
     trade_offs
         Each λ from 0 to 1, in any order.
+    verbose
+        As in :func:`calibrate`.
     **asked
-        The other parameters of :func:`calibrate`, except the trade-off, the budgets and ``method``; ``max_sorts``
-        counts for each trade-off anew.
+        The other parameters of :func:`calibrate`, except the trade-off, the budgets and ``method``; ``max_sorts`` and
+        ``time_limit`` count for each trade-off anew.
 
     Returns
     -------
@@ -205,15 +225,16 @@ def calibrate_path(
     >>> [round(policy.deviation, 6) for policy in path]
     [1.0, 0.0]
     """
+    truth_value("verbose", verbose)
     problem = _asked(scores, categories, target, asked, _NOT_FOR_PATHS)
     if not np.iterable(trade_offs):
         must, hint = "be a list of numbers from 0 to 1", "calibrate takes a single one."
         raise InputTypeError("trade_offs", f"is {trade_offs!r}", must, hint)
     listed = [problem.with_trade_off(trade_off) for trade_off in trade_offs]
     if problem.options.draws == "lottery":
-        policies = solve_path(problem, [each.trade_off for each in listed])
+        policies = solve_path(problem, [each.trade_off for each in listed], verbose=verbose)
     else:
-        policies = [solve(each) for each in listed]
+        policies = [solve(each, verbose=verbose) for each in listed]
     for policy in policies:
         _warn_of_gap(policy, stacklevel=3)
     return policies
@@ -241,7 +262,7 @@ def frontier(
         Stop at this many vertices, at least 2; ``error`` of the result then says how near the curve is.
     **asked
         The other parameters of :func:`calibrate`, except the trade-off, the budgets, ``method``, ``draws``,
-        ``max_sorts`` and ``item_prices``.
+        ``max_sorts``, ``time_limit``, ``verbose`` and ``item_prices``.
 
     Returns
     -------
@@ -314,7 +335,8 @@ _NOT_FOR_FRONTIERS = {
     "max_deviation": "the frontier has every budget; frontier(…).within(max_deviation=…) is one policy of it",
     "method": "a frontier is traced by the exact method",
     "draws": "the frontier is that of lotteries",
-    "max_sorts": "a frontier is certified, and every solve of it goes to its end",
+    **dict.fromkeys(("max_sorts", "time_limit"), "a frontier is certified, and every solve of it goes to its end"),
+    "verbose": "a frontier takes hundreds of solves; calibrate prints those of one",
     "item_prices": "the frontier is that of relevance and deviation alone",
 }
 
@@ -322,11 +344,13 @@ _NOT_FOR_FRONTIERS = {
 def _warn_of_gap(policy: Policy, stacklevel: int) -> None:
     """Say that a policy's gap is not what was asked, if so, at the caller's line."""
     info = policy.info
-    if info is None or policy.gap <= info.allowed_gap:
+    if info is None or (policy.gap <= info.allowed_gap and info.status != TIME_LIMIT_REACHED):
         return
     spent = policy.problem.options.max_sorts is not None
     reason = "max_sorts was reached" if spent else "rounding, or the effort that is allowed, permits no less"
-    said = f"proved a gap of {policy.gap:.2g}, not the {info.allowed_gap:.2g} that was asked: {reason}. "
+    reason = "time_limit was reached" if info.status == TIME_LIMIT_REACHED else reason
+    asked = f", not the {info.allowed_gap:.2g} that was asked" if policy.gap > info.allowed_gap else ""
+    said = f"proved a gap of {policy.gap:.2g}{asked}: {reason}. "
     missed = _missed_limits(policy)
     kept = "The lottery is valid." if missed <= _LIMIT_KEPT else f"It misses a floor or cap by {missed:.2g}."
     warnings.warn(said + kept, GapWarning, stacklevel=stacklevel)

@@ -123,8 +123,8 @@ class Catalogue:
 
         Returns, as JSON, the slate, the lottery's shares and the target; then the relevance, the deviations of the
         lottery and of the ranking, the ranking's probability, the gap, whether it is above the allowed one, the
-        seconds of the solve, the number of slots, and the indices of unknown labels. None where the request needs the
-        general way through Python.
+        seconds of the solve, the number of slots, the indices of unknown labels, and where the time limit was reached
+        every ranking, as JSON. None where the request needs the general way through Python.
         """
 
 def first_of_stream(seed: bytes) -> int:
@@ -184,7 +184,7 @@ class Questions:
     ) -> None: ...
     def __len__(self) -> int: ...
     def cancel(self) -> None:
-        """Make running ranges stop before their next user."""
+        """Make running ranges stop; the users that are left have no answer."""
 
 class Setting:
     """What a plain question has beside scores, rows and target; calls with equal options and slots share it."""
@@ -197,7 +197,7 @@ def solve_range(questions: Questions, first: int, last: int) -> tuple[Any, ...]:
     Prices are counts by user, categories and values; those of other categories are 0.
     """
 
-def solve_user(questions: Questions, user: int) -> tuple[Any, ...]:
+def solve_user(questions: Questions, user: int, verbose: bool = False) -> tuple[Any, ...]:
     """Solve one user: rankings, weights, prices (categories and values), gap, and what the solve took."""
 
 def solve_alone(checked: Checked, setting: Setting) -> tuple[Any, ...]:
@@ -217,7 +217,13 @@ class Curve:
         """The categories that prices are of: all that the user's candidates have or the target lists."""
 
     def solve(
-        self, trade_off: float, tolerance: float, max_sorts: int, prices: Floats | None
+        self,
+        trade_off: float,
+        tolerance: float,
+        max_sorts: int,
+        time_limit: float,
+        verbose: bool,
+        prices: Floats | None,
     ) -> tuple[tuple[Any, ...], float, float, float]: ...
     def gap_at(self, trade_off: float, rankings: Integers, weights: Floats, prices: Floats) -> float: ...
     def relevance_floor(self, loss: float) -> float: ...

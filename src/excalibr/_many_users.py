@@ -22,7 +22,7 @@ from excalibr._options import AIMS, Options, read_options
 from excalibr._parallel import Advance, checked_threads, one_blas_thread, over_ranges, progress_bar
 from excalibr._policy import Effort, Lotteries, Policies, Policy, join, no_effort
 from excalibr._problem import Band, Batch, CategoriesLike, Status
-from excalibr._solver import questions_of
+from excalibr._solver import STATUSES, TIME_LIMIT_REACHED, questions_of
 from excalibr._solver.seam import error_of
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import BatchWarning, ExcalibrError, InputError, InputTypeError, SolverError
@@ -179,6 +179,8 @@ def _refuse_what_a_batch_lacks(categories: Any, targets: Any, options: dict[str,
     for name, what in (("pinned", "pins"), ("shown", "earlier pages")):
         if name in options:
             raise InputError(name, "is given", "be left out", hint.format(what))
+    if "verbose" in options:
+        raise InputError("verbose", "is given", "be left out", "calibrate prints the iterations of one user.")
     attributes, bands = hint.format("several attributes"), hint.format("bands")
     if isinstance(categories, Mapping):
         raise InputTypeError("categories", "are a mapping", "be an array or a scipy.sparse matrix", attributes)
@@ -205,6 +207,7 @@ def solve_range(batch: Batch, questions: kernel.Questions, first: int, last: int
     outcome = batch.statuses[first:last].copy()
     solved = outcome < Status.NO_CANDIDATES
     outcome[solved & (gaps > allowed)] = Status.STOPPED_EARLY
+    outcome[solved & (statuses == STATUSES.index(TIME_LIMIT_REACHED))] = Status.TIME_LIMIT_REACHED
     errors: dict[int, ExcalibrError] = {}
     limit_starts = starts_of(limit_counts)
     for place in np.flatnonzero(failures).tolist():

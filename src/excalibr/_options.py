@@ -86,6 +86,11 @@ def _number(is_one: Callable[[Any], bool], must: str, holds: Callable[[Any], boo
     return check
 
 
+def _check_seconds(name: str, value: Any) -> None:
+    if not (is_real(value) and 0.0 < _as_float(value) < inf):
+        raise InputError(name, f"is {value!r}", "be a positive, finite number of seconds, or None")
+
+
 def truth_value(name: str, value: Any) -> None:
     if not isinstance(value, (bool, np.bool_)):
         raise InputTypeError(name, f"is {value!r}", "be True or False")
@@ -177,6 +182,9 @@ class Options(CheckedOptions):
         1e-9, "Stop at this proven gap.", real_number("be a positive number", lambda value: 0.0 < value < inf)
     )
     max_sorts: int | None = option(None, "Stop after so many sorts of a user's candidates.", whole_number(1))
+    time_limit: float | None = option(
+        None, "Stop after so many seconds with a user; what this cuts short depends on the machine.", _check_seconds
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -211,12 +219,16 @@ class Options(CheckedOptions):
         return self.divergence == "l1" and not self.asks_terms
 
     @cached_property
-    def asked(self) -> tuple[float, int, float, int, float, int]:
-        """What the kernel is asked of every user alike: smoothing, aim, budget, draws, tolerance, cap on sorts."""
+    def asked(self) -> tuple[float, int, float, int, float, int, float]:
+        """What the kernel is asked of every user alike.
+
+        Smoothing, aim, budget, draws, tolerance, cap on sorts and seconds.
+        """
         aim = next((number for number in (1, 2) if getattr(self, AIMS[number]) is not None), 0)
         smoothing, budget = DIVERGENCES[self.divergence], float(getattr(self, AIMS[aim]) or 0.0)
         sorts = -1 if self.max_sorts is None else min(int(self.max_sorts), MOST_SORTS)
-        return smoothing, aim, budget, DRAWS.index(self.draws), float(self.tolerance), sorts
+        seconds = inf if self.time_limit is None else float(self.time_limit)
+        return smoothing, aim, budget, DRAWS.index(self.draws), float(self.tolerance), sorts, seconds
 
     @property
     def budget(self) -> float:
@@ -253,8 +265,8 @@ class Options(CheckedOptions):
         self.check_method(self.method)
 
     def check_method(self, method: str) -> None:
-        """An error where another method than the exact one would leave out a budget or the kind of draws."""
-        only = [name for name in ("draws", *AIMS[1:]) if getattr(self, name) not in (None, "lottery")]
+        """An error where another method than the exact one would leave out a budget, the kind of draws or the clock."""
+        only = [name for name in ("draws", *AIMS[1:], "time_limit") if getattr(self, name) not in (None, "lottery")]
         if method != "excalibr" and only:
             must = Message("be 'excalibr' where ", Option(only[0]), " is given")
             hint = Message("leave out ", Option(only[0]), ", or the method.")

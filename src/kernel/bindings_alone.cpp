@@ -5,6 +5,7 @@
 namespace excalibr::bindings {
 namespace {
 
+constexpr double signals_every = 0.1;
 constexpr std::size_t room_worth_keeping = 20'000;  // candidates and pairs of categories: a few megabytes
 thread_local std::unique_ptr<RangeSolver> kept;
 
@@ -18,6 +19,7 @@ void take_asked(const nb::tuple& asked, Users& users) {
     users.limits.tolerance = nb::cast<double>(asked[4]);
     if (const auto sorts = nb::cast<std::int64_t>(asked[5]); sorts >= 0)
         users.limits.max_sorts = static_cast<std::size_t>(sorts);
+    users.time_limit = nb::cast<double>(asked[6]);
 }
 
 void take_checked(const Checked& checked, Users& users) {
@@ -48,7 +50,30 @@ AloneUser::AloneUser(const Checked& checked, const Setting& setting) : users(set
     users.asked = {&setting.solution, 1};
 }
 
-KeptSolver::KeptSolver() : solver_(kept ? std::move(kept) : std::make_unique<RangeSolver>()) {}
+bool PythonCaller::interrupts(double time) {
+    if (raised_ || (cancelled_ && *cancelled_)) return true;
+    if (look_at_ == 0.0) look_at_ = time + signals_every;  // a short solve needs no GIL
+    if (time < look_at_) return false;
+    look_at_ = time + signals_every;
+    const nb::gil_scoped_acquire held;
+    raised_ = PyErr_CheckSignals() != 0;
+    return raised_;
+}
+
+void PythonCaller::read(const std::string& line) {
+    const nb::gil_scoped_acquire held;
+    if (raised_) return;
+    try {
+        nb::module_::import_("builtins").attr("print")(nb::str(line.c_str()));
+    } catch (nb::python_error& error) {  // a closed pipe, or Ctrl-C while it printed: the solve ends with it
+        error.restore();
+        raised_ = true;
+    }
+}
+
+KeptSolver::KeptSolver(bool verbose) : solver_(kept ? std::move(kept) : std::make_unique<RangeSolver>()) {
+    solver_->watcher().attend(&caller_, verbose);
+}
 
 const UserAnswer& KeptSolver::solve(const Users& users, std::size_t user) {
     const auto start = std::chrono::steady_clock::now();
@@ -59,6 +84,7 @@ const UserAnswer& KeptSolver::solve(const Users& users, std::size_t user) {
 }
 
 void KeptSolver::keep() {
+    solver_->watcher().attend(nullptr, false);
     if (room_ <= room_worth_keeping) kept = std::move(solver_);
 }
 

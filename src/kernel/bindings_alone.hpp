@@ -1,7 +1,9 @@
 // One user who asks alone, as `calibrate` and requests in flight do: what is asked, and a solver that a thread keeps.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <string>
 
 #include "bindings.hpp"
 #include "checking.hpp"
@@ -9,7 +11,7 @@
 
 namespace excalibr::bindings {
 
-// Smoothing, aim, budget, draws, tolerance, max_sorts: what is asked of every user alike.
+// Smoothing, aim, budget, draws, tolerance, max_sorts, time_limit: what is asked of every user alike.
 void take_asked(const nb::tuple& asked, Users& users);
 
 // What was checked of any number of users.
@@ -35,14 +37,32 @@ struct AloneUser {
     Users users;
 };
 
+// Who called: Ctrl-C is looked for ten times a second, a batch may be cancelled from elsewhere, and lines go to `print`.
+class PythonCaller : public Caller {
+  public:
+    explicit PythonCaller(const std::atomic<bool>* cancelled) : cancelled_(cancelled) {}
+    bool interrupts(double time) override;
+    void read(const std::string& line) override;
+    void raise_if_interrupted() const {  // with the GIL, and before anything else is done with it
+        if (raised_) throw nb::python_error();
+    }
+
+  private:
+    const std::atomic<bool>* cancelled_;
+    double look_at_ = 0.0;
+    bool raised_ = false;
+};
+
 // A thread keeps its solver from call to call, which is room and never numbers: fresh memory for every call would take a
 // seventh of a solve with two categories. Room for large questions is given back, as is what an exception left half made.
 class KeptSolver {
   public:
-    KeptSolver();
+    explicit KeptSolver(bool verbose = false);
 
     // The answer to one user's question, valid until `keep`; nothing in it needs the GIL.
     const UserAnswer& solve(const Users& users, std::size_t user);
+
+    void raise_if_interrupted() const { caller_.raise_if_interrupted(); }
 
     // For the thread's next question, once the answer has been read.
     void keep();
@@ -50,6 +70,7 @@ class KeptSolver {
     double seconds = 0.0;  // that the solve took
 
   private:
+    PythonCaller caller_{nullptr};
     std::unique_ptr<RangeSolver> solver_;
     std::size_t room_ = 0;  // that the question took, in candidates and pairs of the categories that they have
 };

@@ -15,8 +15,6 @@
 namespace excalibr::bindings {
 namespace {
 
-constexpr auto signals_every = std::chrono::milliseconds(100);
-
 // What is asked beyond scores, rows and targets, in the order of the tuple; what is empty is not asked.
 struct Terms {
     Terms(const nb::tuple& arrays, std::size_t r) : relative(nb::cast<bool>(arrays[0])) {
@@ -153,29 +151,6 @@ class Questions {
     std::vector<std::int32_t> group_of_item_;
 };
 
-// Asked between users: whether Ctrl-C was pressed, looked at now and then, or the batch was cancelled from elsewhere.
-class Interruption {
-  public:
-    explicit Interruption(const std::atomic<bool>& cancelled) : cancelled_(cancelled) {}
-    bool operator()() {
-        if (cancelled_ || raised_) return true;
-        const auto now = std::chrono::steady_clock::now();
-        if (now - looked_ < signals_every) return false;
-        looked_ = now;
-        const nb::gil_scoped_acquire held;
-        raised_ = PyErr_CheckSignals() != 0;
-        return raised_;
-    }
-    void raise_if_interrupted() const {
-        if (raised_) throw nb::python_error();
-    }
-
-  private:
-    const std::atomic<bool>& cancelled_;
-    std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
-    bool raised_ = false;
-};
-
 // How many of each user, their categories and their values.
 nb::tuple by_user(const Batched& numbers) {
     return nb::make_tuple(to_numpy(numbers.counts), to_numpy(Indices(numbers.categories)),
@@ -189,13 +164,15 @@ nb::tuple by_category(const ByCategory& numbers) {
 nb::tuple solve_range(Questions& questions, std::size_t first, std::size_t last) {
     questions.check_range(first, last);
     RangeAnswer answer;
-    Interruption interruption(questions.cancelled);
+    PythonCaller caller(&questions.cancelled);
+    RangeSolver solver;
+    solver.watcher().attend(&caller, false);
     const double seconds = without_gil([&] {
         const auto start = std::chrono::steady_clock::now();
-        RangeSolver().solve(questions.users(), first, last, std::ref(interruption), answer);
+        solver.solve(questions.users(), first, last, answer);
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     });
-    interruption.raise_if_interrupted();
+    caller.raise_if_interrupted();
     const std::size_t count = last - first;
     return nb::make_tuple(
         to_numpy(Indices(answer.places)), to_numpy(Reals(answer.weights)), to_numpy(answer.counts),
@@ -222,20 +199,23 @@ nb::tuple answer_of(const UserAnswer& answer, double seconds) {
                           nb::none());
 }
 
-nb::tuple solve_one(const Users& users, std::size_t user) {
-    KeptSolver solver;
+nb::tuple solve_one(const Users& users, std::size_t user, bool verbose) {
+    KeptSolver solver(verbose);
     const UserAnswer& answer = *without_gil([&] { return &solver.solve(users, user); });
+    solver.raise_if_interrupted();
     nb::tuple found = answer_of(answer, solver.seconds);
     solver.keep();
     return found;
 }
 
-nb::tuple solve_user(Questions& questions, std::size_t user) {
+nb::tuple solve_user(Questions& questions, std::size_t user, bool verbose) {
     questions.check_range(user, user + 1);
-    return solve_one(questions.users(), user);
+    return solve_one(questions.users(), user, verbose);
 }
 
-nb::tuple solve_alone(const Checked& checked, const Setting& setting) { return solve_one(AloneUser(checked, setting).users, 0); }
+nb::tuple solve_alone(const Checked& checked, const Setting& setting) {
+    return solve_one(AloneUser(checked, setting).users, 0, false);
+}
 
 nb::object measure_range(Questions& questions, const IntegerArray& places, const RealArray& weights,
                          const IntegerArray& counts, std::size_t first, std::size_t last) {
@@ -273,20 +253,29 @@ class Curve {
         solver_.load(ranges_.question_of(questions.users(), user));
     }
 
-    nb::tuple solve(double trade_off, double tolerance, std::int64_t max_sorts, const std::optional<RealArray>& prices) {
+    nb::tuple solve(double trade_off, double tolerance, std::int64_t max_sorts, double time_limit, bool verbose,
+                    const std::optional<RealArray>& prices) {
         Limits limits{tolerance};
         if (max_sorts >= 0) limits.max_sorts = static_cast<std::size_t>(max_sorts);
         UserAnswer answer;
         CurvePoint point;
         std::vector<double> by_row;
         if (prices) require_prices(*prices);
+        PythonCaller caller(nullptr);
+        Watcher& watcher = ranges_.watcher();
+        watcher.attend(&caller, verbose);
         const double seconds = without_gil([&] {
             const auto start = std::chrono::steady_clock::now();
+            watcher.begin(time_limit);
+            watcher.solve_until(tuning::solving_part);
             if (prices) solver_.free_part().to_row_prices(reals(*prices), trade_off, by_row);
             solver_.curve_point(trade_off, limits, by_row, point);
             solver_.to_answer(point, answer);
+            solver_.settle_in_time(Aim::trade_off, 0.0, answer);
             return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         });
+        watcher.attend(nullptr, false);
+        caller.raise_if_interrupted();
         return nb::make_tuple(answer_of(answer, seconds), point.relevance, point.cost, point.effort.operations);
     }
 
@@ -320,7 +309,7 @@ class Curve {
     }
 
     RangeSolver ranges_;
-    UserSolver solver_;
+    UserSolver solver_{ranges_.watcher()};
 };
 
 }  // namespace
@@ -333,13 +322,13 @@ void bind_solver(nb::module_& module) {
         .def("cancel", [](Questions& questions) { questions.cancelled = true; });
     nb::class_<Setting>(module, "Setting").def(nb::init<const RealArray&, double, const nb::tuple&>());
     module.def("solve_range", &solve_range);
-    module.def("solve_user", &solve_user);
+    module.def("solve_user", &solve_user, nb::arg(), nb::arg(), nb::arg("verbose") = false);
     module.def("solve_alone", &solve_alone);
     module.def("measure_range", &measure_range);
     nb::class_<Curve>(module, "Curve")
         .def(nb::init<Questions&, std::size_t>(), nb::keep_alive<1, 2>())
         .def_prop_ro("categories", [](Curve& curve) { return to_numpy(curve.categories()); })
-        .def("solve", &Curve::solve, nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
+        .def("solve", &Curve::solve, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
         .def("gap_at", &Curve::gap_at)
         .def("relevance_floor", &Curve::relevance_floor);
 }

@@ -49,6 +49,7 @@ void UserSolver::within_relevance_loss(double loss, const Limits& limits, UserAn
     double floor = relevance_floor(loss);
     const double slack = tuning::budget_slack * (spread_ > 0.0 ? spread_ : 1.0);
     CurvePoint most_relevant, best_calibrated;
+    watcher_.spend(tuning::ends_share);
     curve_point(0.0, limits, tuning::end_gap, {}, most_relevant);
     if (most_relevant.failure != Failure::none) return to_answer(most_relevant, answer);
     if (most_relevant.relevance + most_relevant.gap < floor - slack) {  // proven, and not only missed by the tolerance
@@ -56,6 +57,8 @@ void UserSolver::within_relevance_loss(double loss, const Limits& limits, UserAn
         answer.fail(Failure::relevance_out_of_reach, floor + top_, most_relevant.relevance + top_);
         return;
     }
+    if (watcher_.stop() && most_relevant.relevance < floor - slack)
+        return lack_time(most_relevant, floor + top_, most_relevant.relevance + top_, answer);
     floor = std::min(floor, most_relevant.relevance);
     curve_point(1.0, limits, tuning::end_gap, {}, best_calibrated);
     if (best_calibrated.failure != Failure::none || best_calibrated.relevance >= floor - slack)
@@ -65,12 +68,14 @@ void UserSolver::within_relevance_loss(double loss, const Limits& limits, UserAn
 
 void UserSolver::within_deviation(double allowed, const Limits& limits, UserAnswer& answer) {
     CurvePoint most_relevant, best_calibrated;
+    watcher_.spend(tuning::ends_share);
     curve_point(1.0, limits, tuning::end_gap, {}, best_calibrated);
     if (best_calibrated.failure != Failure::none) return to_answer(best_calibrated, answer);
     if (best_calibrated.cost > allowed + tuning::limit_slack) {
         const double nearest = best_calibrated.cost - best_calibrated.gap;
         const bool proven = nearest > allowed + rounding_of_proof(best_calibrated);
         if (proven || best_calibrated.cost > allowed + tuning::limit_slack + rounding_of_cost(scratch_shares(best_calibrated.lottery))) {
+            if (!proven && watcher_.stop()) return lack_time(best_calibrated, allowed, best_calibrated.cost, answer);
             answer = UserAnswer();
             answer.fail(proven ? Failure::deviation_out_of_reach : Failure::deviation_not_found, allowed,
                         proven ? nearest : best_calibrated.cost);
@@ -120,16 +125,23 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
         return limit_is_cost ? 0.0 : limits.tolerance * at.calibration * std::min(heaviest, 1.0);
     };
     const bool straight = free_.question().smoothing == 0.0;
+    watcher_.spend(1.0);
     Limits of_points = limits;  // the gap of the mix is that of the point that proves it and what the chord lost
     of_points.tolerance *= tuning::points_of_budget;
+    if (watcher_.cut_short()) of_points.tolerance = std::max(of_points.tolerance, tuning::points_in_a_hurry);
     CurvePoint left = most_relevant, right = best_calibrated, point;
+    const auto other = [&](const CurvePoint& point) { return limit_is_cost ? -point.relevance : point.cost; };
+    const auto lost_by = [&](const CurvePoint& left, const CurvePoint& right) {
+        const double share = left_share(left, right);
+        return share * other(left) + (1.0 - share) * other(right);
+    };
     Effort effort = most_relevant.effort;
     effort.add(best_calibrated.effort);
-    double share = 1.0;
+    double share = left_share(left, right);
     Balance balance, before{-1.0, -1.0};
     bool met = false;
     for (std::size_t step = 0; step < tuning::max_budget_solves && !met; ++step) {
-        if (step > 0 && effort.operations > tuning::most_operations) break;
+        if (step > 0 && (effort.operations > tuning::most_operations || watcher_.stop())) break;
         balance = chord(left, right);
         if (!straight && step % 3 != 0 && left.balance.calibration > 0.0 && right.balance.relevance > 0.0) {
             // the measure falls about evenly with the logarithm of λ / (1 − λ)
@@ -140,8 +152,16 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
         before = balance;
         solve_at(balance, of_points, {}, point);
         effort.add(point.effort);
+        CurvePoint& side = measured(point) >= limit ? left : right;
+        if (watcher_.stop()) {  // the point may make a worse mix than the one whose place it would take
+            const double lost = lost_by(left, right);
+            if (point.failure == Failure::none) std::swap(side, point);
+            if (lost_by(left, right) > lost) std::swap(side, point);
+            share = left_share(left, right);
+            break;
+        }
         if (point.failure != Failure::none) return to_answer(point, answer);
-        (measured(point) >= limit ? left : right) = point;
+        side = point;
         share = left_share(left, right);
         const double lost = value_at(balance, point) - share * value_at(balance, left) - (1.0 - share) * value_at(balance, right);
         const double allowed = std::max(allowed_at(balance, point.row_prices, limits.tolerance), cost_allowed(balance));
@@ -152,7 +172,32 @@ void UserSolver::meet(const Limits& limits, bool limit_is_cost, double limit, co
     point.trade_off = trade_off_of(balance);
     point.balance = Balance::of(point.trade_off);  // that the answer is asked to prove its gap at
     mix(left, right, share, point, limits.tolerance, answer);
+    if (watcher_.stop()) settle_for_sides(limit_is_cost, limit, left, right, limits.tolerance, answer);
     answer.allowed_gap = std::max(answer.allowed_gap, cost_allowed(point.balance));
+}
+
+// Time was over. The mix may be one that was not thinned to the end, and then one side has to do. The last point was cut short,
+// and those on its sides prove the gap: the one that proves more of a unit of what is not limited, which at an end of the
+// trade-off counts for nothing.
+void UserSolver::settle_for_sides(bool limit_is_cost, double limit, const CurvePoint& left, const CurvePoint& right,
+                                  double tolerance, UserAnswer& answer) {
+    const double relevance = centred_relevance(answer.lottery);
+    const bool within = limit_is_cost ? cost_of(shares_) <= limit + tuning::limit_slack
+                                      : relevance >= limit - tuning::budget_slack * spread();
+    if (!within || free_.missed_limits(shares_).first > tuning::limit_slack)
+        answer.lottery = limit_is_cost ? right.lottery : left.lottery;
+    const auto units = [&](double trade_off) { return limit_is_cost ? 1.0 - trade_off : trade_off; };
+    double least = std::numeric_limits<double>::infinity();
+    for (const CurvePoint* point : {&left, &right}) {
+        const double trade_off = trade_off_of(point->balance);
+        const double gap = gap_by_rows(Balance::of(trade_off), answer.lottery, point->row_prices);
+        if (!(units(trade_off) > 0.0) || gap / units(trade_off) > least) continue;
+        least = gap / units(trade_off);
+        answer.gap = gap;
+        answer.trade_off = trade_off;
+        answer.allowed_gap = unwarned_at(Balance::of(trade_off), tolerance);
+        report_prices(point->row_prices, trade_off, answer);
+    }
 }
 
 // The lottery that is `left` with probability `share` and `right` otherwise, as a policy for the λ and the prices of `proof`.

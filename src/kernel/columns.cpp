@@ -64,10 +64,14 @@ Effort ColumnGeneration::run(const ScaledProgram& program, RankingOracle& oracle
         }
     Effort effort{Status::stalled, 1, 0};
     std::size_t confirmations = 0;
-    while (alive) {
+    const double sorting = tuning::operations_a_candidate * static_cast<double>(program.n());
+    while (alive && !watcher_.stop(sorting)) {
         const bool thorough = newest == Master::none;
         if constexpr (!is_simplex<Master>) master.aim_at(bound_);
         alive = master.optimise(program.penalties, newest, thorough ? std::numeric_limits<std::size_t>::max() : tuning::few_passes);
+        if (watcher_.verbose())
+            watcher_.tell(is_simplex<Master> ? "simplex" : "interior", master.pivots() - steps_before, effort.sorts,
+                          master.value_by_prices(), bound_, static_cast<double>(master.pool.count));
         if (bound_ - master.value_by_prices() <= tolerance) {
             // believe an end only on a fresh factorisation, and do not go in circles over its rounding
             alive = alive && master.refresh(program.penalties) && ++confirmations <= tuning::max_confirmations &&

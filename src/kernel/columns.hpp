@@ -5,9 +5,9 @@
 // lie between the best so far and the master's (Wentges smoothing), which keeps the dual from swinging.
 #pragma once
 
+#include "effort.hpp"
 #include "interior.hpp"
 #include "simplex.hpp"
-#include "status.hpp"
 #include "two_lists.hpp"
 
 namespace excalibr {
@@ -21,6 +21,8 @@ struct ColumnStart {
 
 class ColumnGeneration {
   public:
+    explicit ColumnGeneration(Watcher& watcher) : watcher_(watcher) {}
+
     void resize(std::size_t n, std::size_t r) {
         adjusted_.resize(n);
         trial_.resize(r);
@@ -45,6 +47,7 @@ class ColumnGeneration {
     void set_trial(const ScaledProgram& program, Reals best, Reals latest, double smoothing);
     void adapt_smoothing(const ScaledProgram& program, const RankingPool& pool, std::size_t place, Reals best);
 
+    Watcher& watcher_;
     std::vector<double> adjusted_, trial_;
     SortScratch scratch_;
     TwoLists lists_;

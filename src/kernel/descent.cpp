@@ -61,7 +61,7 @@ bool descend(const RankedProgram& program, SearchState& state, std::uint64_t max
     Index rank = 0, without_gain = 0;
     // Insertions cost the most and find the least: they are looked at when a round of the other moves found nothing.
     while (without_gain < (falling ? 2 * k : k)) {
-        if (state.operations >= max_operations) return false;
+        if (state.is_over(max_operations)) return false;
         if (take_best_move(program, state, rank, without_gain >= k, falling)) {
             without_gain = 0;
         } else {
@@ -74,7 +74,7 @@ bool descend(const RankedProgram& program, SearchState& state, std::uint64_t max
 
 void sweep(const RankedProgram& program, SearchState& state, std::uint64_t max_operations) {
     const bool falling = program.weights.front() > program.weights.back();
-    for (Index rank = 0; rank < state.ranking.size() && state.operations < max_operations; ++rank)
+    for (Index rank = 0; rank < state.ranking.size() && !state.is_over(max_operations); ++rank)
         take_best_move(program, state, rank, false, falling);
 }
 

@@ -21,6 +21,7 @@ std::uint64_t operations_left(std::uint64_t all, const Effort& spent) {
 
 void Redrawing::redraw(Draws draws, Aim aim, double budget, UserSolver& solver, UserAnswer& answer) {
     if (draws == Draws::lottery || solver.free_part().all_pinned()) return;
+    watcher_.solve_until(tuning::searching_part);
     if (answer.gap <= answer.allowed_gap)  // else the lottery's own gap is still to be told
         answer.allowed_gap = std::numeric_limits<double>::infinity();  // by their nature they have a gap to the lottery
     if (draws == Draws::single)
@@ -58,10 +59,11 @@ void Redrawing::to_single(Aim aim, double budget, UserSolver& solver, UserAnswer
         free.to_whole(free_lottery_, drawn_);
         what = missed(aim, budget, floor, solver, drawn_);
         exhaustive = found.exhaustive;
-        if (what == 0 || !is_nearly_kept(free.missed_limits(solver.scratch_shares(drawn_)).second)) break;
+        if (what == 0 || watcher_.stop() || !is_nearly_kept(free.missed_limits(solver.scratch_shares(drawn_)).second)) break;
     }
     if (what != 0) {
-        answer.fail(exhaustive ? Failure::no_single_ranking : Failure::single_not_found, what, 0.0);
+        const Failure late = watcher_.stop() ? Failure::single_needs_time : Failure::single_not_found;
+        answer.fail(exhaustive ? Failure::no_single_ranking : late, what, 0.0);
         answer.lottery.clear(0);
         return;
     }

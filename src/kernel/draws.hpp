@@ -17,6 +17,8 @@ enum class Missed : int { limits = 1, relevance_loss = 2, max_deviation = 4 };
 
 class Redrawing {
   public:
+    explicit Redrawing(Watcher& watcher) : watcher_(watcher), search_(watcher), even_(watcher) {}
+
     // Replace the lottery of `answer` by what `draws` asks for. The solver must have made it.
     void redraw(Draws draws, Aim aim, double budget, UserSolver& solver, UserAnswer& answer);
 
@@ -29,6 +31,7 @@ class Redrawing {
     void add_relevance_row(FreePart& free, double floor, double top);
     int missed(Aim aim, double budget, double floor, UserSolver& solver, const Lottery& lottery);
 
+    Watcher& watcher_;
     SearchScratch search_;
     EvenScratch even_;
     SearchProgram program_;

@@ -68,11 +68,15 @@ double curve_tolerance(const Program& program, const Limits& limits) {
 
 }  // namespace
 
-Engines::Engines() = default;
+Engines::Engines(Watcher& watcher)
+    : watcher_(watcher), proximal_(watcher), simplex_(watcher), interior_(watcher), columns_(watcher), lotteries_(watcher) {}
 Engines::~Engines() = default;
 
 void Engines::solve(const Program& program, const Limits& limits, Answer& answer) {
+    const double reading = tuning::operations_a_candidate * static_cast<double>(program.n() + program.rows.values.size());
+    if (watcher_.stop(reading)) return settle_for_order(program, answer);  // of presolve
     load(program, limits);
+    if (watcher_.stop(reading)) return settle_for_order(program, answer);
     const bool curved = is_curved(program), limited = !program.group_limits.empty();
     if (limited && curved) return solve_by_columns(program, limits, interior_, Engine::interior, nullptr, answer);
     const bool simplex_first = !curved && (limited || prefers_simplex(program));
@@ -82,7 +86,7 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
         solve_by_columns(program, limits, simplex_, Engine::simplex, nullptr, answer);
     else
         solve_by_proximal_method(program, limits, answer);
-    if (is_settled(program, limits, answer)) return;
+    if (watcher_.stop() || is_settled(program, limits, answer)) return;
     if (limited)  // the proximal method knows no limits on groups
         solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);
     else if (simplex_first)
@@ -92,9 +96,30 @@ void Engines::solve(const Program& program, const Limits& limits, Answer& answer
     else
         solve_by_columns(program, limits, simplex_, Engine::simplex, &answer, second_);
     keep_better(answer);
-    if (limited || curved || is_settled(program, limits, answer)) return;
+    if (limited || curved || watcher_.stop() || is_settled(program, limits, answer)) return;
     solve_by_columns(program, limits, interior_, Engine::interior, &answer, second_);  // where pivots no longer move
     keep_better(answer);
+}
+
+// There is no time for more than the ranking by gains, and what prices of 0 prove.
+void Engines::settle_for_order(const Program& program, Answer& answer) {
+    oracle_.reset(program.group_of, program.group_limits);
+    order_.resize(program.n());
+    fill_identity(order_);
+    std::vector<Index> slots(program.k()), ranking(program.k());
+    fill_identity(slots);
+    scratch_.resize(program.n());
+    sort_descending(program.position_weights, slots, scratch_);
+    oracle_.best_ranking(program.gains, program.k(), order_, scratch_);
+    for (std::size_t rank = 0; rank < slots.size(); ++rank) ranking[slots[rank]] = order_[rank];
+    answer.lottery.clear(program.k());
+    answer.lottery.add(ranking, 1.0);
+    answer.prices.assign(program.r(), 0.0);
+    answer.engine = Engine::none;
+    answer.effort = {Status::time_limit_reached, 1, 0};
+    for (std::size_t category = 0; category < program.r(); ++category)
+        answer.prices[category] = clamp_price(program.penalties[category], 0.0);
+    answer.certificate = certifier_.certify(program, answer.lottery, answer.prices, order_);
 }
 
 // Column generation with many categories tails off where all gains are equal. Relevance that counts for a little steadies the
@@ -141,6 +166,16 @@ void Engines::load(const Program& program, const Limits& limits) {
     scaled_.load_objective(program, curve_tolerance(program, limits));
     oracle_.reset(program.group_of, program.group_limits);
     columns_.resize(program.n(), program.r());
+    tell_units(program);
+}
+
+// Engines find objectives in units of their own, less the best gain of every slot.
+void Engines::tell_units(const Program& program) {
+    if (!watcher_.verbose()) return;
+    double attention = 0.0;
+    for (const double weight : program.position_weights) attention += weight;
+    watcher_.unit = scaled_.unit;
+    watcher_.best = attention * range_of(program.gains).second;
 }
 
 void Engines::solve_by_proximal_method(const Program& program, const Limits& limits, Answer& answer) {
@@ -191,13 +226,14 @@ void Engines::solve_next(const Program& program, Reals scores, double factor, Re
     scaled_.load_objective(program, 0.0);
     oracle_.reset(program.group_of, program.group_limits);
     columns_.resize(program.n(), program.r());
+    tell_units(program);
     centre(scores, centred_);
     answer.prices.assign(program.r(), 0.0);
     for (std::size_t category = 0; category < first_prices.size(); ++category)
         answer.prices[category] = clamp_price(scaled_.penalties[category], first_prices[category] / scaled_.unit);
     generate(program, limits, {factor / scaled_.unit, !first_prices.empty(), sweep_has_basis_}, simplex_, Engine::simplex,
              answer);
-    sweep_has_basis_ = true;
+    sweep_has_basis_ = !watcher_.stop();
 }
 
 template <class Master>
@@ -208,6 +244,7 @@ void Engines::generate(const Program& program, const Limits& limits, const Colum
                                  limits.effort, master, answer.prices, order_);
     answer.effort.operations += sorting_operations(program, answer.effort.sorts);
     master.write(by_rank_);
+    if (by_rank_.size() == 0) by_rank_.add(Indices(order_).first(program.k()), 1.0);  // stopped before the first weights
     lotteries_.tidy(scaled_, by_rank_, program.rankings_needed(), answer.lottery);
     answer.effort.operations += lotteries_.take_operations();
     finish(program, limits, answer);
@@ -224,7 +261,10 @@ void Engines::finish(const Program& program, const Limits& limits, Answer& answe
         proven = answer.gap() <= allowed_gap(program, limits.tolerance, answer.prices);
     }
     const bool spent = answer.effort.status == Status::sorts_spent || answer.effort.sorts >= limits.max_sorts;
-    answer.effort.status = proven ? Status::converged : spent ? Status::sorts_spent : Status::stalled;
+    answer.effort.status = proven             ? Status::converged
+                           : watcher_.stop() ? Status::time_limit_reached
+                           : spent           ? Status::sorts_spent
+                                             : Status::stalled;
 }
 
 // The slopes of curved penalties at the lottery's own shares, as prices: what a master is off by costs their proof nothing.

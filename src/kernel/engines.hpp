@@ -10,12 +10,6 @@
 
 namespace excalibr {
 
-struct Limits {
-    double tolerance = 1e-9;  // of the gap, relative to the spread of the gains
-    std::size_t max_sorts = static_cast<std::size_t>(-1);
-    double effort = 1.0;      // the part that an engine may have of what it usually may take
-};
-
 enum class Engine : int { none = 0, simplex = 1, proximal = 2, interior = 3 };
 
 // A lottery by slot, the prices that prove its gap, and what it took.
@@ -31,7 +25,7 @@ struct Answer {
 
 class Engines {
   public:
-    Engines();
+    explicit Engines(Watcher& watcher);
     ~Engines();
     Engines(const Engines&) = delete;
     Engines& operator=(const Engines&) = delete;
@@ -56,6 +50,8 @@ class Engines {
 
   private:
     void load(const Program& program, const Limits& limits);
+    void settle_for_order(const Program& program, Answer& answer);
+    void tell_units(const Program& program);
     void keep_better(Answer& answer);
     void solve_steadied(const Program& program, const Limits& limits, Answer& answer);
     void solve_by_proximal_method(const Program& program, const Limits& limits, Answer& answer);
@@ -69,6 +65,7 @@ class Engines {
     void prove_by_slopes(const Program& program, Answer& answer);
     double engine_tolerance(const Program& program, const Limits& limits) const;
 
+    Watcher& watcher_;
     Program steadied_;
     ScaledProgram scaled_;
     ProximalMethod proximal_;

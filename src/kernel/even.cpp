@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "program.hpp"
 
 namespace excalibr {
 namespace {
 
-double sum_of(Reals values) {
-    double sum = 0.0;
-    for (const double value : values) sum += value;
-    return sum;
-}
+double sum_of(Reals values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 bool is_hard(std::span<const bool> hard, std::size_t category) { return !hard.empty() && hard[category]; }
 
@@ -101,7 +98,8 @@ void Evening::take_program() {
     draws.penalties = scratch_.penalties;
     program_.reset(draws, search_.sorting);
     search_.state.reset(program_);
-    search_.state.operations = master_.operations = 0;
+    search_.state.restart();
+    master_.operations = 0;
     const double total = sum_of(program_.weights);
     scratch_.total = total > 0.0 ? total : 1.0;
 }
@@ -198,7 +196,7 @@ void Evening::follow_subgradients() {
     scratch_.smoothed.assign(rows, 0.0);
     program_.to_ranks(given_ranking(0), scratch_.by_rank);
     double distances = 0.0;
-    for (std::size_t step = 0; step < count && search_.state.operations < max_operations_ / 2; ++step) {
+    for (std::size_t step = 0; step < count && !search_.state.is_over(max_operations_ / 2); ++step) {
         price_candidates(scratch_.prices);
         search_.state.load(program_, scratch_.by_rank);
         sweep(program_, search_.state, max_operations_ / 2);
@@ -273,7 +271,7 @@ void Evening::list_used(std::size_t round) {
 bool Evening::add_rankings_at(Reals prices) {
     const std::size_t before = scratch_.pool.count();
     price_candidates(prices);
-    for (std::size_t at = 0; at < scratch_.order.size() && effort_left(); ++at) {
+    for (std::size_t at = 0; at < scratch_.order.size() && !search_.state.is_over(search_limit()); ++at) {
         search_.state.load(program_, scratch_.pool.row(scratch_.order[at]));
         sweep(program_, search_.state, search_limit());
         measure(search_.state.ranking);
@@ -368,7 +366,8 @@ bool Evening::keeps_promise() {
             return false;
     }
     const double lost = std::abs(relevance - scratch_.wanted_relevance);
-    return moved <= slack_ * scratch_.total && lost <= slack_ * scratch_.spread && charge < scratch_.given_charge;
+    const bool any = !scratch_.weights.empty();  // the master may have been stopped before
+    return any && moved <= slack_ * scratch_.total && lost <= slack_ * scratch_.spread && charge < scratch_.given_charge;
 }
 
 EvenLottery Evening::pool_lottery() {

@@ -11,6 +11,8 @@ namespace excalibr {
 
 // Room that even lotteries are made in, kept from user to user.
 struct EvenScratch {
+    explicit EvenScratch(Watcher& watcher) : master(watcher) {}
+
     EvenMaster master;  // its column 0 is the given lottery as a whole, column t + 1 the pool's ranking t
     RankingTable pool;  // rankings by rank, with what each is charged
 

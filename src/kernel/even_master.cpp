@@ -50,7 +50,8 @@ std::size_t EvenMaster::add(Reals column, double value) {
 bool EvenMaster::optimise(std::uint64_t max_operations) {
     bool all_priced = false;
     listed_.clear();
-    while (operations < max_operations) {
+    const auto pricing = static_cast<double>(columns() * column_size());
+    while (operations < max_operations && !watcher_.stop(pricing)) {
         if (listed_.empty() || stalled()) {
             list_best();
             all_priced = true;
@@ -250,7 +251,7 @@ bool EvenMaster::refactorise() {
     fill_basis_matrix();
     count_effort(2 * m * m * m);
     if (!invert_work()) {
-        take_first_basis();
+        if (!watcher_.stop()) take_first_basis();
         return false;
     }
     for (std::size_t place = 0; place < m; ++place)
@@ -281,10 +282,11 @@ void EvenMaster::fill_basis_matrix() {
     }
 }
 
-// Gauss–Jordan elimination with row pivots; false if the basis is singular.
+// Gauss–Jordan elimination with row pivots; false if the basis is singular, or the watcher stopped it.
 bool EvenMaster::invert_work() {
     const std::size_t m = equations();
     for (std::size_t pivot = 0; pivot < m; ++pivot) {
+        if (watcher_.stop(static_cast<double>(m * (2 * m - pivot)))) return false;
         std::size_t largest = pivot;
         for (std::size_t row = pivot + 1; row < m; ++row)
             if (std::abs(work_(row, pivot)) > std::abs(work_(largest, pivot))) largest = row;

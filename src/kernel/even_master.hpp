@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "effort.hpp"
 #include "tuning.hpp"
 
 namespace excalibr {
@@ -25,6 +26,8 @@ struct EvenBounds {
 
 class EvenMaster {
   public:
+    explicit EvenMaster(Watcher& watcher) : watcher_(watcher) {}
+
     // Start anew with the column (b, 0), whose value this is.
     void reset(const EvenBounds& bounds, double value);
 
@@ -32,7 +35,7 @@ class EvenMaster {
     std::size_t add(Reals column, double value);
 
     // Pivot until nothing has a reduced cost that is worth entering; false if that was not reached, because `operations`
-    // came to `max_operations` or because rounding made the basis singular.
+    // came to `max_operations`, the watcher stopped it or rounding made the basis singular.
     bool optimise(std::uint64_t max_operations);
 
     std::size_t columns() const { return values_.size(); }
@@ -99,6 +102,7 @@ class EvenMaster {
     void compute_prices();
     bool stalled() const { return stalled_ > equations(); }
 
+    Watcher& watcher_;
     std::size_t r_ = 0;
     std::vector<double> right_;        // the equations' right-hand sides
     std::vector<double> entries_;      // the columns, one after another

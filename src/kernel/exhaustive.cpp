@@ -61,12 +61,13 @@ bool few_rankings(std::size_t n, std::size_t k, std::uint64_t most) {
     return true;
 }
 
-double best_of_all(const RankedProgram& program, MutableIndices best, ExhaustiveScratch& scratch) {
+double best_of_all(const RankedProgram& program, MutableIndices best, ExhaustiveScratch& scratch, Watcher& watcher) {
     prepare(program, scratch);
     fill_identity(best);
     double best_value = -std::numeric_limits<double>::infinity();
     std::size_t depth = 0;
-    while (true) {
+    const auto operations = static_cast<double>(program.candidates() + program.categories());
+    while (!watcher.stop(operations)) {
         if (depth == program.ranks()) {
             const double value = scratch.gains[depth] - charge_of(program, scratch.shares.row(depth));
             if (value > best_value) {
@@ -77,9 +78,10 @@ double best_of_all(const RankedProgram& program, MutableIndices best, Exhaustive
         } else if (advance(program, depth, scratch)) {
             extend(program, depth++, scratch);
         } else if (depth-- == 0) {
-            return best_value;
+            break;
         }
     }
+    return best_value;
 }
 
 }  // namespace excalibr

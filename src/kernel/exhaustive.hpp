@@ -1,6 +1,7 @@
 // Every ranking tried: a depth-first walk in which each rank takes each candidate in turn.
 #pragma once
 
+#include "effort.hpp"
 #include "search_program.hpp"
 
 namespace excalibr {
@@ -17,7 +18,7 @@ struct ExhaustiveScratch {
 bool few_rankings(std::size_t n, std::size_t k, std::uint64_t most);
 
 // Make `best` (by rank) the best ranking that the groups allow, the first one in a tie, and return its value. Where they
-// allow none that is −∞, and `best` holds the first candidates.
-double best_of_all(const RankedProgram& program, MutableIndices best, ExhaustiveScratch& scratch);
+// allow none that is −∞, and `best` holds the first candidates. Where the watcher stops it, the best so far.
+double best_of_all(const RankedProgram& program, MutableIndices best, ExhaustiveScratch& scratch, Watcher& watcher);
 
 }  // namespace excalibr

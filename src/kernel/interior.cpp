@@ -76,6 +76,7 @@ bool InteriorMaster::is_new(std::size_t place) const {
 // From a start near today's prices; where steps end on the boundary before the gap is closed, again from further inside.
 bool InteriorMaster::optimise(Penalties penalties, std::size_t, std::size_t) {
     gather_columns();
+    weights_before_.assign(weights_.begin(), weights_.begin() + static_cast<std::ptrdiff_t>(pool.count));
     best_weights_.assign(pool.count, 1.0 / static_cast<double>(pool.count));
     best_v_.assign(parts_.size(), 0.0);
     value_ = -std::numeric_limits<double>::infinity();
@@ -84,7 +85,11 @@ bool InteriorMaster::optimise(Penalties penalties, std::size_t, std::size_t) {
         start_point(room);
         keep_if_better(penalties);
         follow_path(penalties);
-        if (lowest_bound_ - value_ <= exactness_) break;
+        if (lowest_bound_ - value_ <= exactness_ || watcher_.stop()) break;
+    }
+    if (watcher_.stop()) {  // perhaps before it came to where it was with a ranking less
+        std::copy(weights_before_.begin(), weights_before_.end(), weights_.begin());
+        keep_if_better(penalties);
     }
     double total = 0.0;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) total += best_weights_[ranking];
@@ -92,7 +97,7 @@ bool InteriorMaster::optimise(Penalties penalties, std::size_t, std::size_t) {
     std::fill(prices_.begin(), prices_.end(), 0.0);
     for (std::size_t part = 0; part < parts_.size(); ++part)
         prices_[parts_[part].category] += parts_[part].side * best_v_[part];
-    return operations_ < tuning::effort_of(tuning::interior_effort, penalties.size());
+    return !watcher_.stop() && operations_ < tuning::effort_of(tuning::interior_effort, penalties.size());
 }
 
 // Every step goes toward a point where all products of slack and multiplier are a part of what they are now, and ends
@@ -108,7 +113,7 @@ void InteriorMaster::follow_path(Penalties penalties) {
             break;
         ++steps_;
         operations_ += static_cast<double>(m * m) * (static_cast<double>(m) / 6.0 + 4.0);
-        solve_system();
+        if (!solve_system()) break;
         const double length = set_multiplier_steps(aim);
         if (!(length > tuning::shortest_interior_step)) break;
         advance(length);
@@ -211,6 +216,7 @@ double InteriorMaster::set_system(Penalties penalties, double aim) {
     double total = 0.0;
     std::size_t multiplications = 9 * pool.count * m;
     for (std::size_t ranking = 0; ranking < pool.count; ++ranking) {
+        if (watcher_.stop(0.5 * static_cast<double>(m * m))) break;
         const double weight = weights_[ranking], eased = aim / slack_[ranking], stiffness = weight / slack_[ranking];
         const Reals column = differences_.row(ranking);
         total += weight;
@@ -241,15 +247,16 @@ void InteriorMaster::subtract_stiffest() {
             differences_(ranking, part) = columns_(ranking, part) - stiffest[part];
 }
 
-// A slightly regularised neighbour of the system is factorised, and iterative refinement takes its error away.
-void InteriorMaster::solve_system() {
+// A slightly regularised neighbour of the system is factorised, and iterative refinement takes its error away. False if the
+// watcher stopped it.
+bool InteriorMaster::solve_system() {
     const std::size_t size = right_.size();
     for (std::size_t row = 0; row < size; ++row) {
         const Reals entries = system_.row(row);
         std::copy(entries.begin() + row, entries.end(), factor_.row(row).begin() + row);
         factor_(row, row) *= 1.0 + tuning::regularisation;
     }
-    factorise(factor_, size);
+    if (!factorise(factor_, size, watcher_)) return false;
     std::fill(step_.begin(), step_.end(), 0.0);
     residual_ = right_;
     for (std::size_t round = 0; round < tuning::refinements; ++round) {
@@ -265,6 +272,7 @@ void InteriorMaster::solve_system() {
             }
         }
     }
+    return true;
 }
 
 // The steps of multipliers and slacks that go with the step of (v, η); returns how far all of them may go.

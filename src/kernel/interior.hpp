@@ -19,6 +19,8 @@ class InteriorMaster {
   public:
     RankingPool pool;
 
+    explicit InteriorMaster(Watcher& watcher) : watcher_(watcher) {}
+
     void reset(std::size_t slots, std::size_t categories, std::size_t rankings);
     bool resume(Penalties penalties, double factor, double worth_entering, bool factorised);
 
@@ -63,7 +65,7 @@ class InteriorMaster {
     double complementarity() const;
     double set_system(Penalties penalties, double aim);
     void subtract_stiffest();
-    void solve_system();
+    bool solve_system();
     double set_multiplier_steps(double aim);
     void advance(double length);
     double slack_of(std::size_t ranking) const;
@@ -72,6 +74,7 @@ class InteriorMaster {
     double bound_of_pool(Penalties penalties);
     void drop_idle();
 
+    Watcher& watcher_;
     std::vector<Part> parts_;
     std::vector<double> values_, prices_, weights_;
     Matrix columns_, differences_;  // a row a ranking: side · share of every part, and less that of the stiffest ranking
@@ -79,6 +82,7 @@ class InteriorMaster {
     std::vector<double> under_, over_, under_step_, over_step_;  // multipliers of the limits of v
     std::vector<double> slack_, slack_step_, weight_step_, sorted_;
     std::vector<double> best_weights_, best_v_;  // of all steps of an optimisation, each by what it proves
+    std::vector<double> weights_before_;
     Matrix system_, factor_;
     double level_ = 0.0, value_ = 0.0, lowest_bound_ = 0.0, scale_ = 1.0, tolerance_ = 0.0, exactness_ = 0.0;
     std::size_t stiffest_ = 0, steps_ = 0;

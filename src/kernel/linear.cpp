@@ -13,9 +13,10 @@
 namespace excalibr {
 
 // Pivots in fours: the rows below are read and written once for all of them, and each entry still takes them one by one.
-WITH_WIDER_INSTRUCTIONS void factorise(Matrix& matrix, std::size_t size) {
+WITH_WIDER_INSTRUCTIONS bool factorise(Matrix& matrix, std::size_t size, Watcher& watcher) {
     constexpr std::size_t together = 4;
     for (std::size_t first = 0; first < size; first += together) {
+        if (watcher.stop(0.5 * static_cast<double>(together * (size - first) * (size - first)))) return false;
         const std::size_t last = std::min(first + together, size);
         double* above[together];
         double inverse[together] = {};
@@ -38,6 +39,7 @@ WITH_WIDER_INSTRUCTIONS void factorise(Matrix& matrix, std::size_t size) {
         }
         for (std::size_t pivot = first; pivot < last; ++pivot) above[pivot - first][pivot] = inverse[pivot - first];
     }
+    return true;
 }
 
 void substitute(const Matrix& factor, MutableReals right) {

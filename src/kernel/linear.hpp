@@ -2,11 +2,13 @@
 #pragma once
 
 #include "arrays.hpp"
+#include "effort.hpp"
 
 namespace excalibr {
 
-// Factorise the leading `size` rows of the upper triangle in place: D·Lᵀ beside the diagonal, 1/D on it.
-void factorise(Matrix& matrix, std::size_t size);
+// Factorise the leading `size` rows of the upper triangle in place: D·Lᵀ beside the diagonal, 1/D on it. False if the watcher
+// stopped it.
+bool factorise(Matrix& matrix, std::size_t size, Watcher& watcher);
 
 // Solve L·D·Lᵀ·x = right in place.
 void substitute(const Matrix& factor, MutableReals right);

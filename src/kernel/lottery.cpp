@@ -27,8 +27,9 @@ void LotteryMaker::from_point(const ScaledProgram& program, const BestPoint& poi
     scratch_.resize(effects_.rows());
     mixture_.assign(1, {1.0, 0.0, none, none, none});
     settled_.clear();
+    heeds_lateness_ = static_cast<double>(effects * room * room) > tuning::brief_thinning;
     Index giver = none, taker = none;
-    for (std::size_t at = 0; at < steps_.size(); ++at) {
+    for (std::size_t at = 0; at < steps_.size() && !watcher_.late(static_cast<double>(mixture_.size() * effects)); ++at) {
         take_up(steps_[at].giver, giver, &Component::giver_rank);
         take_up(steps_[at].taker, taker, &Component::taker_rank);
         play(steps_[at], differences_.row(at));
@@ -92,6 +93,7 @@ void LotteryMaker::foresee(const ScaledProgram& program, const BestPoint& point)
     }
     differences_.resize(steps_.size(), effects);
     for (std::size_t at = steps_.size(); at-- > 0;) {
+        if (watcher_.late(3.0 * effects)) return steps_.clear();
         const MutableReals difference = differences_.row(at);
         const MutableReals giver = foreseen_.row(steps_[at].giver), taker = foreseen_.row(steps_[at].taker);
         for (std::size_t effect = 0; effect < effects; ++effect) difference[effect] = giver[effect] - taker[effect];
@@ -187,8 +189,9 @@ void LotteryMaker::write_mixture(const ScaledProgram& program, const BestPoint& 
 void LotteryMaker::tidy(const ScaledProgram& program, const Lottery& by_rank, std::size_t most, Lottery& lottery) {
     weights_ = by_rank.weights;
     std::size_t count = sort_by_weight();
-    if (count > most) {
-        const std::size_t r = program.r();
+    const std::size_t r = program.r(), entries = program.rows.values.size() / program.n();
+    heeds_lateness_ = static_cast<double>(count * (program.k() * entries + r * count)) > tuning::brief_thinning;
+    if (count > most && !is_late(0.0)) {
         shares_.resize(2 * r);
         effects_.resize(weights_.size(), r + 1);
         for (std::size_t ranking = 0; ranking < weights_.size(); ++ranking) {
@@ -199,6 +202,7 @@ void LotteryMaker::tidy(const ScaledProgram& program, const Lottery& by_rank, st
         thin();
         count = sort_by_weight();
     }
+    if (is_late(0.0)) count = std::min(count, most);
     double total = 0.0;
     for (std::size_t place = 0; place < count; ++place) total += weights_[order_[place]];
     lottery.clear(program.k());
@@ -223,7 +227,8 @@ std::size_t LotteryMaker::sort_by_weight() {
 }
 
 // Shift weight between rankings so that Σ weight · effect stays what it is, until those with any are independent: one more
-// than there are effects at most. The tableau comes to hold every ranking as a mix of the basic ones.
+// than there are effects at most, or where it is late as far as that has come. The tableau comes to hold every ranking as a
+// mix of the basic ones.
 void LotteryMaker::thin() {
     const std::size_t effects = effects_.columns(), count = weights_.size();
     tableau_.resize(effects + 1, count);
@@ -234,14 +239,17 @@ void LotteryMaker::thin() {
     columns_.resize(count);
     fill_identity(columns_);
     const std::size_t rank = make_basic();
-    for (std::size_t column = rank; column < count; ++column) give_away(column, rank);
+    for (std::size_t column = rank; column < count && !is_late(static_cast<double>(effects * count)); ++column)
+        give_away(column, rank);
     operations_ += static_cast<double>((effects + 1) * count * count);
 }
 
 // Bring rankings into the basis by the largest entry that is left (complete pivoting keeps errors small); returns how many.
+// Where it is late, all are left as they are.
 std::size_t LotteryMaker::make_basic() {
     const std::size_t rows = tableau_.rows(), count = tableau_.columns();
     for (std::size_t rank = 0; rank < std::min(rows, count); ++rank) {
+        if (is_late(2.0 * static_cast<double>(rows * count))) return count;
         double largest = tuning::same_effect;
         std::size_t best_row = rows, best_column = 0;
         for (std::size_t row = rank; row < rows; ++row)

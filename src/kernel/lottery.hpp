@@ -46,7 +46,10 @@ struct Lottery {
 
 class LotteryMaker {
   public:
-    // The best exposure as a lottery of rankings by slot, with at most `most` of them and a sum of weights of 1.
+    explicit LotteryMaker(Watcher& watcher) : watcher_(watcher) {}
+
+    // The best exposure as a lottery of rankings by slot, with at most `most` of them and a sum of weights of 1. Where it is
+    // late, a lottery whose exposure is on the way to the best.
     void from_point(const ScaledProgram& program, const BestPoint& point, std::size_t most, Lottery& lottery);
 
     // Make rankings by rank a lottery by slot: at most `most` of them, heaviest first, with a sum of weights of 1. One more
@@ -84,6 +87,9 @@ class LotteryMaker {
     void thin();
     std::size_t make_basic();
     void give_away(std::size_t column, std::size_t rank);
+    bool is_late(double operations) { return heeds_lateness_ && watcher_.late(operations); }
+
+    Watcher& watcher_;
 
     // the mixing steps
     std::vector<MixingStep> steps_;
@@ -104,6 +110,7 @@ class LotteryMaker {
     std::vector<double> weights_, shares_;
     std::vector<Index> order_;
     SortScratch scratch_;
+    bool heeds_lateness_ = false;
     double operations_ = 0.0;
 };
 

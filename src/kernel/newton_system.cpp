@@ -50,17 +50,21 @@ void NewtonSystem::apply(Reals direction, MutableReals result) {
             result[rows.columns[entry]] += rho_ * rows.values[entry] * sums_[at];
 }
 
-void NewtonSystem::solve(Indices free, Reals diagonal, MutableReals right) {
+bool NewtonSystem::solve(Indices free, Reals diagonal, MutableReals right) {
     couple(free);
     inverse_.resize(free.size());
     for (std::size_t place = 0; place < free.size(); ++place) inverse_[place] = 1.0 / diagonal[free[place]];
     const auto size = static_cast<double>(by_prices() ? coupled_.size() : tied_.size());
     operations += size * size * size / 6.0;
-    if (by_prices())
-        factorise_by_prices(diagonal, free);
-    else
-        factorise_by_candidates(free);
+    if (!(by_prices() ? factorise_by_prices(diagonal, free) : factorise_by_candidates(free))) return false;
     solve_again(free, right);
+    return true;
+}
+
+bool NewtonSystem::is_over() {
+    const double more = std::max(operations - watched_, 0.0);
+    watched_ = operations;
+    return watcher_.stop(more);
 }
 
 void NewtonSystem::couple(Indices free) {
@@ -101,7 +105,7 @@ void NewtonSystem::solve_again(Indices free, MutableReals right) {
 
 // Σ_blocks ρ·(Σ_i a_i·a_iᵀ − (Σ_i a_i)(Σ_i a_i)ᵀ / g) + Δ over the coupled prices, a_i the row of candidate i and g the
 // block's size. Upper triangle.
-void NewtonSystem::factorise_by_prices(Reals diagonal, Indices free) {
+bool NewtonSystem::factorise_by_prices(Reals diagonal, Indices free) {
     const auto size = static_cast<Index>(coupled_.size());
     const SparseView rows = program_->rows.view();
     factor_.resize(size + 1, size + 1);  // and a row and a column that nobody reads: no branch for the other categories
@@ -110,7 +114,10 @@ void NewtonSystem::factorise_by_prices(Reals diagonal, Indices free) {
     for (Index at = 0; at < size; ++at) place_of_category_[free[coupled_[at]]] = at;
     total_.assign(size + 1, 0.0);
     for (std::size_t block = 0; block + 1 < starts_.size(); ++block) {
-        for (Index at = starts_[block]; at < starts_[block + 1]; ++at) add_outer_product(rows, tied_[at]);
+        for (Index at = starts_[block]; at < starts_[block + 1]; ++at) {
+            add_outer_product(rows, tied_[at]);
+            if (rows.starts[tied_[at] + 1] - rows.starts[tied_[at]] > tuning::long_row && is_over()) return false;
+        }
         std::size_t listed = 0;
         listed_.resize(size + 1);
         for (Index at = 0; at < size; ++at) {  // without a branch
@@ -125,9 +132,10 @@ void NewtonSystem::factorise_by_prices(Reals diagonal, Indices free) {
         }
         operations += static_cast<double>(listed * size) / 2.0;
         std::fill(total_.begin(), total_.end(), 0.0);
+        if (is_over()) return false;
     }
     for (std::size_t at = 0; at < size; ++at) factor_(at, at) += diagonal[free[coupled_[at]]];
-    factorise(factor_, size);
+    return factorise(factor_, size, watcher_);
 }
 
 void NewtonSystem::add_outer_product(const SparseView& rows, Index candidate) {
@@ -143,7 +151,7 @@ void NewtonSystem::add_outer_product(const SparseView& rows, Index candidate) {
 }
 
 // C·A·Δ⁻¹·Aᵀ·C + I/ρ over the tied candidates.
-void NewtonSystem::factorise_by_candidates(Indices free) {
+bool NewtonSystem::factorise_by_candidates(Indices free) {
     const std::size_t size = tied_.size();
     const SparseView columns = program_->columns.view();
     factor_.resize(size, size);
@@ -160,11 +168,12 @@ void NewtonSystem::factorise_by_candidates(Indices free) {
             const MutableReals row = factor_.row(place_of_candidate_[columns.columns[one]]);
             for (const Index other : listed_) row[place_of_candidate_[columns.columns[other]]] += share * columns.values[other];
         }
+        if (is_over()) return false;
     }
     for (std::size_t row = 0; row < size; ++row) centre(factor_.row(row));
     subtract_means_of_columns();
     for (std::size_t row = 0; row < size; ++row) factor_(row, row) += 1.0 / rho_;
-    factorise(factor_, size);
+    return factorise(factor_, size, watcher_);
 }
 
 void NewtonSystem::subtract_means_of_columns() {

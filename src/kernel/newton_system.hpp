@@ -18,6 +18,8 @@ namespace excalibr {
 
 class NewtonSystem {
   public:
+    explicit NewtonSystem(Watcher& watcher) : watcher_(watcher) {}
+
     // Take over the tied candidates of a point.
     void load(const ScaledProgram& program, const Blocks& blocks, Indices order, double rho);
 
@@ -27,8 +29,9 @@ class NewtonSystem {
     // H·d, (r,)
     void apply(Reals direction, MutableReals result);
 
-    // Solve for the free prices; `diagonal` is Δ by category, `right` b by place in `free`, and d in the end.
-    void solve(Indices free, Reals diagonal, MutableReals right);
+    // Solve for the free prices; `diagonal` is Δ by category, `right` b by place in `free`, and d in the end. False if the
+    // watcher stopped it.
+    bool solve(Indices free, Reals diagonal, MutableReals right);
 
     // The same system with another right side.
     void solve_again(Indices free, MutableReals right);
@@ -38,12 +41,16 @@ class NewtonSystem {
   private:
     bool by_prices() const { return coupled_.size() <= std::max(tied_.size(), tuning::few_prices); }
     void couple(Indices free);
-    void factorise_by_prices(Reals diagonal, Indices free);
-    void factorise_by_candidates(Indices free);
+    bool factorise_by_prices(Reals diagonal, Indices free);
+    bool factorise_by_candidates(Indices free);
     void add_outer_product(const SparseView& rows, Index candidate);
     void subtract_means_of_columns();
     void centre(MutableReals values) const;
 
+    bool is_over();
+
+    Watcher& watcher_;
+    double watched_ = 0.0;  // the operations that the watcher knows of
     const ScaledProgram* program_ = nullptr;
     double rho_ = 1.0;
     std::vector<Index> tied_, starts_;       // the tied candidates, block by block

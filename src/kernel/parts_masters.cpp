@@ -58,7 +58,8 @@ class MasterOfProgram {
     bool resume() { return master_.resume(given_.scaled.penalties, 1.0 / given_.scaled.unit, worth_, false); }
 
     const GivenProgram& given_;
-    Master master_;
+    Watcher watcher_;
+    Master master_{watcher_};
     std::vector<double> centred_;
     double worth_ = 0.0;
 };
@@ -99,18 +100,20 @@ nb::tuple solve_program(const GivenProgram& given, int engine, double tolerance,
     require(chosen != Engine::simplex || !curved, "the simplex is for straight penalties");
     require(chosen != Engine::proximal || given.program.group_limits.empty(), "the proximal method knows no groups");
     Answer answer;
+    Watcher watcher;
     without_gil([&] {
         if (chosen == Engine::none)
-            Engines().solve(given.program, limits, answer);
+            Engines(watcher).solve(given.program, limits, answer);
         else
-            Engines().solve_by(chosen, given.program, limits, answer);
+            Engines(watcher).solve_by(chosen, given.program, limits, answer);
     });
     return answer_tuple(answer);
 }
 
 nb::tuple thin(const GivenProgram& given, const IntegerTable& rankings, const RealArray& weights) {
     Lottery thinned;
-    Engines().thin(given.program, lottery_of(rankings, weights, given.program.k(), given.program.n()), thinned);
+    Watcher watcher;
+    Engines(watcher).thin(given.program, lottery_of(rankings, weights, given.program.k(), given.program.n()), thinned);
     return bindings::to_numpy(thinned);
 }
 
@@ -131,7 +134,8 @@ class Sweep {
     }
 
   private:
-    Engines engines_;
+    Watcher watcher_;
+    Engines engines_{watcher_};
 };
 
 }  // namespace

@@ -85,7 +85,8 @@ nb::object merge_two_lists(const GivenProgram& given, const RealArray& adjusted)
 nb::tuple solve_by_proximal_method(const GivenProgram& given, double tolerance, std::size_t max_sorts) {
     require(given.program.group_limits.empty() && max_sorts > 0, "the proximal method sorts, and knows no groups");
     const double unit = given.scaled.unit;
-    ProximalMethod method;
+    Watcher watcher;
+    ProximalMethod method(watcher);
     const Effort effort = method.solve(given.scaled, tolerance / unit, max_sorts);
     BestPoint best = method.best();
     for (double& price : best.prices) price *= unit;
@@ -105,7 +106,8 @@ nb::tuple lottery_of_point(const GivenProgram& given, const RealArray& exposure,
             "blocks cover the slots");
     point.exposure.assign(exposure.data, exposure.data + exposure.size);
     Lottery lottery;
-    LotteryMaker maker;
+    Watcher watcher;
+    LotteryMaker maker(watcher);
     maker.from_point(given.scaled, point, most, lottery);
     return nb::make_tuple(to_numpy(Indices(lottery.rankings), lottery.size(), lottery.k), to_numpy(Reals(lottery.weights)),
                           maker.take_operations());
@@ -115,7 +117,8 @@ nb::tuple lottery_of_point(const GivenProgram& given, const RealArray& exposure,
 nb::tuple tidy(const GivenProgram& given, const IntegerTable& rankings, const RealArray& weights, std::size_t most) {
     const Lottery by_rank = lottery_of(rankings, weights, given.program.k(), given.program.n());
     Lottery lottery;
-    LotteryMaker().tidy(given.scaled, by_rank, most, lottery);
+    Watcher watcher;
+    LotteryMaker(watcher).tidy(given.scaled, by_rank, most, lottery);
     return to_numpy(lottery);
 }
 

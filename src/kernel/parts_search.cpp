@@ -147,7 +147,7 @@ class Searcher {
     void take(const GivenSearch& given) {
         search_.program.reset(given.program(), search_.sorting);
         search_.state.reset(search_.program);
-        search_.state.operations = 0;
+        search_.state.restart();
     }
 
     void load(const GivenSearch& given, const IntegerArray& ranking) {
@@ -157,24 +157,32 @@ class Searcher {
         search_.state.load(search_.program, by_rank);
     }
 
-    SearchScratch search_;
-    EvenScratch even_;
+    Watcher watcher_;
+    SearchScratch search_{watcher_};
+    EvenScratch even_{watcher_};
 };
 
-void reset_master(EvenMaster& master, const RealArray& centre, const RealArray& most_fall, const RealArray& most_rise,
+// The master with a watcher that never stops it.
+struct WatchedMaster {
+    Watcher watcher;
+    EvenMaster master{watcher};
+};
+
+void reset_master(WatchedMaster& watched, const RealArray& centre, const RealArray& most_fall, const RealArray& most_rise,
                   double budget, double room, double value) {
     require(centre.size == most_fall.size && centre.size == most_rise.size, "sizes agree");
-    master.reset({reals(centre), reals(most_fall), reals(most_rise), budget, room}, value);
+    watched.master.reset({reals(centre), reals(most_fall), reals(most_rise), budget, room}, value);
 }
 
-std::size_t add_to_master(EvenMaster& master, const RealArray& column, double value) {
+std::size_t add_to_master(WatchedMaster& watched, const RealArray& column, double value) {
+    EvenMaster& master = watched.master;
     require(column.size == master.column_size(), "a column has an entry a row");
     return master.add(reals(column), value);
 }
 
-nb::object weights_of(const EvenMaster& master) {
-    std::vector<double> weights(master.columns());
-    master.weights(weights);
+nb::object weights_of(const WatchedMaster& watched) {
+    std::vector<double> weights(watched.master.columns());
+    watched.master.weights(weights);
     return to_numpy(Reals(weights));
 }
 
@@ -192,13 +200,13 @@ void bind_search(nb::module_& module) {
         .def("after_moves", &Searcher::after_moves)
         .def("even_lottery", &Searcher::even_lottery)
         .def("operations", &Searcher::operations);
-    nb::class_<EvenMaster>(module, "EvenMaster")
+    nb::class_<WatchedMaster>(module, "EvenMaster")
         .def(nb::init<>())
         .def("reset", &reset_master)
         .def("add", &add_to_master)
-        .def("optimise", &EvenMaster::optimise)
-        .def("prices", [](const EvenMaster& master) { return to_numpy(master.prices()); })
-        .def("level", &EvenMaster::level)
+        .def("optimise", [](WatchedMaster& self, std::uint64_t most) { return self.master.optimise(most); })
+        .def("prices", [](const WatchedMaster& self) { return to_numpy(self.master.prices()); })
+        .def("level", [](const WatchedMaster& self) { return self.master.level(); })
         .def("weights", &weights_of);
 }
 

@@ -41,9 +41,14 @@ Effort ProximalMethod::solve(const ScaledProgram& program, double tolerance, std
         effort.steps += progress.steps;
         effort.sorts += record(program, tolerance, max_sorts - std::min(effort.sorts, max_sorts));
         const double gap = best_.gap();
+        if (watcher_.verbose()) watcher_.tell("proximal", outer + 1, effort.sorts, best_.objective, best_.bound, rho);
         if (gap <= tolerance) {
             effort.status = Status::converged;
             return effort;
+        }
+        if (watcher_.stop()) {
+            take_from_the_way();
+            break;
         }
         if (effort.sorts + 2 > max_sorts) {  // a step sorts at least twice: where it looks, and for the bound
             effort.status = Status::sorts_spent;
@@ -86,8 +91,10 @@ void ProximalMethod::start(const ScaledProgram& program) {
     const double total = std::accumulate(program.slots.begin(), program.slots.end(), 0.0);
     centre_.assign(n, mixture * total / static_cast<double>(n));
     for (std::size_t rank = 0; rank < program.k(); ++rank) centre_[order_[rank]] += (1.0 - mixture) * program.slots[rank];
-    best_.objective = -infinity;
-    best_.bound = infinity;
+    for (BestPoint* best : {&best_, &on_way_}) {
+        best->objective = -infinity;
+        best->bound = infinity;
+    }
     best_.prices.assign(r, 0.0);
 }
 
@@ -98,7 +105,8 @@ ProximalMethod::Progress ProximalMethod::newton(const ScaledProgram& program, do
     radius_ = std::max(radius_, tuning::least_radius * program.steepness);
     evaluate(program, rho, 0.0);
     Progress progress{0, 1};
-    while (progress.steps < tuning::max_newton_steps && progress.sorts < budget) {
+    const double sorting = tuning::operations_a_candidate * static_cast<double>(program.n());
+    while (progress.steps < tuning::max_newton_steps && progress.sorts < budget && !watcher_.stop(sorting)) {
         const double residual = set_gradient(program);
         if (residual <= residual_wanted) break;
         system_.load(program, blocks_, order_, rho);
@@ -108,6 +116,10 @@ ProximalMethod::Progress ProximalMethod::newton(const ScaledProgram& program, do
         if (slope >= 0.0) break;
         progress.sorts += line_search(program, rho, slope, budget - progress.sorts);
         ++progress.steps;
+        if (watcher_.pressed() || (watcher_.limited() && progress.steps >= tuning::slow_step)) {
+            record_exposure(program, on_way_);
+            record_prices(program, prices_, on_way_);
+        }
     }
     return progress;
 }
@@ -224,7 +236,7 @@ double ProximalMethod::set_direction(double rho, double residual) {
     double slope = 0.0;
     for (std::size_t attempt = 0; attempt < tuning::max_dampings; ++attempt) {
         slope = box_constrained_step(tuning::least_damping * rho + damping_ * residual);
-        if (slope < 0.0) break;
+        if (slope < 0.0 || watcher_.stop()) break;
         damping_ *= 10.0;
     }
     return slope;
@@ -246,7 +258,7 @@ double ProximalMethod::box_constrained_step(double damping) {
         if (round > 0) system_.apply(direction_, moved_);
         for (std::size_t place = 0; place < free; ++place)
             right_[place] = -gradient_[free_[place]] - (round > 0 ? moved_[free_[place]] : 0.0);
-        system_.solve(std::span(free_).first(free), diagonal_, std::span(right_).first(free));
+        if (!system_.solve(std::span(free_).first(free), diagonal_, std::span(right_).first(free))) return 0.0;
         const std::size_t kept = clamp_to_box(free);
         if (kept == free) break;
         free = kept;
@@ -400,12 +412,12 @@ void ProximalMethod::set_shares(const ScaledProgram& program) {
 // Keep the exposure if it is the best so far, and the better of the prices and those that crossover leads to. Returns how
 // many sorts that took, of at most `max_sorts` or one.
 std::size_t ProximalMethod::record(const ScaledProgram& program, double tolerance, std::size_t max_sorts) {
-    record_exposure(program);
-    if (!cross_over(program)) {
-        record_prices(program, prices_);
+    record_exposure(program, best_);
+    if (watcher_.stop() || !cross_over(program)) {
+        record_prices(program, prices_, best_);
         return 1;
     }
-    record_prices(program, trial_);
+    record_prices(program, trial_, best_);
     if (best_.gap() <= tolerance) return 1;
     if (best_.prices == trial_) {
         prices_ = trial_;
@@ -413,30 +425,44 @@ std::size_t ProximalMethod::record(const ScaledProgram& program, double toleranc
         return 1;
     }
     if (max_sorts < 2) return 1;
-    record_prices(program, prices_);
+    record_prices(program, prices_, best_);
     return 2;
 }
 
-void ProximalMethod::record_exposure(const ScaledProgram& program) {
+void ProximalMethod::record_exposure(const ScaledProgram& program, BestPoint& best) {
     double objective = -penalty_cost(program.penalties, shares_);
     for (std::size_t rank = 0; rank < active_; ++rank)
         objective += program.gains[order_[rank]] * exposure_[order_[rank]];
-    if (objective <= best_.objective) return;
-    best_.objective = objective;
-    best_.exposure = exposure_;
-    best_.order.assign(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(active_));
-    best_.block_starts.assign(blocks_.starts.begin(),
+    if (objective <= best.objective) return;
+    best.objective = objective;
+    best.exposure = exposure_;
+    best.order.assign(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(active_));
+    best.block_starts.assign(blocks_.starts.begin(),
                               blocks_.starts.begin() + static_cast<std::ptrdiff_t>(blocks_.count + 1));
 }
 
 // The bound at some prices, from adjusted scores computed anew.
-void ProximalMethod::record_prices(const ScaledProgram& program, Reals prices) {
+void ProximalMethod::record_prices(const ScaledProgram& program, Reals prices, BestPoint& best) {
     price_adjusted_scores(program, prices, trial_adjusted_);
     sort_best(trial_adjusted_, program.k(), ranked_, scratch_);
     const double bound = conjugate_sum(program.penalties, prices) + ranking_value(program.slots, trial_adjusted_, ranked_);
-    if (bound >= best_.bound) return;
-    best_.bound = bound;
-    best_.prices.assign(prices.begin(), prices.end());
+    if (bound >= best.bound) return;
+    best.bound = bound;
+    best.prices.assign(prices.begin(), prices.end());
+}
+
+// A stop between Newton steps: what lies on the way may be better than where the last proximal step ended.
+void ProximalMethod::take_from_the_way() {
+    if (on_way_.objective > best_.objective) {
+        best_.objective = on_way_.objective;
+        best_.exposure = on_way_.exposure;
+        best_.order = on_way_.order;
+        best_.block_starts = on_way_.block_starts;
+    }
+    if (on_way_.bound < best_.bound) {
+        best_.bound = on_way_.bound;
+        best_.prices = on_way_.prices;
+    }
 }
 
 // Make `trial_` the prices that this face asks for; false where there are none to move.
@@ -467,7 +493,7 @@ bool ProximalMethod::cross_over_by_ties(const ScaledProgram& program) {
     system_.load(program, blocks_, order_, 1.0);
     std::fill(diagonal_.begin(), diagonal_.end(), tuning::least_damping * static_cast<double>(program.n()));
     for (std::size_t place = 0; place < free; ++place) right_[place] = -gradient_[free_[place]];
-    system_.solve(std::span(free_).first(free), diagonal_, std::span(right_).first(free));
+    if (!system_.solve(std::span(free_).first(free), diagonal_, std::span(right_).first(free))) return false;
     for (std::size_t place = 0; place < free; ++place) {
         const Index category = free_[place];
         const double price = prices_[category] + right_[place];

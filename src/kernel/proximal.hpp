@@ -9,10 +9,10 @@
 // prices to where they tie exactly: once the face is the optimal one, so are these prices, whatever ρ.
 #pragma once
 
+#include "effort.hpp"
 #include "newton_system.hpp"
 #include "program.hpp"
 #include "projection.hpp"
-#include "status.hpp"
 
 namespace excalibr {
 
@@ -29,6 +29,8 @@ struct BestPoint {
 
 class ProximalMethod {
   public:
+    explicit ProximalMethod(Watcher& watcher) : watcher_(watcher), system_(watcher) {}
+
     // Solve to a gap of `tolerance`, in the program's units, with at most `max_sorts` sorts of the candidates.
     Effort solve(const ScaledProgram& program, double tolerance, std::size_t max_sorts, double effort_part = 1.0);
 
@@ -61,12 +63,15 @@ class ProximalMethod {
     void select_above(double threshold);
     void set_shares(const ScaledProgram& program);
     std::size_t record(const ScaledProgram& program, double tolerance, std::size_t max_sorts);
-    void record_exposure(const ScaledProgram& program);
-    void record_prices(const ScaledProgram& program, Reals prices);
+    void record_exposure(const ScaledProgram& program, BestPoint& best);
+    void record_prices(const ScaledProgram& program, Reals prices, BestPoint& best);
+    void take_from_the_way();
     bool cross_over(const ScaledProgram& program);
     bool cross_over_by_ties(const ScaledProgram& program);
     bool cross_over_by_shares(const ScaledProgram& program);
     void set_tie_residuals(const ScaledProgram& program);
+
+    Watcher& watcher_;
 
     // where the method is
     std::vector<double> prices_, centre_, point_, exposure_, shares_;
@@ -76,7 +81,8 @@ class ProximalMethod {
     double threshold_ = 0.0;  // who is below it is not looked at
     Blocks blocks_;
     SortScratch scratch_;
-    BestPoint best_;
+    BestPoint best_;    // of proximal steps that were solved
+    BestPoint on_way_;  // of the Newton steps of the last ones, for a stop between them
 
     // what a Newton step works with
     std::vector<double> gradient_, wanted_, floors_, ceilings_, direction_, trial_, right_, moved_;

@@ -22,17 +22,15 @@ double relevance_of(const Question& question, Reals exposure) {
 
 }  // namespace
 
-RangeSolver::RangeSolver() = default;
+RangeSolver::RangeSolver() : solver_(watcher_), redrawing_(watcher_) {}
 RangeSolver::~RangeSolver() = default;
 
-void RangeSolver::solve(const Users& users, std::size_t first, std::size_t last, const std::function<bool()>& stop,
-                        RangeAnswer& answer) {
-    bool stopped = false;
+void RangeSolver::solve(const Users& users, std::size_t first, std::size_t last, RangeAnswer& answer) {
     for (std::size_t user = first; user < last; ++user) {
-        stopped = stopped || stop();
+        watcher_.begin(users.time_limit);
         clear_answer();  // for users of whom nothing is asked
         const auto asked = static_cast<Asked>(users.asked[user]);
-        if (asked != Asked::nothing && !stopped) {
+        if (asked != Asked::nothing && !watcher_.interrupted()) {
             try {
                 if (asked == Asked::solution) {
                     solve_one(users, user);
@@ -61,6 +59,8 @@ void RangeSolver::clear_answer() {
 
 const UserAnswer& RangeSolver::solve_one(const Users& users, std::size_t user) {
     clear_answer();
+    watcher_.begin(users.time_limit);
+    watcher_.solve_until(users.draws == Draws::lottery ? tuning::solving_part : tuning::solving_part_before_search);
     solver_.load(question_of(users, user));
     if (!solver_.free_part().is_bounded(tuning::largest_number)) {
         answer_.fail(Failure::numbers_too_large, tuning::largest_number, 0.0);
@@ -78,8 +78,9 @@ const UserAnswer& RangeSolver::solve_one(const Users& users, std::size_t user) {
         solver_.solve(users.trade_offs[user], users.limits, answer_);
     if (answer_.failure == Failure::none && users.draws != Draws::lottery)
         redrawing_.redraw(users.draws, users.aim, users.budget, solver_, answer_);
+    const bool settled = solver_.settle_in_time(users.aim, users.budget, answer_);
     if (answer_.failure != Failure::none) return answer_;
-    const bool as_solved = users.aim == Aim::trade_off && users.draws == Draws::lottery && users.item_prices.empty();
+    const bool as_solved = !settled && users.aim == Aim::trade_off && users.draws == Draws::lottery && users.item_prices.empty();
     if (!as_solved) answer_.objective = solver_.objective_at(answer_.trade_off, answer_.lottery);
     answer_.objective += (1.0 - answer_.trade_off) * solver_.best_score();
     return answer_;

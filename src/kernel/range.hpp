@@ -3,8 +3,6 @@
 // A user gets the same bits whoever is beside them: everything that is kept from user to user is room, never numbers.
 #pragma once
 
-#include <functional>
-
 #include "draws.hpp"
 #include "user.hpp"
 
@@ -42,6 +40,7 @@ struct Users {
     double budget = 0.0;
     Draws draws = Draws::lottery;
     Limits limits;
+    double time_limit = std::numeric_limits<double>::infinity();  // seconds for each user
     std::span<const std::int64_t> asked;
 };
 
@@ -75,10 +74,8 @@ class RangeSolver {
     RangeSolver(const RangeSolver&) = delete;
     RangeSolver& operator=(const RangeSolver&) = delete;
 
-    // Solve the users from `first` to `last` − 1. `stop` is asked between users, now and then; when it says so, the rest of
-    // the range has no answer.
-    void solve(const Users& users, std::size_t first, std::size_t last, const std::function<bool()>& stop,
-               RangeAnswer& answer);
+    // Solve the users from `first` to `last` − 1. When the watcher's caller interrupts, the rest of the range has no answer.
+    void solve(const Users& users, std::size_t first, std::size_t last, RangeAnswer& answer);
 
     // The answer to one user's question, valid until the next; std::bad_alloc where memory ends.
     const UserAnswer& solve_one(const Users& users, std::size_t user);
@@ -93,6 +90,7 @@ class RangeSolver {
 
     // How many categories, and limits, the program of the last question has.
     std::size_t rows() { return solver_.free_part().rows() + solver_.free_part().limited().size(); }
+    Watcher& watcher() { return watcher_; }
 
   private:
     void clear_answer();
@@ -103,6 +101,7 @@ class RangeSolver {
     void divide_by_target();
     void take_off_earlier_pages(const Users& users, std::size_t user);
 
+    Watcher watcher_;
     Question question_;
     std::vector<Index> items_, pinned_slots_, pinned_candidates_, listed_;
     std::vector<double> low_, high_, base_, divisors_, merged_divisors_;

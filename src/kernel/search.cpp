@@ -42,7 +42,7 @@ Index best_at(const RankedProgram& program, SearchState& state, double weight) {
     return best;
 }
 
-// One start more: rank after rank the best candidate, while the ranks after it are taken to match the target.
+// One start more, unless it takes too long: rank after rank the best candidate, while the ranks after it are taken to match the target.
 void start_greedily(SearchScratch& scratch) {
     const RankedProgram& program = scratch.program;
     SearchState& state = scratch.state;
@@ -52,6 +52,7 @@ void start_greedily(SearchScratch& scratch) {
     std::fill(state.rank_of.begin(), state.rank_of.end(), not_ranked);
     std::fill(state.shares.begin(), state.shares.end(), 0.0);
     for (Index rank = 0; rank < program.ranks(); ++rank) {
+        if (state.is_over()) return;
         const double weight = program.weights[rank];
         filled += weight;
         project(program, state, total > 0.0 ? std::max(1.0 - filled / total, 0.0) : 0.0);
@@ -79,6 +80,8 @@ void take_starts(Indices starts, SearchScratch& scratch) {
 void rank_starts(SearchScratch& scratch) {
     RankingTable& starts = scratch.starts;
     for (std::size_t start = 0; start < starts.count(); ++start) {
+        if (start > 0 && scratch.state.is_over()) starts.shorten(start);
+        if (start == starts.count()) break;
         scratch.state.load(scratch.program, starts.row(start));
         starts.values[start] = scratch.state.value;
     }
@@ -102,12 +105,12 @@ FoundRanking best_ranking(const SearchProgram& program, Indices starts, SearchSc
     const std::size_t n = program.gains.size(), k = program.position_weights.size();
     if (few_rankings(n, k, tuning::most_rankings_tried)) {
         scratch.perturbed.resize(k);
-        const double value = best_of_all(scratch.program, scratch.perturbed, scratch.exhaustive);
-        return answer(scratch, scratch.perturbed, value, true, false);
+        const double value = best_of_all(scratch.program, scratch.perturbed, scratch.exhaustive, scratch.state.watcher);
+        if (!scratch.state.watcher.stop()) return answer(scratch, scratch.perturbed, value, true, false);
     }
     take_starts(starts, scratch);
     scratch.state.reset(scratch.program);
-    scratch.state.operations = 0;
+    scratch.state.restart();
     start_greedily(scratch);
     const std::size_t searches = affordable_descents(n, k);
     const std::size_t descents = std::min(scratch.starts.count(), (searches + 1) / 2);

@@ -19,6 +19,10 @@ struct RankingTable {
     }
     std::size_t count() const { return values.size(); }
     Indices row(std::size_t at) const { return std::span(entries).subspan(at * ranks, ranks); }
+    void shorten(std::size_t count) {
+        entries.resize(count * ranks);
+        values.resize(count);
+    }
     void add(Indices ranking, double value) {
         entries.insert(entries.end(), ranking.begin(), ranking.end());
         values.push_back(value);
@@ -27,6 +31,8 @@ struct RankingTable {
 
 // Room that searches work in, kept from user to user.
 struct SearchScratch {
+    explicit SearchScratch(Watcher& watcher) : state(watcher) {}
+
     RankedProgram program;
     SearchState state;
     ExhaustiveScratch exhaustive;

@@ -4,6 +4,9 @@
 // difference of their adjusted gains c − A·(slopes): most moves are passed over for the price of a subtraction.
 #pragma once
 
+#include <limits>
+
+#include "effort.hpp"
 #include "search_program.hpp"
 
 namespace excalibr {
@@ -11,6 +14,9 @@ namespace excalibr {
 inline constexpr Index not_ranked = ~Index{0};
 
 struct SearchState {
+    explicit SearchState(Watcher& watcher) : watcher(watcher) {}
+
+    Watcher& watcher;
     std::vector<Index> ranking;       // (k) the candidate at each rank
     std::vector<Index> rank_of;       // (n) the rank of each candidate, or not_ranked
     std::vector<Index> group_counts;  // how many of each group are ranked
@@ -28,6 +34,14 @@ struct SearchState {
     std::vector<Index> listed;   // candidates that are worth a look, with room for one more than there are
 
     void reset(const RankedProgram& program);
+
+    // Whether a search that may take so many operations must end, because of these or of the clock.
+    bool is_over(std::uint64_t max_operations = std::numeric_limits<std::uint64_t>::max()) {
+        const std::uint64_t more = operations - asked_;
+        asked_ = operations;
+        return watcher.stop(tuning::multiplications_in_search * static_cast<double>(more)) || operations >= max_operations;
+    }
+    void restart() { operations = asked_ = 0; }
 
     // Take up a ranking (by rank) of distinct candidates; where it has too many of a group, the candidates with the
     // largest gains that are allowed take their place.
@@ -53,6 +67,8 @@ struct SearchState {
     }
 
   private:
+    std::uint64_t asked_ = 0;
+
     bool compute_slopes(const RankedProgram& program);
     void compute_adjusted(const RankedProgram& program);
     bool has_room(const RankedProgram& program, Index candidate) const;

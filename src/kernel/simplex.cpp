@@ -66,6 +66,8 @@ void SimplexMaster::set_first_basis(Penalties penalties) {
         piece_[category] = share < penalty.low ? Piece::below : Piece::inside;
         if (share > penalty.high || (!penalty.banded() && share >= penalty.high)) piece_[category] = Piece::above;
     }
+    std::fill(levels_.begin(), levels_.end(), 0.0);
+    levels_[r] = 1.0;
     has_basis_ = true;
 }
 
@@ -87,7 +89,8 @@ bool SimplexMaster::take_basis(Penalties penalties) {
     return factorise_basis();
 }
 
-// Invert the basis anew by Gauss–Jordan with row pivots, and recompute the levels; false if it is singular.
+// Invert the basis anew by Gauss–Jordan with row pivots, and recompute the levels; false if it is singular or the watcher
+// stopped it, which leaves the levels as they were.
 bool SimplexMaster::factorise_basis() {
     const std::size_t m = basis_.size();
     for (std::size_t row = 0; row < m; ++row) {
@@ -106,6 +109,7 @@ bool SimplexMaster::factorise_basis() {
         work_(r, place) = 1.0;
     }
     for (std::size_t pivot = 0; pivot < m; ++pivot) {
+        if (watcher_.stop(static_cast<double>(m * (2 * m - pivot)))) return false;
         std::size_t largest = pivot;
         for (std::size_t row = pivot + 1; row < m; ++row)
             if (std::abs(work_(row, pivot)) > std::abs(work_(largest, pivot))) largest = row;
@@ -145,6 +149,7 @@ void SimplexMaster::price_basis(Penalties penalties) {
 }
 
 bool SimplexMaster::refresh(Penalties penalties) {
+    if (watcher_.stop()) return false;
     const bool regular = pivots_since_ == 0 || factorise_basis() || start_over(penalties);
     price_basis(penalties);
     return regular;
@@ -152,7 +157,7 @@ bool SimplexMaster::refresh(Penalties penalties) {
 
 // A small pivot made the basis singular: begin again with slacks, over all rankings that were found.
 bool SimplexMaster::start_over(Penalties penalties) {
-    if (++restarts_ > tuning::max_restarts) return false;
+    if (watcher_.stop() || ++restarts_ > tuning::max_restarts) return false;
     set_first_basis(penalties);
     return take_basis(penalties);
 }
@@ -222,8 +227,9 @@ bool SimplexMaster::optimise(Penalties penalties, std::size_t newest, std::size_
         list_best();
         priced_all = true;
     }
-    const std::size_t max_pivots = tuning::pivots_a_row * (edge_.size() + 10);
-    for (std::size_t round = 0; round < max_pivots; ++round) {
+    const std::size_t r = edge_.size(), max_pivots = tuning::pivots_a_row * (r + 10);
+    const auto operations = static_cast<double>(r * (2 * r + pool.count));
+    for (std::size_t round = 0; round < max_pivots && !watcher_.stop(operations); ++round) {
         Entering entering = best_listed();
         const Entering by_slack = best_slack(penalties);
         if (by_slack.reduced_cost > entering.reduced_cost) entering = by_slack;

@@ -16,6 +16,8 @@ class SimplexMaster {
   public:
     RankingPool pool;
 
+    explicit SimplexMaster(Watcher& watcher) : watcher_(watcher) {}
+
     // An empty pool for the program's sizes, with room for `rankings` to begin with.
     void reset(std::size_t slots, std::size_t categories, std::size_t rankings);
 
@@ -86,6 +88,7 @@ class SimplexMaster {
     double enter_basis(Penalties penalties, std::size_t category, double direction);
     void exchange(std::size_t leaving, double direction, double reduced_cost);
 
+    Watcher& watcher_;
     std::vector<double> values_;  // the rankings' relevance in the program's unit
     std::vector<double> reduced_costs_;
     std::vector<unsigned char> is_basic_, slack_is_basic_;

@@ -38,6 +38,16 @@ constexpr double effort_of(double usual, std::size_t rows) {
     return usual * times * times * times;
 }
 
+// Time. A clock is read in 25 ns: once in the time of so many multiplications, or, where only the caller may interrupt, of more.
+inline constexpr double patience_of_limit = 2e4, patience_of_caller = 1e6;
+inline constexpr std::size_t long_row = 16;   // a row of so many entries is worth asking before: its square is worth 100 ns
+inline constexpr double solving_part = 0.9;   // of a time limit; the rest is for making rankings of what was found …
+inline constexpr double least_finishing = 5e-3;  // … and no less than this, where they take it
+inline constexpr double pressing_part = 0.25;  // … of that, after which what every Newton step finds is kept, for a sort each
+inline constexpr std::size_t slow_step = 12;    // a proximal step of so many Newton steps may lose good prices, and keeps them as well
+inline constexpr double ends_share = 0.75;  // of that, for the ends of the curve that a budget begins with: they alone make a poor mix
+inline constexpr double solving_part_before_search = 0.7, searching_part = 0.95;  // where the lottery is redrawn
+
 // Which engine.
 inline constexpr std::size_t few_categories = 12;       // up to so many the simplex is quicker than the proximal method
 inline constexpr double few_effective = 4.5;             // … or where the target is as narrow as so many equal shares
@@ -90,6 +100,7 @@ inline constexpr double tight = 1e-16;                 // exposures that differ 
 inline constexpr double negligible_weight = 1e-13;     // rankings with a smaller probability are left out
 inline constexpr double same_effect = 1e-13;           // a ranking that differs by no more from a mix of others is that mix:
                                                        // large blocks are thinned hundreds of times
+inline constexpr double brief_thinning = 2e6;           // multiplications that are made even where it is late: 1 ms
 inline constexpr double small_reduction_pivot = 1e-9;  // a smaller entry does not stop a shift of weight
 
 // The simplex master.
@@ -185,6 +196,7 @@ inline constexpr double worth_spending = 1e-6;          // of the spread of the 
 inline constexpr double cost_rounding = 1e-15;          // of the largest numbers in it: what no cost can be told from another by
 inline constexpr double budget_slack = 1e-12;           // of the spread of the scores
 inline constexpr double points_of_budget = 0.5;         // the part of the tolerance that points of the curve may have
+inline constexpr double points_in_a_hurry = 1e-3;       // … and the tolerance that they have once an end was cut short: more of them
 inline constexpr std::size_t max_budget_solves = 200;
 inline constexpr double single_steepnesses[] = {1e6, 1e13};  // of a hard limit for a single ranking, against all else
 inline constexpr double straight_beyond = 1e12;  // of a band's edge, in shares: beyond it a cost has no digits left to curve by

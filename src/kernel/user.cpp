@@ -21,7 +21,7 @@ double lost_at(double trade_off) { return trade_off == 1.0 ? tuning::end_cost : 
 
 }  // namespace
 
-UserSolver::UserSolver() = default;
+UserSolver::UserSolver(Watcher& watcher) : watcher_(watcher), engines_(watcher) {}
 UserSolver::~UserSolver() = default;
 
 void UserSolver::load(const Question& question) {
@@ -59,6 +59,7 @@ void UserSolver::solve_inside(Balance balance, const Limits& limits, CurvePoint&
     if (free_.all_pinned()) return settle_pinned(balance, point);
     if (free_.is_limited()) return solve_within_limits(balance, limits, point);
     free_.set_objective(balance, 0.0);
+    tell_program(balance);
     engines_.solve(free_.program(), in_time(limits), answer_);
     spent_ += answer_.effort.operations;
     take(answer_, balance, limits, point);
@@ -139,6 +140,7 @@ void UserSolver::solve_within_limits(Balance balance, const Limits& limits, Curv
     feasible_.clear(0);
     for (std::size_t round = 0; round < std::size(tuning::limit_steepnesses); ++round) {
         free_.set_objective(balance, tuning::limit_steepnesses[round] * scale);
+        tell_program(balance);
         engines_.solve(free_.program(), in_time(limits), answer_);
         spent_ += answer_.effort.operations;
         effort.add(answer_.effort);
@@ -146,10 +148,11 @@ void UserSolver::solve_within_limits(Balance balance, const Limits& limits, Curv
         point.effort = effort;
         const double missed = free_.missed_limits(shares_).first;
         const bool last = round + 1 == std::size(tuning::limit_steepnesses) ||
-                          effort.operations > tuning::most_operations;
+                          effort.operations > tuning::most_operations || watcher_.stop();
         if (missed <= (last ? tuning::limit_slack : tuning::limit_aim)) break;
         if (missed <= tuning::limit_slack) continue;
         if (round == 0 && any_out_of_reach(point)) return;
+        if (watcher_.stop() && feasible_.size() == 0) return lack_time(point);
         if ((round >= 1 || last) && feasible_.size() == 0 && do_limits_conflict(point)) return;
         if (last) return settle_for_feasible(CurvePoint(point), limits.tolerance, point);
     }
@@ -161,6 +164,7 @@ bool UserSolver::any_out_of_reach(CurvePoint& point) {
     const Question& question = free_.question();
     conflict_ = UserAnswer();
     for (const Index place : free_.limited()) {
+        if (watcher_.stop(tuning::operations_a_candidate * static_cast<double>(question.n()))) break;
         const Index category = free_.categories()[place];
         const auto [least, most] = free_.extreme_shares(place);
         if (question.floors[category] > most + tuning::limit_slack)
@@ -202,7 +206,8 @@ void UserSolver::settle_for_feasible(const CurvePoint& nearest, double tolerance
     }
     const double missed = free_.missed_limits(scratch_shares(nearest.lottery)).first;
     const bool is_nearer = free_.missed_limits(scratch_shares(feasible_)).first < missed;  // its solve may have stalled, too
-    const double share = is_nearer ? std::clamp(tuning::limit_slack / missed, 0.0, 1.0) : 1.0;
+    const double mixed_in = watcher_.stop() ? 0.0 : tuning::limit_slack / missed;  // there is no time to thin a mix
+    const double share = is_nearer ? std::clamp(mixed_in, 0.0, 1.0) : 1.0;
     UserAnswer mixed;
     CurvePoint other = nearest;
     other.lottery = feasible_;
@@ -213,18 +218,19 @@ void UserSolver::settle_for_feasible(const CurvePoint& nearest, double tolerance
     point.effort.status = Status::stalled;
     point.gap = mixed.gap;
     measure(point);
+    if (watcher_.stop() && free_.missed_limits(shares_).first > tuning::limit_slack) lack_time(point);
 }
 
 // The lexicographic optimum where `end` is an optimum at λ = 0 or 1: an optimum a little inside is one if it is still an
 // optimum at the end, and that is checked, not assumed. With a cap on sorts nothing more is solved.
 void UserSolver::go_to_end(const Limits& limits, double most_lost, CurvePoint& end) {
-    if (limits.max_sorts != Limits{}.max_sorts || free_.all_pinned() || !has_ties(end.trade_off)) return;
+    if (limits.max_sorts != Limits{}.max_sorts || watcher_.stop() || free_.all_pinned() || !has_ties(end.trade_off)) return;
     free_.set_objective(end.balance, 0.0);
     const double unit = allowed_gap(free_.program(), 1.0, {});
     const double allowed = std::max(end.gap, std::min(end.gap + most_lost * unit, end.allowed_gap));
     CurvePoint inside, beyond;
     for (const double step : tuning::steps_inside) {
-        if (end.effort.operations > tuning::most_operations) return;
+        if (end.effort.operations > tuning::most_operations || watcher_.stop()) return;
         solve_near_end(step, end, inside);
         if (inside.failure != Failure::none) continue;
         if (inside.gap > allowed) {
@@ -241,10 +247,12 @@ void UserSolver::go_to_end(const Limits& limits, double most_lost, CurvePoint& e
 void UserSolver::solve_near_end(double step, CurvePoint& end, CurvePoint& inside) {
     const double exactness = end.trade_off == 1.0 ? tuning::second_aim : tuning::second_aim * step;
     const Balance balance = a_step_inside(end.trade_off, step, spread());
+    watcher_.all_or_nothing = true;
     if (sweep_begun_)
         solve_next(balance, {std::max(exactness, 1e-14)}, {}, inside);
     else
         solve_inside(balance, {std::max(exactness, 1e-14)}, inside);
+    watcher_.all_or_nothing = false;
     end.effort.sorts += inside.effort.sorts;
     end.effort.steps += inside.effort.steps;
     end.effort.operations += inside.effort.operations;
@@ -264,7 +272,7 @@ void UserSolver::spend_what_may_be_lost(double allowed, CurvePoint& beyond, Curv
     CurvePoint point;
     const auto gained = [&] { return beyond.lottery.size() > 0 ? (beyond.relevance - end.relevance) / spread() : 0.0; };
     for (std::size_t solves = 0; solves < tuning::most_chords && gained() > tuning::worth_spending; ++solves) {
-        if (end.effort.operations > tuning::most_operations) break;
+        if (end.effort.operations > tuning::most_operations || watcher_.stop()) break;
         const double step = (beyond.gap - end.gap) / gained();
         solve_near_end(step, end, point);
         if (point.failure != Failure::none) break;
@@ -315,7 +323,9 @@ void UserSolver::solve_at(Balance balance, const Limits& limits, Reals row_price
 
 // One more point of a sweep, from the rankings and the basis of those before.
 void UserSolver::solve_next(Balance balance, const Limits& limits, Reals row_prices, CurvePoint& point) {
+    if (watcher_.stop()) return solve_inside(balance, limits, point);
     free_.set_objective(balance, 0.0);
+    tell_program(balance);
     if (!sweep_begun_) engines_.begin_sweep(free_.program());
     sweep_begun_ = true;
     engines_.solve_next(free_.program(), free_.scores(), balance.relevance, row_prices, in_time(limits), answer_);
@@ -371,13 +381,10 @@ void UserSolver::report_prices(Reals by_row, double calibration, UserAnswer& ans
 }
 
 void UserSolver::to_answer(const CurvePoint& point, UserAnswer& answer) {
-    if (point.failure != Failure::none) {
-        const Failure failure = point.failure;
-        answer = failure == Failure::pinned_break_limits ? UserAnswer() : conflict_;
-        answer.failure = failure;
-        return;
-    }
-    answer.failure = Failure::none;
+    const bool failed = point.failure != Failure::none;
+    if (failed) answer = point.failure == Failure::pinned_break_limits ? UserAnswer() : conflict_;
+    answer.failure = point.failure;
+    if (failed && point.failure != Failure::limits_need_time) return;
     answer.trade_off = point.trade_off;
     answer.lottery = point.lottery;
     answer.gap = point.gap;

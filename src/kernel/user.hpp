@@ -13,6 +13,9 @@ enum class Failure : int {
     cap_out_of_reach = 2,        // of `category`: `reached` is the least that any policy shows
     limits_conflict = 3,         // all together miss by at least `reached`; `limit_prices` says which conflict
     limits_need_sorts = 4,       // a policy that keeps them was not found within the sorts allowed
+    limits_need_time = 14,       // … within the time limit: `category` is at `reached`, and `wanted` was asked
+    budget_needs_time = 15,      // `wanted` was asked, and `reached` is the nearest that was found within the time limit
+    single_needs_time = 16,      // no ranking that keeps what `wanted` says was found within the time limit
     pinned_break_limits = 5,     // every slot is pinned, and the pinned items do not keep the limits
     relevance_out_of_reach = 6,  // the limits alone cost more: `wanted` was asked, `reached` is the most
     deviation_out_of_reach = 7,  // `wanted` was asked, no policy comes nearer than `reached`
@@ -65,7 +68,7 @@ struct CurvePoint {
 
 class UserSolver {
   public:
-    UserSolver();
+    explicit UserSolver(Watcher& watcher);
     ~UserSolver();
     UserSolver(const UserSolver&) = delete;
     UserSolver& operator=(const UserSolver&) = delete;
@@ -96,6 +99,9 @@ class UserSolver {
     double gap_of_single(double trade_off, const Lottery& lottery, Reals reported_prices);
 
     void to_answer(const CurvePoint& point, UserAnswer& answer);
+
+    // An answer that was cut short says so, and is no worse than the order by score by what is asked; false if it was not.
+    bool settle_in_time(Aim aim, double budget, UserAnswer& answer);
     FreePart& free_part() { return free_; }
 
     // What lotteries of the whole do: category shares (in the solver's room), relevance less the best score, the cost of
@@ -118,6 +124,10 @@ class UserSolver {
     bool any_out_of_reach(CurvePoint& point);
     bool do_limits_conflict(CurvePoint& point);
     void settle_for_feasible(const CurvePoint& nearest, double tolerance, CurvePoint& point);
+    void lack_time(CurvePoint& point);
+    double worth(Aim aim, double trade_off, const Lottery& lottery);
+    bool keeps(Aim aim, double budget);
+    void tell_program(Balance balance);
     void curve_point(double trade_off, const Limits& limits, double most_lost, Reals row_prices, CurvePoint& point);
     void go_to_end(const Limits& limits, double most_lost, CurvePoint& end);
     void solve_near_end(double step, CurvePoint& end, CurvePoint& inside);
@@ -134,15 +144,20 @@ class UserSolver {
     double unwarned_at(Balance balance, double tolerance);
     void meet(const Limits& limits, bool limit_is_cost, double limit, const CurvePoint& most_relevant,
               const CurvePoint& best_calibrated, UserAnswer& answer);
+    void lack_time(const CurvePoint& point, double wanted, double reached, UserAnswer& answer);
+    void settle_for_sides(bool limit_is_cost, double limit, const CurvePoint& left, const CurvePoint& right, double tolerance,
+                          UserAnswer& answer);
     void mix(const CurvePoint& left, const CurvePoint& right, double share, const CurvePoint& proof, double tolerance,
              UserAnswer& answer);
 
+    Watcher& watcher_;
     FreePart free_;
     Engines engines_;
     Answer answer_;
     Lottery free_lottery_, mixed_, thinned_;
     std::vector<double> exposure_, shares_, sorted_;
     double top_ = 0.0, spread_ = 0.0, price_spread_ = 0.0;
+    double relevance_ = 0.0;  // of the lottery that was judged last
     double spent_ = 0.0;  // operations of all solves of the question, or of one point of its curve
     bool sweeps_ = false, sweep_begun_ = false;
     UserAnswer conflict_;  // why no policy keeps the limits

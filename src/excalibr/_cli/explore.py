@@ -17,7 +17,7 @@ from excalibr.tables._files import files_of
 PORTS = range(8000, 8100)
 
 LEFT_OUT = (
-    *("users", "pinned", "shown", "visit", "propensities", "method", "fallback", "max_sorts"),
+    *("users", "pinned", "shown", "visit", "propensities", "method", "fallback", "max_sorts", "time_limit"),
     *("rank", "ranking", "probability", "propensity", "propensity_anywhere", "users_user_id"),
     *("pinned_user_id", "pinned_item_id", "pinned_rank"),
     *("shown_user_id", "shown_item_id", "shown_weight", "shown_rank"),

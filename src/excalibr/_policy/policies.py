@@ -31,7 +31,8 @@ class SolveInfo(NamedTuple):
         Pivots, Newton steps and interior-point steps, in all engines together.
     status
         "converged": the tolerance is proven; "sorts spent": ``max_sorts`` was reached first; "stalled": rounding left
-        no room for more. The gap is proven in every case.
+        no room for more; "time limit reached": ``time_limit`` ended it, and another machine may find another lottery.
+        The gap is proven in every case.
     seconds
         Time in the kernel.
     allowed_gap

@@ -18,7 +18,7 @@ from excalibr._arrays import spans, starts_of
 from excalibr._many_users import Solver
 from excalibr._parallel import Advance, over_ranges
 from excalibr._policy import Lotteries
-from excalibr._problem import Batch
+from excalibr._problem import Batch, Status
 from excalibr._types import Floats, Integers
 
 Result = TypeVar("Result")
@@ -103,7 +103,10 @@ def solve_mixed(
 
 
 def mixed_solver(batch: Batch, item_prices: Floats, weights: Floats, *, fall_back: bool = False) -> Solver:
-    """What solves ranges of users at the prices of each pass, and mixes each user's lotteries."""
+    """What solves ranges of users at the prices of each pass, and mixes each user's lotteries; in one time limit."""
+    seconds, passes = batch.options.time_limit, (weights > 0).sum(axis=0).max(initial=0)
+    if seconds is not None and passes > 1:
+        batch = batch.renewed(options=replace(batch.options, time_limit=seconds / passes))
     solvers = [
         Solver.of(batch.with_item_prices(prices), fall_back=fall_back, wanted=own > 0)
         for prices, own in zip(item_prices, weights, strict=True)
@@ -144,6 +147,9 @@ def _mixed(parts: list[Lotteries], weights: Floats, batch: Batch) -> Lotteries:
     own = main * users + each
     entries = spans(starts_of(price_counts)[own], price_counts[own])
     errors = {user: error for part in parts for user, error in part.errors.items()}
+    statuses = np.array([part.statuses for part in parts])
+    late = (statuses == Status.TIME_LIMIT_REACHED) & (weights > 0)
+    told = np.where(late.any(axis=0) & (statuses[main, each] < Status.NO_CANDIDATES), late.argmax(axis=0), main)
     return replace(
         parts[0],
         places=np.concatenate(places),
@@ -153,10 +159,10 @@ def _mixed(parts: list[Lotteries], weights: Floats, batch: Batch) -> Lotteries:
         price_categories=priced[entries],
         prices=prices[entries],
         gaps=_mean([part.gaps for part in parts], weights),
-        statuses=np.array([part.statuses for part in parts])[main, each],
+        statuses=statuses[told, each],
         trade_offs=np.array([part.trade_offs for part in parts])[main, each],
         effort=type(parts[0].effort)(
-            *(np.array(column)[main, each] for column in zip(*(part.effort for part in parts), strict=True))
+            *(np.array(column)[told, each] for column in zip(*(part.effort for part in parts), strict=True))
         ),
         errors=errors,
         objectives=np.full(users, np.nan),

@@ -22,6 +22,7 @@ TARGET_SHARE, TARGET_SUM, BAND, SHARE, ROW_SUM, SCORE, SCORE_RANGE = range(1, 8)
 class Status(IntEnum):
     """What became of a user; those from ``NO_CANDIDATES`` on could not be calibrated."""
 
+    TIME_LIMIT_REACHED = -1
     OK = 0
     STOPPED_EARLY = 1
     NO_CANDIDATES = 2

@@ -17,28 +17,48 @@ import numpy as np
 from excalibr._native import kernel
 from excalibr._policy import Policy
 from excalibr._problem import Problem
-from excalibr._solver.seam import ENGINES, STATUSES, answer_to, policy_of, question_of, questions_of, setting_of
+from excalibr._solver.seam import (
+    ENGINES,
+    STATUSES,
+    TIME_LIMIT_REACHED,
+    answer_to,
+    policy_of,
+    question_of,
+    questions_of,
+    setting_of,
+)
 from excalibr._types import Floats, Integers
 
-__all__ = ["ENGINES", "STATUSES", "Curve", "Point", "proven_gap", "questions_of", "setting_of", "solve", "solve_path"]
+__all__ = [
+    "ENGINES",
+    "STATUSES",
+    "TIME_LIMIT_REACHED",
+    "Curve",
+    "Point",
+    "proven_gap",
+    "questions_of",
+    "setting_of",
+    "solve",
+    "solve_path",
+]
 
 
-def solve(problem: Problem) -> Policy:
+def solve(problem: Problem, *, verbose: bool = False) -> Policy:
     """The optimal lottery of at most r + 1 rankings, with the gap that its rankings and prices prove.
 
     At λ = 0 and 1, where many lotteries are optimal, the best of them by the other aim.
     """
-    return policy_of(problem, answer_to(problem))
+    return policy_of(problem, answer_to(problem, verbose), verbose)
 
 
-def solve_path(problem: Problem, trade_offs: Sequence[float]) -> list[Policy]:
+def solve_path(problem: Problem, trade_offs: Sequence[float], *, verbose: bool = False) -> list[Policy]:
     """The policies of one user's problem at several trade-offs, in the order given.
 
     They are solved from the smallest trade-off up, so that each starts near its optimum.
     """
     curve = Curve(problem)
     order = sorted(range(len(trade_offs)), key=lambda place: trade_offs[place])
-    policies = {place: curve.at(trade_offs[place]).policy for place in order}
+    policies = {place: curve.at(trade_offs[place], verbose=verbose).policy for place in order}
     return [policies[place] for place in range(len(trade_offs))]
 
 
@@ -75,19 +95,28 @@ class Curve:
     def __reduce__(self) -> tuple[Any, ...]:
         return Curve, (self.problem,), {"solves": self.solves, "operations": self.operations}
 
-    def at(self, trade_off: float, tolerance: float | None = None, prices: Floats | None = None) -> Point:
+    def at(
+        self,
+        trade_off: float,
+        tolerance: float | None = None,
+        prices: Floats | None = None,
+        *,
+        verbose: bool = False,
+    ) -> Point:
         """The optimum at λ, to another tolerance than the curve's if one is given.
 
         ``prices`` of ``categories`` are near its own.
         """
         problem = self.problem.with_trade_off(trade_off)
-        asked, sorts = problem.options.asked[4:]
+        asked, sorts, seconds = problem.options.asked[4:]
         wanted = asked if tolerance is None else tolerance
         with self._lock:
-            found, relevance, cost, operations = self._curve.solve(problem.trade_off, wanted, sorts, prices)
+            found, relevance, cost, operations = self._curve.solve(
+                problem.trade_off, wanted, sorts, seconds, verbose, prices
+            )
             self.solves += 1
             self.operations += operations
-        return Point(relevance, cost, problem.trade_off, policy_of(problem, found))
+        return Point(relevance, cost, problem.trade_off, policy_of(problem, found, verbose))
 
     def gap_at(self, trade_off: float, rankings: Integers, weights: Floats, prices: Floats) -> float:
         """Upper bound at ``prices`` − objective of the lottery, ``rankings`` (L, k) with ``weights`` (L,), at λ.

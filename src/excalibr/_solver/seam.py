@@ -14,14 +14,15 @@ import numpy as np
 from excalibr._arrays import frozen
 from excalibr._messages import Message, Option
 from excalibr._native import kernel
-from excalibr._options import Options
+from excalibr._options import AIMS, Options
 from excalibr._policy import Policy, SolveInfo
 from excalibr._problem import NEVER_RANKED, AttributeSpan, Batch, Problem, too_few_candidates
 from excalibr._types import Booleans, Floats, Integers
 from excalibr.errors import ExcalibrError, InfeasibleError, InputError, SolverError
 
 ENGINES = ("none", "simplex", "proximal", "interior")
-STATUSES = ("converged", "sorts spent", "stalled")
+TIME_LIMIT_REACHED = "time limit reached"
+STATUSES = ("converged", "sorts spent", "stalled", TIME_LIMIT_REACHED)
 """What the kernel's numbers mean, see :class:`SolveInfo`."""
 
 LEFT_OUT, SOLVED, BY_RELEVANCE = 0, 1, 2
@@ -31,14 +32,14 @@ _NOTHING = frozen(np.empty(0))
 _SOLVED = frozen(np.array([SOLVED], dtype=np.int64))
 
 
-def answer_to(problem: Problem) -> tuple[Any, ...]:
+def answer_to(problem: Problem, verbose: bool = False) -> tuple[Any, ...]:
     """What the kernel finds for one user."""
     batch, options = problem.batch, problem.batch.options
     slots = batch.slots
     plain = batch.terms is None and batch.item_prices is None and problem.trade_off == options.asked_trade_off
-    if plain and len(slots) == 1:
+    if plain and len(slots) == 1 and not verbose:
         return kernel.solve_alone(batch.checked, setting_of(options, slots.item(0)))
-    return kernel.solve_user(question_of(problem), problem.user)
+    return kernel.solve_user(question_of(problem), problem.user, verbose)
 
 
 @lru_cache(maxsize=512)
@@ -78,7 +79,7 @@ def _questions(batch: Batch, trade_offs: Any, asked: Integers) -> kernel.Questio
     return kernel.Questions(batch.checked, by_user, batch.options.asked, terms)
 
 
-def policy_of(problem: Problem, found: tuple[Any, ...]) -> Policy:
+def policy_of(problem: Problem, found: tuple[Any, ...], verbose: bool = False) -> Policy:
     """What the kernel found for one user as a policy, or the error that says why it found nothing."""
     rankings, weights, prices, gap, trade_off, (engine, sorts, steps, status, seconds, allowed), failure = found
     if failure is not None:
@@ -86,12 +87,19 @@ def policy_of(problem: Problem, found: tuple[Any, ...]) -> Policy:
     if trade_off != problem.trade_off and trade_off == trade_off:  # a budget finds its own
         problem = Problem(problem.batch, problem.user, trade_off)
     info = tuple.__new__(SolveInfo, (ENGINES[engine], sorts, steps, STATUSES[status], seconds, allowed))  # quicker
-    return Policy._solved(problem, rankings, weights, gap, prices, info)
+    policy = Policy._solved(problem, rankings, weights, gap, prices, info)
+    if verbose:
+        print(
+            f"{info.status}: objective {policy.objective:.10g}, gap {gap:.2g}, {len(weights)} rankings; "
+            f"{sorts} sorts, {steps} steps, {seconds:.3g} seconds"
+        )
+    return policy
 
 
 FLOOR_OUT_OF_REACH, CAP_OUT_OF_REACH, LIMITS_CONFLICT, LIMITS_NEED_SORTS, PINNED_BREAK_LIMITS = range(1, 6)
 RELEVANCE_OUT_OF_REACH, DEVIATION_OUT_OF_REACH, DEVIATION_NOT_FOUND = range(6, 9)
 NO_SINGLE_RANKING, SINGLE_NOT_FOUND, OUT_OF_MEMORY, TOO_FEW_CANDIDATES, NUMBERS_TOO_LARGE = range(9, 14)
+LIMITS_NEED_TIME, BUDGET_NEEDS_TIME, SINGLE_NEEDS_TIME = range(14, 17)
 """Why a user has no answer, in the kernel's numbers."""
 
 _MISSED = {1: "floors and caps", 2: "relevance_loss", 4: "max_deviation"}
@@ -119,6 +127,8 @@ def error_of(
     }
     if kind in texts:
         return InfeasibleError(texts[kind])
+    if kind in (LIMITS_NEED_TIME, BUDGET_NEEDS_TIME, SINGLE_NEEDS_TIME):
+        return _needs_time(batch, kind, name, wanted, reached)
     if kind == LIMITS_CONFLICT:
         return _conflict(batch, reached, *limit_prices)
     if kind in (NO_SINGLE_RANKING, SINGLE_NOT_FOUND):
@@ -128,6 +138,27 @@ def error_of(
     if kind == NUMBERS_TOO_LARGE:
         return InputError("scores, weights and targets", "overflow", f"be numbers of at most {wanted:g}")
     return SolverError("the solver ran out of memory. Hint: fewer candidates, slots or categories need less.")
+
+
+def _needs_time(batch: Batch, kind: int, name: str, wanted: float, reached: float) -> InfeasibleError:
+    """What the best that was found within ``time_limit`` misses."""
+    if kind == LIMITS_NEED_TIME:
+        limit = "floors" if reached < wanted else "caps"
+        what, found = f"{limit}: {wanted:g} of category {name} was", f"category {name} is at {reached:.6g}"
+    elif kind == BUDGET_NEEDS_TIME:
+        aim = AIMS[batch.options.asked[1]]
+        measure = "relevance" if aim == "relevance_loss" else "deviation"
+        what, found = (
+            f"{aim}: {batch.options.budget:g} was",
+            f"{measure} is at {reached:.6g}, and {wanted:.6g} was asked",
+        )
+    else:
+        what, found = (
+            f"draws: {_missed(int(wanted))} by a single ranking were",
+            "a lottery may keep them in expectation",
+        )
+    hint = "Hint: allow more time."
+    return InfeasibleError(f"{what} not met within time_limit={batch.options.asked[6]:g}: {found}. {hint}")
 
 
 def _conflict(batch: Batch, missed: float, categories: Integers, prices: Floats) -> InfeasibleError:
@@ -147,10 +178,13 @@ def _conflict(batch: Batch, missed: float, categories: Integers, prices: Floats)
 
 
 def _no_single(missed: int, proven: bool) -> InfeasibleError:
-    limits = " and ".join(text for part, text in _MISSED.items() if missed & part)
     found = "no single ranking keeps it" if proven else "no single ranking that keeps it was found"
-    said = f"{limits}: {found}; a lottery does, in expectation. Hint: "
+    said = f"{_missed(missed)}: {found}; a lottery does, in expectation. Hint: "
     return InfeasibleError(Message(said, Option("draws", "lottery"), " or wider limits."))
+
+
+def _missed(parts: int) -> str:
+    return " and ".join(text for part, text in _MISSED.items() if parts & part)
 
 
 def _name(attributes: Sequence[AttributeSpan], category: int) -> str:

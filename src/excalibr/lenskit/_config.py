@@ -19,7 +19,7 @@ OPTIONS = {each.name: each for each in dataclasses.fields(Reranker) if each.name
 
 KINDS: dict[str, Any] = {
     "position_weights": str | list[float],
-    **dict.fromkeys(("trade_off", "relevance_loss", "max_deviation"), float | None),
+    **dict.fromkeys(("trade_off", "relevance_loss", "max_deviation", "time_limit"), float | None),
     **dict.fromkeys(("divergence", "method", "draws", "fallback"), str),
     "tolerance": float,
     "max_sorts": int | None,
@@ -46,7 +46,8 @@ class CalibratedRerankerConfig(_Declared, extra="forbid"):  # type: ignore[misc,
     Attributes
     ----------
     trade_off, relevance_loss, max_deviation, position_weights, divergence, attribute_weights, category_weights, \
-relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts, fallback
+relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts, \
+time_limit, fallback
         As for :class:`excalibr.Reranker`; options by category name the categories. Position weights that are a list
         have as many numbers as slots are asked for.
     n

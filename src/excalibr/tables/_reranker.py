@@ -47,7 +47,8 @@ class Reranker(Options):
     Parameters
     ----------
     k, trade_off, relevance_loss, max_deviation, position_weights, divergence, attribute_weights, category_weights, \
-relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts
+relative, floors, caps, max_per_category, normalise, method, draws, tolerance, max_sorts, \
+time_limit
         As for :func:`excalibr.calibrate`, for every user; options by category name the categories, as in
         ``floors={"drama": 0.1}``, or with several attributes ``floors={"genre": {"drama": 0.1}}``.
         ``trade_off`` and ``k`` may also come from columns of a users table.

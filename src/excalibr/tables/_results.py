@@ -248,6 +248,9 @@ def understood_text(options: Tables, items: ItemArrays, batch: Batch) -> str:
     return "; ".join([items_text(items.columns), counted(batch.users, "user"), filled, *options.recognised_text()])
 
 
+_CALIBRATED = {Status.STOPPED_EARLY: "stopped early", Status.TIME_LIMIT_REACHED: "reached their time limit"}
+
+
 @dataclass
 class Tally:
     """Counts over one table or many: users by status, rows left out by reason, users without candidates to spare."""
@@ -271,8 +274,10 @@ class Tally:
         '2 of 9 users could not be calibrated and are ranked by relevance (2 no target).'
         """
         bad, left = Counter(self.statuses), self._without_slate(fallback)
-        early = bad.pop(Status.STOPPED_EARLY.text, 0)
-        parts = [f"{early:,} of {self.users:,} users stopped early, with the gap that was proven."] if early else []
+        parts = []
+        for status, fate in _CALIBRATED.items():
+            if count := bad.pop(status.text, 0):
+                parts.append(f"{count:,} of {self.users:,} users {fate}, with the gap that was proven.")
         fates = {"could not be calibrated and are ranked by relevance": bad - left, "have no slate": left}
         for fate, some in fates.items():
             if some:
@@ -295,7 +300,7 @@ class Tally:
 
     def _without_slate(self, fallback: str) -> Counter[str]:
         """Users who are not even ranked by relevance, by status."""
-        bad = self.statuses.keys() - {Status.STOPPED_EARLY.text}
+        bad = self.statuses.keys() - {status.text for status in _CALIBRATED}
         never = bad & {status.text for status in NEVER_RANKED} if fallback == "relevance" else bad
         return Counter({status: self.statuses[status] for status in never})
 
