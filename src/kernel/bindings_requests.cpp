@@ -225,13 +225,15 @@ class Catalogue {
         const auto work = [&] { return make(*found, reals(target), setting, draw, solver); };
         const bool brief = found->scores.size() * names_.size() <= brief_entries;
         const std::unique_ptr<Made> made = alone && brief ? work() : without_gil(work);
+        solver.raise_if_interrupted();
         if (!made) return nb::none();
         const nb::bytes items = items_text(labels, *found, *made);
         const UserAnswer& answer = *made->answer;
         nb::object told = nb::make_tuple(
             items, nb::bytes(made->shares.data(), made->shares.size()), nb::bytes(made->target.data(), made->target.size()),
             made->sums.relevance, made->sums.deviations[0], made->sums.of_shown[0], answer.lottery.weights[made->shown],
-            answer.gap, answer.gap > answer.allowed_gap, solver.seconds, setting.slots, listed(found->unknown));
+            answer.gap, answer.gap > answer.allowed_gap, solver.seconds, setting.slots, listed(found->unknown),
+            answer.effort.status == Status::time_limit_reached ? lottery_text(labels, *found, answer.lottery) : nb::object(nb::none()));
         solver.keep();
         return told;
     }
@@ -309,6 +311,24 @@ class Catalogue {
             text.raw(",\"propensity\":");
             text.real_again(made.sums.propensities[slot]);
             text.raw("}");
+        }
+        text.raw("]");
+        return nb::bytes(text.text().data(), text.text().size());
+    }
+
+    // Every ranking, which another run may not find again: what `LotteryRanking` is in Python.
+    static nb::object lottery_text(const nb::list& labels, const KnownCandidates& found, const Lottery& lottery) {
+        JsonText text;
+        for (std::size_t at = 0; at < lottery.size(); ++at) {
+            text.raw(at ? ",{\"probability\":" : "[{\"probability\":");
+            text.real(lottery.weights[at]);
+            const char* before = ",\"items\":[";
+            for (const Index candidate : lottery.ranking(at)) {
+                text.raw(before);
+                write_label(labels[found.known[candidate].second], text);
+                before = ",";
+            }
+            text.raw("]}");
         }
         text.raw("]");
         return nb::bytes(text.text().data(), text.text().size());

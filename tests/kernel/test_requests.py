@@ -158,7 +158,7 @@ def test_a_slate_at_once_is_that_of_the_policy(name: str, normalise: str | None,
         sums = (policy.relevance, policy.deviation, policy.draw_deviations[drawn])
         assert found[3:6] == pytest.approx(sums, abs=1e-13)
         assert found[6:9] == (policy.weights[drawn], policy.gap, False)
-        assert (found[9] > 0, *found[10:]) == (True, k, [30])
+        assert (found[9] > 0, *found[10:]) == (True, k, [30], None)
 
 
 def test_what_a_slate_at_once_cannot_be_made_of_is_left_to_python() -> None:

@@ -61,12 +61,13 @@ class Client:
 
 
 def write_profiles(folder: Path, tables: Invented, options: str, name: str = "films") -> Path:
-    """The tables as files, and a profile of them with some options."""
+    """The tables as files, and a profile of them with some options; a busy machine may be slow, unless they say how."""
     for each in ("items", "history"):
         pq.write_table(getattr(tables, each), folder / f"{each}.parquet")
     path = folder / "profiles.toml"
+    limit = "" if "time_limit" in options or "method" in options else "time_limit = 600\n"
     path.write_text(
-        f'[profiles.{name}]\nitems = "items.parquet"\ncategory = "genres"\nseparator = "|"\n{options}\n',
+        f'[profiles.{name}]\nitems = "items.parquet"\ncategory = "genres"\nseparator = "|"\n{limit}{options}\n',
         encoding="utf-8",
     )
     return path

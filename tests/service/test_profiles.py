@@ -100,12 +100,15 @@ def test_a_table_may_be_a_folder_of_files_that_are_read_as_the_command_reads_the
     assert parted["policy"] == whole.post("/rank/films", body).json["policy"]
 
 
+DEMO_OPTIONS = {"k": 10, "trade_off": 0.5, "time_limit": 0.05}
+
+
 def test_the_invented_catalogue_is_served_where_no_profiles_are_named() -> None:
     client = Client(application())
     answer = client.post("/rank/demo", {"user": "Ada", "items": list(range(150)), "scores": [0.5] * 150}).json
     assert (len(answer["items"]), answer["policy"]["status"]) == (10, "ok")
     (profile,) = client.get("/profiles").json["profiles"]
-    assert (profile["name"], profile["items"], profile["options"]) == ("demo", 600, {"k": 10, "trade_off": 0.5})
+    assert (profile["name"], profile["items"], profile["options"]) == ("demo", 600, DEMO_OPTIONS)
 
 
 def test_a_profile_may_have_any_name_that_a_path_can_have(tmp_path: Path) -> None:

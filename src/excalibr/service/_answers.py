@@ -90,7 +90,7 @@ def answer_of(
     shown = [SlateItem(given.labels[at], score, rank, chance) for rank, (at, score, chance) in enumerate(columns, 1)]
     items = shown + _unknown_items(profile, given, len(shown))
     answer = Answer(request.id, took, items, _summary(profile, ranked, policy, slate, left_out))
-    if request.lottery:
+    if request.lottery or ranked.status == Status.TIME_LIMIT_REACHED:  # which another run may not find again
         answer.lottery = [
             LotteryRanking(weight, [given.labels[at] for at in given.picked[each].tolist()])
             for weight, each in zip(policy.weights.tolist(), policy.rankings, strict=True)

@@ -20,7 +20,9 @@ from excalibr.service._ranking import RequestOptions
 from excalibr.service._requests import RankRequest
 from excalibr.service._targets import RequestTarget
 
-_OK, _STOPPED_EARLY = Status.OK.text, Status.STOPPED_EARLY.text
+_OK, _STOPPED_EARLY, _TIME_LIMIT_REACHED = (
+    status.text for status in (Status.OK, Status.STOPPED_EARLY, Status.TIME_LIMIT_REACHED)
+)
 
 
 class EncodedSlate(NamedTuple):
@@ -40,6 +42,8 @@ class EncodedSlate(NamedTuple):
         How many items the ranking has.
     unknown
         Which of the request's items the table does not have.
+    lottery
+        Every ranking as JSON, where the time limit was reached.
     """
 
     items: bytes
@@ -54,6 +58,7 @@ class EncodedSlate(NamedTuple):
     seconds: float
     slots: int
     unknown: list[int]
+    lottery: bytes | None
 
 
 def fast_slate(
@@ -96,6 +101,7 @@ def answer_of_encoded(profile: Profile, request: RankRequest, slate: EncodedSlat
     if columns is not None:
         more = msgspec.json.encode(appended(*columns, unknown, slate.slots))
         items = items[:-1] + b"," + more[1:]
+    late = slate.lottery is not None
     summary = PolicySummary(
         relevance=slate.relevance,
         deviation=slate.deviation,
@@ -104,10 +110,10 @@ def answer_of_encoded(profile: Profile, request: RankRequest, slate: EncodedSlat
         shares=_written(slate.shares),
         target=_written(slate.target),
         probability=slate.probability,
-        status=_STOPPED_EARLY if slate.stopped_early else _OK,
+        status=_TIME_LIMIT_REACHED if late else _STOPPED_EARLY if slate.stopped_early else _OK,
         left_out=LeftOut(len(unknown), 0),
     )
-    return Answer(request.id, took, _written(items), summary)
+    return Answer(request.id, took, _written(items), summary, _written(slate.lottery) if slate.lottery else None)
 
 
 def _written(text: bytes) -> Any:

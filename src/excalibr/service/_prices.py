@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from math import inf, nan
 
 import numpy as np
 
 from excalibr._arrays import frozen
 from excalibr._many_users import Solver
-from excalibr._policy import Policy
+from excalibr._policy import Policy, SolveInfo
 from excalibr._population import Mixture, mixed_solver
 from excalibr._problem import Batch, Problem
+from excalibr._solver import ENGINES, STATUSES
 from excalibr._types import Floats, Integers
 from excalibr.tables import ItemArrays
 from excalibr.tables._prices import GroupPrices
@@ -59,7 +61,9 @@ class ItemPrices:
         problem = Problem(priced, 0, float(found.trade_offs[0]))
         rankings = found.places.reshape(len(found.weights), -1)
         prices = (found.price_categories, found.prices)
-        return Policy._solved(problem, frozen(rankings), frozen(found.weights), float(found.gaps[0]), prices)
+        engine, sorts, steps, status = (int(column[0]) for column in found.effort)
+        info = SolveInfo(ENGINES[engine], sorts, steps, STATUSES[status], nan, inf)
+        return Policy._solved(problem, frozen(rankings), frozen(found.weights), float(found.gaps[0]), prices, info)
 
     def _of_rows(self, places: Integers) -> Floats:
         return np.asarray(np.where(places >= 0, self.by_pass[:, np.maximum(places, 0)], 0.0))

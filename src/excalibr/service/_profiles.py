@@ -38,6 +38,9 @@ INLINE = ("targets", "prior", "prices")
 TABLES = ("candidates", *FILES, "truth")
 """The same with those that only the page reads: candidates of users, and what users went on to like."""
 
+TIME_LIMIT = 0.05
+"""Seconds of solving a request, where a profile does not say."""
+
 UNKNOWN = ("leave out", "append")
 _NOT_HERE = ("users", "pinned", "shown", "visit", "propensities", "threads")
 """Options of tables and re-rankers that requests have, or that a server has its own of."""
@@ -235,6 +238,8 @@ def load_profile(
     beside = {key: table for key, table in files.items() if key not in ("items", "prices")}
     nobody: dict[str, Any] = {} if beside else {"targets": {}}
     options = read_options(Tables, {**columns, **beside, **nobody})
+    if reranker.time_limit is None and reranker.method == "excalibr":
+        reranker = dataclasses.replace(reranker, time_limit=TIME_LIMIT)
     items, group_prices = read_items_and_prices(files["items"], files.get("prices"), options)
     numbered = with_numbers(reranker, items)
     item_ids = Ids.of(items.ids, "item_id of items")

@@ -21,8 +21,8 @@ from excalibr._native import kernel
 from excalibr._options import AIMS, Options
 from excalibr._policy import Policy
 from excalibr._problem import Batch, Memberships, Problem, Status, read_problem
-from excalibr._solver import questions_of, setting_of, solve
-from excalibr.errors import ExcalibrError, explain
+from excalibr._solver import TIME_LIMIT_REACHED, questions_of, setting_of, solve
+from excalibr.errors import ExcalibrError, InfeasibleError, explain
 from excalibr.service._candidates import GivenItems
 from excalibr.service._category_weights import rows_of
 from excalibr.service._failures import RequestFailure
@@ -32,7 +32,7 @@ from excalibr.service._requests import RankRequest
 from excalibr.service._targets import RequestTarget
 from excalibr.tables._by_name import with_names
 
-OVERRIDES = ("k", "trade_off", "relevance_loss", "max_deviation", "divergence", "draws", "max_sorts")
+OVERRIDES = ("k", "trade_off", "relevance_loss", "max_deviation", "divergence", "draws", "max_sorts", "time_limit")
 """Options of a profile that a request may have of its own."""
 
 _own_options = attrgetter(*OVERRIDES)
@@ -111,6 +111,10 @@ def _request_options(profile: Profile, own: dict[str, Any]) -> RequestOptions:
     if budget is not None and profile.prices is not None:
         found = explain(budget, "is given with prices of items", "be left out", "give a trade_off instead.")
         raise RequestFailure(422, str(found), f"$.{budget}")
+    most = profile.options.time_limit
+    if most is not None and given.get("time_limit", most) > most:
+        found = explain("time_limit", f"is {given['time_limit']:g}", f"be at most {most:g}, the profile's")
+        raise RequestFailure(422, str(found), "$.time_limit")
     try:
         return RequestOptions(dataclasses.replace(profile.options, **(others | given)), {}, {})
     except ExcalibrError as error:
@@ -135,6 +139,8 @@ def rank(
     try:
         rows = profile.items.rows.of(given.places)
         policy = _apply(read_problem(given.scores, rows, wanted.low, asked.with_slots(len(given.scores))))
+    except InfeasibleError as error:
+        return _rank_as_batch(profile, asked, request, given, wanted, user, error)
     except ExcalibrError:
         return _rank_as_batch(profile, asked, request, given, wanted, user)
     return Ranked(policy, _ended(policy))
@@ -146,8 +152,11 @@ def _apply(problem: Problem) -> Policy:
 
 
 def _ended(policy: Policy) -> Status:
-    late = policy.info is not None and policy.gap > policy.info.allowed_gap
-    return Status.STOPPED_EARLY if late else Status.OK
+    if policy.info is None:
+        return Status.OK
+    if policy.info.status == TIME_LIMIT_REACHED:
+        return Status.TIME_LIMIT_REACHED
+    return Status.STOPPED_EARLY if policy.gap > policy.info.allowed_gap else Status.OK
 
 
 def _rank_as_batch(
@@ -157,8 +166,9 @@ def _rank_as_batch(
     given: GivenItems,
     wanted: RequestTarget,
     user: Hashable,
+    failed: InfeasibleError | None = None,
 ) -> Ranked:
-    """The same for whatever can be asked, and where it fails, the order by score."""
+    """The same for whatever can be asked, and where it fails, or has ``failed`` before, the order by score."""
     n, labels, places = len(given.scores), [given.labels[at] for at in given.picked.tolist()], given.places
     shown = read_shown(profile, asked.options, request)
     if shown is not None:
@@ -171,7 +181,9 @@ def _rank_as_batch(
         terms["shown"] = (np.zeros(count, dtype=np.int64), n + np.arange(count), shown.weights)
     batch = _batch(rows, given, wanted, asked.options, terms)
     status, reason = Status(int(batch.statuses[0])), batch.reasons.get(0)
-    if status == Status.OK:
+    if failed is not None:
+        status, reason = Status.FAILED, str(failed)
+    elif status == Status.OK:
         try:
             prices = profile.prices
             policy = _apply(batch.problem(0)) if prices is None else prices.solve(batch, places, user)

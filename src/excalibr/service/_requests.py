@@ -79,6 +79,7 @@ class RankRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     pinned: list[Pin] | None = None
     categories: dict[str, list[str] | dict[str, Weight | list[str]]] | None = None
     max_sorts: Annotated[int, Meta(ge=1, le=2**53 - 1)] | None = None
+    time_limit: Annotated[float, Meta(gt=0)] | None = None
     visit: Annotated[int, Meta(ge=0, le=2**53 - 1)] | None = None
     day: datetime.date | None = None
     seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
