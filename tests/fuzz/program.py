@@ -160,6 +160,11 @@ class Program:
         return free
 
     @cached_property
+    def there(self) -> Floats:
+        """(r,) true for the categories that a candidate has who may take a free slot."""
+        return np.asarray((self.rows[self.open_candidates] > 0).any(axis=0))
+
+    @cached_property
     def all_open(self) -> bool:
         """Whether every candidate may take any slot."""
         return not self.pinned and not self.unavailable.any()

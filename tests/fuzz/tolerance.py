@@ -33,14 +33,16 @@ def allowed_gap(program: Program, trade_off: float, *, frontier: float | None = 
     """The largest gap without a warning, of ``calibrate`` or of the points of a frontier with this tolerance.
 
     A part of the range of the scores that can be chosen among, or where they do not count of the largest weight, 1 at
-    the most. What rounding leaves beside the scores and the gentlest weight may be more, up to a millionth of the same.
+    the most. What rounding leaves beside the scores and the gentlest weight of what candidates have may be more, up to
+    a millionth of the same.
     Where the cost is the aim, as it is within a loss of relevance, the weights always count.
     """
     spread = program.open_spread if program.open_spread > NO_SPREAD else LONG(0)
     gains, slopes = (1 - LONG(trade_off)) * spread, LONG(trade_off) * program.steepest
     tolerance = LONG(TOLERANCE) if frontier is None else max(LONG(TOLERANCE), LONG(FRONTIER_PART * frontier))
     scale = gains if gains > 0 else min(slopes, LONG(1))
-    gentlest = program.weights[program.weights > 0].min(initial=program.steepest)
+    weights = program.weights[program.there]
+    gentlest = weights[weights > 0].min(initial=program.steepest)
     rounded = ROUNDING * (gains + LONG(trade_off) * gentlest)
     scale = max(scale, min(slopes, LONG(1))) if cost else scale
     return max(tolerance * scale, min(rounded, MOST_ROUNDING * scale)) + SMALLEST
