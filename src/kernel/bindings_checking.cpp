@@ -53,7 +53,7 @@ SparseRows all_rows(nb::handle given, std::size_t& r) {
     return side_by_side(parts, columns);
 }
 
-// The targets of a caller: a dense array, or row starts, columns and values of sparse ones with how much of the rest is free.
+// The targets of a caller: a dense array, or row starts, columns and values, and how much of the rest is free.
 struct TargetsOfCaller {
     GivenRows rows;
     GivenTargets targets;
@@ -63,7 +63,8 @@ struct TargetsOfCaller {
         if (nb::isinstance<nb::tuple>(lows)) {
             const auto arrays = nb::borrow<nb::tuple>(lows);
             if (arrays.size() != 4) throw nb::type_error("sparse targets are four arrays");
-            rows = sparse_rows(taken<IntegerArray>(arrays[0]), taken<IntegerArray>(arrays[1]), taken<RealArray>(arrays[2]), r);
+            rows = sparse_rows(taken<IntegerArray>(arrays[0]), taken<IntegerArray>(arrays[1]), taken<RealArray>(arrays[2]),
+                               r);
             targets.rows = rows.view();
             targets.rest = reals_or_none(arrays[3]);
             targets.count = rows.rows();
@@ -73,7 +74,8 @@ struct TargetsOfCaller {
             targets.count = targets.rows.values.size() / r;
             require(targets.count * r == targets.rows.values.size(), "a target has a number for each category");
         }
-        require(targets.highs.empty() || targets.highs.size() == targets.rows.values.size(), "a target has two edges or one");
+        require(targets.highs.empty() || targets.highs.size() == targets.rows.values.size(),
+                "a target has two edges or one");
     }
 
   private:

@@ -24,7 +24,8 @@ struct Terms {
             seen = sparse_rows(nb::cast<IntegerArray>(arrays[5]), nb::cast<IntegerArray>(arrays[6]),
                                nb::cast<RealArray>(arrays[7]), r);
         unavailable = nb::cast<FlagArray>(arrays[8]);
-        for (std::size_t at = 9; IntegerArray* numbers : {&pinned_starts, &pinned_slots, &pinned_candidates, &groups, &group_limits})
+        for (std::size_t at = 9;
+             IntegerArray* numbers : {&pinned_starts, &pinned_slots, &pinned_candidates, &groups, &group_limits})
             *numbers = nb::cast<IntegerArray>(arrays[at++]);
     }
     bool relative;

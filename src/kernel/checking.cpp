@@ -95,7 +95,8 @@ class Checker {
 
     FoundFault settle_target(std::size_t row, std::size_t attribute) {
         const std::vector<Index>& columns = checked_.targets.columns;
-        const auto begin = std::lower_bound(columns.begin() + checked_.targets.starts.back(), columns.end(), first_of(attribute));
+        const auto own = columns.begin() + checked_.targets.starts.back();
+        const auto begin = std::lower_bound(own, columns.end(), first_of(attribute));
         const auto end = std::lower_bound(begin, columns.end(), checked_.ends[attribute]);
         const auto at = static_cast<std::size_t>(begin - columns.begin()), size = static_cast<std::size_t>(end - begin);
         const MutableReals low = std::span(checked_.targets.values).subspan(at, size);
@@ -117,7 +118,8 @@ class Checker {
         SparseRows& targets = checked_.targets;
         std::size_t kept = begin;
         for (std::size_t at = begin; at < targets.values.size(); ++at) {
-            if (targets.values[at] == 0.0 && (banded ? checked_.highs[at] : 0.0) == rest_of(row, targets.columns[at])) continue;
+            const double high = banded ? checked_.highs[at] : 0.0;
+            if (targets.values[at] == 0.0 && high == rest_of(row, targets.columns[at])) continue;
             targets.columns[kept] = targets.columns[at];
             targets.values[kept] = targets.values[at];
             if (banded) checked_.highs[kept] = checked_.highs[at];
@@ -278,7 +280,8 @@ std::pair<std::vector<double>, std::vector<double>> edges_of(const Checked& chec
     const std::size_t row = checked.target_of(user), attributes = checked.ends.size();
     std::vector<double> lows(checked.r()), highs(checked.r());
     for (std::size_t attribute = 0, at = 0; attribute < attributes && !checked.rest.empty(); ++attribute)
-        for (; at < static_cast<std::size_t>(checked.ends[attribute]); ++at) highs[at] = checked.rest[row * attributes + attribute];
+        for (const auto end = static_cast<std::size_t>(checked.ends[attribute]); at < end; ++at)
+            highs[at] = checked.rest[row * attributes + attribute];
     for (Index entry = checked.targets.starts[row]; entry < checked.targets.starts[row + 1]; ++entry) {
         lows[checked.targets.columns[entry]] = checked.targets.values[entry];
         highs[checked.targets.columns[entry]] = checked.upper()[entry];

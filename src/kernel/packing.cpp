@@ -139,13 +139,15 @@ SparseRows shares_of_rows(const SparseView& rows, std::size_t columns, double ne
     const auto size = static_cast<Index>(columns);
     for (std::size_t row = 0; row + 1 < rows.starts.size(); ++row) {
         const Index first = rows.starts[row], last = rows.starts[row + 1], before = shares.starts.back();
-        const double sum = sum_as_dense(rows.columns.subspan(first, last - first), rows.values.subspan(first, last - first), 0, size);
+        const Indices own = rows.columns.subspan(first, last - first);
+        const double sum = sum_as_dense(own, rows.values.subspan(first, last - first), 0, size);
         for (Index entry = first; entry < last; ++entry) {
             if (rows.values[entry] == 0.0 || rows.values[entry] < negligible * sum) continue;
             shares.columns.push_back(rows.columns[entry]);
             shares.values.push_back(rows.values[entry]);
         }
-        const double kept = sum_as_dense(Indices(shares.columns).subspan(before), Reals(shares.values).subspan(before), 0, size);
+        const Reals left = Reals(shares.values).subspan(before);
+        const double kept = sum_as_dense(Indices(shares.columns).subspan(before), left, 0, size);
         for (std::size_t at = before; at < shares.values.size(); ++at) shares.values[at] /= kept;
         shares.starts.push_back(static_cast<Index>(shares.columns.size()));
     }

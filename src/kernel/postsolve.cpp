@@ -47,8 +47,10 @@ void FreePart::expose(const Lottery& lottery, std::vector<double>& exposure, std
 
 double FreePart::deviation(Reals shares) const {
     double total = 0.0;
-    for (std::size_t place = 0; place < shares.size(); ++place)
-        total += std::max(penalties_[place].low - shares[place], 0.0) + std::max(shares[place] - penalties_[place].high, 0.0);
+    for (std::size_t place = 0; place < shares.size(); ++place) {
+        const Penalty& band = penalties_[place];
+        total += std::max(band.low - shares[place], 0.0) + std::max(shares[place] - band.high, 0.0);
+    }
     return total;
 }
 
@@ -88,7 +90,8 @@ void FreePart::to_reported_prices(Reals by_row, double calibration, std::vector<
             reported[place] = by_row[row_of_[place]];
             if (penalty.curved()) reported[place] = std::min(reported[place] - offset, 0.0);  // 0 must not round to more
         } else {
-            const double least = penalty.slope(pinned_shares_[place], false), most = penalty.slope(pinned_shares_[place], true);
+            const double shown = pinned_shares_[place];
+            const double least = penalty.slope(shown, false), most = penalty.slope(shown, true);
             reported[place] = std::min(std::max(0.0, least - offset), most - offset);
         }
     }

@@ -201,7 +201,8 @@ void FreePart::load_groups() {
     program_.group_of.clear();
     program_.group_limits.clear();
     if (question.group_limits.empty()) return;
-    if (number_of_group_.size() < question.group_limits.size()) number_of_group_.resize(question.group_limits.size(), absent);
+    const std::size_t all_groups = question.group_limits.size();
+    if (number_of_group_.size() < all_groups) number_of_group_.resize(all_groups, absent);
     std::vector<Index> groups, members;
     for (const Index candidate : candidates_) {
         const std::int32_t group = question.group_of_item[question.items[candidate]];

@@ -151,7 +151,8 @@ void RangeSolver::divide_by_target() {
         const std::size_t begin = at;
         double& others = unlisted_[attribute].divisor;
         others = 0.5 * unlisted_[attribute].high;
-        for (; at < listed && question_.listed[at] < end; ++at) divisors_[at] = 0.5 * (question_.low[at] + question_.high[at]);
+        for (; at < listed && question_.listed[at] < end; ++at)
+            divisors_[at] = 0.5 * (question_.low[at] + question_.high[at]);
         const MutableReals own = std::span(divisors_).subspan(begin, at - begin);
         double least = own.size() < end - before && others > 0.0 ? others : std::numeric_limits<double>::infinity();
         for (const double middle : own)

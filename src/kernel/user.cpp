@@ -189,8 +189,10 @@ bool UserSolver::do_limits_conflict(CurvePoint& point) {
     }
     conflict_ = UserAnswer();
     conflict_.fail(Failure::limits_conflict, 0.0, -answer_.certificate.objective);
-    for (std::size_t limit = 0; limit < free_.limited().size(); ++limit)
-        conflict_.limit_prices.add(free_.categories()[free_.limited()[limit]], answer_.prices[limit] / free_.limit_units()[limit]);
+    for (std::size_t limit = 0; limit < free_.limited().size(); ++limit) {
+        const Index category = free_.categories()[free_.limited()[limit]];
+        conflict_.limit_prices.add(category, answer_.prices[limit] / free_.limit_units()[limit]);
+    }
     point.failure = conflict_.failure;
     return true;
 }
