@@ -194,7 +194,7 @@ class Setting:
 def solve_range(questions: Questions, first: int, last: int) -> tuple[Any, ...]:
     """Solve the users first … last − 1: rankings, weights, counts, prices, gaps, and what each solve took.
 
-    Prices are counts by user, categories and values; those of other categories are 0.
+    Prices are counts by user, categories and values: of what the candidates have who can be shown.
     """
 
 def solve_user(questions: Questions, user: int, verbose: bool = False) -> tuple[Any, ...]:
@@ -214,7 +214,7 @@ class Curve:
     def __init__(self, questions: Questions, user: int) -> None: ...
     @property
     def categories(self) -> Integers:
-        """The categories that prices are of: all that the user's candidates have or the target lists."""
+        """The categories that prices are of: all that the candidates have who can be shown."""
 
     def solve(
         self,

@@ -280,7 +280,7 @@ class Curve {
         return nb::make_tuple(answer_of(answer, seconds), point.relevance, point.cost, point.effort.operations);
     }
 
-    Indices categories() { return solver_.free_part().categories(); }
+    Indices categories() { return solver_.free_part().priced(); }
 
     // The least relevance that a loss allows.
     double relevance_floor(double loss) {
@@ -297,7 +297,7 @@ class Curve {
     const Question& question() { return solver_.free_part().question(); }
 
     void require_prices(const RealArray& prices) {
-        require(prices.size == categories().size(), "every category that the question is about has a price");
+        require(prices.size == categories().size(), "every category that candidates have has a price");
     }
 
     Lottery lottery_of(const IntegerTable& rankings, const RealArray& weights) {

@@ -220,7 +220,7 @@ void UserSolver::mix(const CurvePoint& left, const CurvePoint& right, double sha
     answer.effort.operations += operations;
     answer.gap = gap_by_rows(proof.balance, answer.lottery, proof.row_prices);
     answer.allowed_gap = unwarned_at(proof.balance, tolerance);
-    report_prices(proof.row_prices, proof.balance.calibration, answer);
+    free_.to_reported_prices(proof.row_prices, proof.balance.calibration, answer.prices);
 }
 
 }  // namespace excalibr

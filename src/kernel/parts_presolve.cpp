@@ -93,14 +93,14 @@ class FreePartOfQuestion {
         return bindings::to_numpy(free);
     }
 
-    nb::object to_reported_prices(const RealArray& by_row, double trade_off) const {
+    nb::tuple to_reported_prices(const RealArray& by_row, double trade_off) const {
         require(by_row.size == free_.rows() + free_.limited().size(), "every row has a price");
-        std::vector<double> reported;
+        ByCategory reported;
         free_.to_reported_prices(reals(by_row), trade_off, reported);
-        return to_numpy(Reals(reported));
+        return nb::make_tuple(to_numpy(Indices(reported.categories)), to_numpy(Reals(reported.values)));
     }
     nb::object to_row_prices(const RealArray& reported, double trade_off) const {
-        require(reported.size == question_.r, "every category has a price");
+        require(reported.size == free_.priced().size(), "every category that candidates have has a price");
         std::vector<double> by_row;
         free_.to_row_prices(reals(reported), trade_off, by_row);
         return to_numpy(Reals(by_row));

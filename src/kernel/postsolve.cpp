@@ -80,41 +80,48 @@ static double price_offset(const Penalty& penalty) {
     return penalty.curved() ? (1.0 - penalty.smoothing) * penalty.above : 0.0;
 }
 
-// A category that no free candidate has may have any price between the slopes at what is shown of it: that nearest to 0.
-void FreePart::to_reported_prices(Reals by_row, double calibration, std::vector<double>& reported) const {
-    reported.resize(categories_.size());
-    for (std::size_t place = 0; place < categories_.size(); ++place) {
+// A category that only pinned items show may have any price between the slopes at its share: that nearest to 0.
+void FreePart::to_reported_prices(Reals by_row, double calibration, ByCategory& reported) const {
+    reported.clear();
+    std::size_t limit = 0;
+    for (const Index category : priced_) {
+        const Index place = place_of_category_[category];
         const Penalty penalty = penalty_of(place, calibration);
-        const double offset = price_offset(penalty);
+        const double offset = price_offset(penalty), shown = pinned_shares_[place];
+        double price;
         if (row_of_[place] != absent) {
-            reported[place] = by_row[row_of_[place]];
-            if (penalty.curved()) reported[place] = std::min(reported[place] - offset, 0.0);  // 0 must not round to more
+            price = by_row[row_of_[place]];
+            if (penalty.curved()) price = std::min(price - offset, 0.0);  // a price of 0 must not round to more
         } else {
-            const double shown = pinned_shares_[place];
             const double least = penalty.slope(shown, false), most = penalty.slope(shown, true);
-            reported[place] = std::min(std::max(0.0, least - offset), most - offset);
+            price = std::min(std::max(0.0, least - offset), most - offset);
         }
+        while (limit < limited_.size() && limited_[limit] < place) ++limit;
+        if (limit < limited_.size() && limited_[limit] == place) price += by_row[rows() + limit] / limit_units_[limit];
+        reported.add(category, price);
     }
-    for (std::size_t limit = 0; limit < limited_.size(); ++limit)
-        reported[limited_[limit]] += by_row[rows() + limit] / limit_units_[limit];
 }
 
 void FreePart::to_row_prices(Reals reported, double calibration, std::vector<double>& by_row) const {
-    by_row.clear();
-    for (const Index place : places_) by_row.push_back(reported[place] + price_offset(penalty_of(place, calibration)));
-    for (std::size_t limit = 0; limit < limited_.size(); ++limit) {
-        const Index place = limited_[limit], category = categories_[place];
+    by_row.assign(rows() + limited_.size(), 0.0);
+    std::size_t limit = 0;
+    for (std::size_t at = 0; at < priced_.size(); ++at) {
+        const Index category = priced_[at], place = place_of_category_[category];
+        if (row_of_[place] == absent) continue;
         const Penalty penalty = penalty_of(place, calibration);
+        const double price = reported[at] + price_offset(penalty);
+        by_row[row_of_[place]] = price;
+        while (limit < limited_.size() && limited_[limit] < place) ++limit;
+        if (limit == limited_.size() || limited_[limit] != place) continue;
         const double floor = question_->floors[category], cap = question_->caps[category];
-        const double price = reported[place] + price_offset(penalty);
         double own = price;
         if (std::isfinite(floor)) own = std::max(own, penalty.slope(floor, false));
         if (std::isfinite(cap)) own = std::min(own, penalty.slope(cap, true));
-        if (row_of_[place] != absent) by_row[row_of_[place]] = own;
+        by_row[row_of_[place]] = own;
         double rest = price - own;
         if (!std::isfinite(floor)) rest = std::max(rest, 0.0);
         if (!std::isfinite(cap)) rest = std::min(rest, 0.0);
-        by_row.push_back(rest * limit_units_[limit]);
+        by_row[rows() + limit] = rest * limit_units_[limit];
     }
 }
 

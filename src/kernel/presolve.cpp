@@ -6,7 +6,6 @@
 #include "tuning.hpp"
 
 namespace excalibr {
-
 namespace {
 
 constexpr Index noted = 0, present = 1;  // of a category, before it has a place
@@ -71,11 +70,13 @@ void FreePart::choose_categories() {
     for (std::size_t free = 0; free < candidates_.size() && !all_found(); ++free) note_row(candidates_[free], present);
     for (Index candidate = 0; candidate < question.n() && !all_found(); ++candidate)
         if (!is_free_[candidate]) note_row(candidate, noted);
-    for (const Index category : question.listed) note(category, noted);
-    const auto shown = [&](Index category) { return place_of_category_[category] != absent; };
-    const auto unshown = std::find_if_not(question.floored.begin(), question.floored.end(), shown);
-    if (unshown != question.floored.end()) note(*unshown, noted);
+    const auto is_found = [&](Index category) { return place_of_category_[category] != absent; };
+    const auto out_of_reach = std::find_if_not(question.floored.begin(), question.floored.end(), is_found);
+    if (out_of_reach != question.floored.end()) note(*out_of_reach, noted);
     std::sort(categories_.begin(), categories_.end());
+    const auto found = static_cast<std::ptrdiff_t>(categories_.size());
+    for (const Index category : question.listed) note(category, noted);
+    std::inplace_merge(categories_.begin(), categories_.begin() + found, categories_.end());
     row_of_.resize(categories_.size());
     places_.clear();
     for (Index place = 0; place < categories_.size(); ++place) {
@@ -120,6 +121,9 @@ void FreePart::add_pinned_shares() {
         for (Index entry = first; entry < last; ++entry)
             pinned_shares_[place_of_category_[question.table.columns[entry]]] += weight * question.table.values[entry];
     }
+    priced_.clear();
+    for (std::size_t place = 0; place < categories_.size(); ++place)
+        if (row_of_[place] != absent || pinned_shares_[place] > 0.0) priced_.push_back(categories_[place]);
 }
 
 // Floors and caps of what free candidates have, and those of other categories that the pinned items do not keep by

@@ -32,8 +32,8 @@ class FreePart {
     std::size_t room() const;  // how many candidates can be shown together, pinned ones included
 
     // The categories that the question is about, in rising order: those that its candidates have or its target lists, and
-    // of floors on others the first, which no policy keeps. All others are shown by nobody, cost nothing and have a price
-    // of 0. What is said of the whole by category is by these.
+    // of floors on others the first, which no policy keeps. All others are shown by nobody and cost nothing. What is said
+    // of the whole by category is by these.
     Indices categories() const { return categories_; }
     std::size_t rows() const { return places_.size(); }  // how many of them free candidates have: the program's first rows
     std::size_t place_of_row(std::size_t row) const { return places_[row]; }
@@ -48,9 +48,11 @@ class FreePart {
     void to_free(const Lottery& whole, Lottery& free) const;
 
     // What a unit of each category costs, for its deviation and its limit together, as policies report it, and the way
-    // back: as much of each price as its deviation can explain, the rest for its limit.
-    void to_reported_prices(Reals by_row, double calibration, std::vector<double>& reported) const;
+    // back: as much of each price as its deviation can explain, the rest for its limit. Of categories that nothing can be
+    // shown of there are none: their slopes where the share is 0 are as good, whatever the answer.
+    void to_reported_prices(Reals by_row, double calibration, ByCategory& reported) const;
     void to_row_prices(Reals reported, double calibration, std::vector<double>& by_row) const;
+    Indices priced() const { return priced_; }  // the categories that have a price, of which `reported` are in `to_row_prices`
 
     // The exposure (n,) and the category shares of a lottery of the whole.
     void expose(const Lottery& lottery, std::vector<double>& exposure, std::vector<double>& shares) const;
@@ -100,6 +102,7 @@ class FreePart {
     std::vector<Penalty> penalties_;        // of these, of the whole page, where calibration counts 1
     std::vector<double> pinned_shares_;     // of these
     std::vector<Index> row_of_, places_;    // the row of the program that each is, or `absent`; and back
+    std::vector<Index> priced_;             // those that free candidates have or pinned ones show
     std::vector<Index> limited_;            // the places of those with limits
     std::vector<Index> place_of_category_;  // of all categories of any question: kept, as only those of the last one are set
     std::vector<Index> number_of_group_;    // of all groups of any question, `absent` but while they are numbered

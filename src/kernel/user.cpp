@@ -377,11 +377,6 @@ double UserSolver::gap_of_single(double trade_off, const Lottery& lottery, Reals
     return std::max(gap - unattainable_part(free_.program(), by_row), 0.0);
 }
 
-void UserSolver::report_prices(Reals by_row, double calibration, UserAnswer& answer) const {
-    answer.prices.categories.assign(free_.categories().begin(), free_.categories().end());
-    free_.to_reported_prices(by_row, calibration, answer.prices.values);
-}
-
 void UserSolver::to_answer(const CurvePoint& point, UserAnswer& answer) {
     const bool failed = point.failure != Failure::none;
     if (failed) answer = point.failure == Failure::pinned_break_limits ? UserAnswer() : conflict_;
@@ -394,7 +389,7 @@ void UserSolver::to_answer(const CurvePoint& point, UserAnswer& answer) {
     answer.effort = point.effort;
     answer.allowed_gap = point.allowed_gap;
     answer.objective = point.value(point.trade_off);
-    report_prices(point.row_prices, point.trade_off, answer);
+    free_.to_reported_prices(point.row_prices, point.trade_off, answer.prices);
 }
 
 }  // namespace excalibr

@@ -29,7 +29,7 @@ enum class Failure : int {
 
 struct UserAnswer {
     Lottery lottery;             // of the whole, by slot
-    ByCategory prices;           // as policies report them; those of other categories are 0, see `FreePart::categories`
+    ByCategory prices;           // as policies report them, of `FreePart::priced`
     double trade_off = 0.0;      // the λ that the prices prove the gap at
     double objective = 0.0;      // of the program that was asked, prices of items subtracted; completed by RangeSolver
     double gap = 0.0;
@@ -91,7 +91,7 @@ class UserSolver {
     // The least relevance that a loss allows, less the best score.
     double relevance_floor(double loss);
 
-    // The gap of any lottery of the whole at a trade-off, by reported prices of `free_part().categories()`. Those of
+    // The gap of any lottery of the whole at a trade-off, by reported prices of `free_part().priced()`. Those of
     // categories that no free candidate has are taken as the best that there are.
     double gap_at(double trade_off, const Lottery& lottery, Reals reported_prices);
 
@@ -138,7 +138,6 @@ class UserSolver {
     void measure(CurvePoint& point);
     void set_objective_of_rows(Balance balance, Reals row_prices);
     double rounding_of_proof(const CurvePoint& point);
-    void report_prices(Reals by_row, double calibration, UserAnswer& answer) const;
     double gap_by_rows(Balance balance, const Lottery& lottery, Reals row_prices);
     double allowed_at(Balance balance, Reals row_prices, double tolerance);
     double unwarned_at(Balance balance, double tolerance);

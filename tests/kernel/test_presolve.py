@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from excalibr._native import kernel
+from excalibr._problem import Penalty
 from excalibr._types import Booleans, Floats, Integers
 from tests.kernel.programs import EIGHTHS, SHARES, Draw, rows, slot_weights
 
@@ -60,6 +61,11 @@ class Asked:
     def present(self) -> list[int]:
         """The categories that a free candidate has: the others leave the program."""
         return np.flatnonzero((self.rows[self.free] > 0.0).any(axis=0)).tolist()
+
+    @property
+    def priced(self) -> list[int]:
+        """The same, and what pinned items show."""
+        return [each for each in range(len(self.low)) if each in self.present or self.pinned_shares[each] > 0.0]
 
     @property
     def absent(self) -> list[int]:
@@ -123,7 +129,7 @@ def questions(draw: Draw) -> Asked:
     pinned = dict(zip(pins, draw(st.permutations(range(n))), strict=False))
     spare = [i for i in range(n) if i not in pinned.values()]
     shown = draw(st.sets(st.sampled_from(spare), max_size=n - k)) if spare else set()
-    low = draw(arrays.arrays(np.float64, r, elements=SHARES))
+    low = draw(arrays.arrays(np.float64, r, elements=SHARES | st.sampled_from([-0.25, -0.5])))
     width = draw(arrays.arrays(np.float64, r, elements=st.sampled_from([0.0, 0.25])))
     floors = draw(arrays.arrays(np.float64, r, elements=st.sampled_from([-np.inf, 0.0, 0.25])))
     caps = draw(arrays.arrays(np.float64, r, elements=st.sampled_from([np.inf, 0.5, 1.0])))
@@ -243,7 +249,7 @@ def test_prices_of_deviation_and_limit_are_reported_as_one(asked: Asked, trade_o
     reported = data.draw(arrays.arrays(np.float64, r, elements=EIGHTHS))
     if asked.smoothing:
         reported = -np.abs(reported)
-    by_row, present = free.to_row_prices(reported, trade_off), asked.present
+    by_row, present, priced = free.to_row_prices(reported[asked.priced], trade_off), asked.present, asked.priced
     assert len(by_row) == len(present) + len(asked.limited)
     for row, category in enumerate(asked.limited, start=len(present)):
         assert np.isfinite(asked.floors[category]) or by_row[row] >= 0.0  # only a floor can make a category cheaper
@@ -253,14 +259,19 @@ def test_prices_of_deviation_and_limit_are_reported_as_one(asked: Asked, trade_o
     together[asked.limited] += by_row[len(present) :] / asked.limit_units
     np.testing.assert_allclose(together[present], (reported + offsets)[present], atol=1e-14)
     if (by_row[: len(present)] <= offsets[present]).all() or not asked.smoothing:
-        again = free.to_reported_prices(by_row, trade_off)
-        np.testing.assert_allclose(again[present], reported[present], atol=1e-14)
+        categories, prices = free.to_reported_prices(by_row, trade_off)
+        assert categories.tolist() == priced
+        there = np.isin(priced, present)
+        np.testing.assert_allclose(prices[there], reported[present], atol=1e-14)
 
 
 @given(questions(), st.sampled_from([0.5, 0.1, 1.0]))
 def test_what_nobody_can_change_is_optimal_at_its_price(asked: Asked, trade_off: float) -> None:
-    free = asked.free_part()
-    reported = free.to_reported_prices(np.zeros(len(asked.present) + len(asked.limited)), trade_off)
+    free, r = asked.free_part(), len(asked.low)
+    weights, base = trade_off * asked.weights, asked.base if len(asked.base) else np.zeros(r)
+    reported = Penalty(asked.low, asked.high, weights, weights, asked.smoothing, base).price_of_nothing
+    priced, prices = free.to_reported_prices(np.zeros(len(asked.present) + len(asked.limited)), trade_off)
+    reported[priced] = prices
     for category in asked.absent:
         penalty, shown = asked.penalty(category, trade_off), float(asked.pinned_shares[category])
         offset = (1 - asked.smoothing) * trade_off * asked.weights[category] if asked.smoothing else 0.0

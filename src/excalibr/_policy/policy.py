@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from excalibr._policy.policies import SolveInfo
 
 KnownPrices: TypeAlias = tuple[Integers, Floats]
-"""Some categories and their prices: those of the user's candidates and target, see :meth:`Problem._prices_of`."""
+"""Some categories and their prices: those that the user's candidates have, see :meth:`Problem._prices_of`."""
 
 
 @dataclass(frozen=True, eq=False, init=False)

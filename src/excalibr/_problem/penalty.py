@@ -46,6 +46,19 @@ class Penalty:
         """
         return (1.0 - self.smoothing) * self.above if self.smoothing else 0.0
 
+    @property
+    def price_of_nothing(self) -> Floats:
+        """(r,) the reported price of a category of which nothing can be shown: the slope there that is nearest to 0."""
+        lacking, surplus = self.low > 0.0, self.high < 0.0
+        if not self.smoothing:
+            return np.where(lacking, -self.below, np.where(surplus, self.above, 0.0))
+        edge, base = np.where(lacking, self.low, np.minimum(self.high, 0.0)), 0.0 if self.base is None else self.base
+        wanted = base + edge
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(wanted > 0.0, wanted / (base + self.smoothing * edge), 0.0)  # q/u
+        free = ~lacking & (self.high > 0.0)
+        return np.asarray(-(1.0 - self.smoothing) * self.above * np.where(free, 1.0, ratio))
+
     def _curved(self, edge: Floats, excess: Floats) -> Floats:
         """q·log(q/u) − q + u for shares that exceed an edge of the band by so much."""
         wanted = edge if self.base is None else edge + self.base

@@ -214,12 +214,8 @@ class Problem:
         return np.asarray(np.maximum(self.target - shares, 0.0) + np.maximum(shares - self.high, 0.0))
 
     def _prices_of(self, categories: Integers, values: Floats) -> Floats:
-        """(r,) prices of which these are not as of a category that no candidate has and no target lists."""
-        prices, penalty = np.zeros(self.r), self.penalty
-        if (
-            penalty.smoothing
-        ):  # a share that costs nothing has the slope 0, and KL's prices are reported lower than slopes
-            prices -= np.where(penalty.high > 0.0, penalty.price_offset, 0.0)
+        """(r,) prices of which these are known; those of what cannot be shown follow from the target."""
+        prices = self.penalty.price_of_nothing
         prices[categories] = values
         return prices
 
