@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 #include "linear.hpp"
 #include "tuning.hpp"
@@ -118,7 +119,8 @@ void LotteryMaker::take_up(Index candidate, Index& present, Index Component::* r
 }
 
 // Exchange the two in rankings that hold as much as the step asks, and in a fraction of the last. First come those that
-// would end farthest beyond the point in the direction from which exchanging leads back, so that all stay near it.
+// would end with shares farthest beyond the point's in the direction from which exchanging leads back, so that all stay near
+// it, and among equals the newest, so that the ranking that sorts like the point keeps its weight.
 void LotteryMaker::play(const MixingStep& step, Reals difference) {
     const std::size_t count = mixture_.size();
     double wanted = 0.0;
@@ -129,7 +131,7 @@ void LotteryMaker::play(const MixingStep& step, Reals difference) {
     const double sign = wanted < 0.0 ? -1.0 : 1.0;  // thinning keeps shares, and not who has more
     alignments_.resize(count);
     for (std::size_t ranking = 0; ranking < count; ++ranking) {
-        alignments_[ranking] = sign * dot(effects_.row(ranking), difference);
+        alignments_[ranking] = -sign * dot(effects_.row(ranking).subspan(1), difference.subspan(1));
         add(effects_.row(ranking), step.part * mixture_[ranking].lead, difference);  // each was foreseen to do a part of it
     }
     const auto effects = static_cast<double>(difference.size());
@@ -137,7 +139,7 @@ void LotteryMaker::play(const MixingStep& step, Reals difference) {
     order_.resize(count);
     fill_identity(order_);
     sort_descending(alignments_, order_, scratch_);
-    for (const Index ranking : order_) {
+    for (const Index ranking : std::views::reverse(order_)) {
         const double weight = mixture_[ranking].weight, whole = weight * mixture_[ranking].lead;
         if (!(sign * whole > 0.0)) continue;
         const double fraction = wanted / whole;
