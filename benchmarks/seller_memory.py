@@ -1,8 +1,8 @@
 """Sellers as categories, far more of them than any user's candidates have: the memory that many users take.
 
-``python -m benchmarks.seller_memory [--users 10000] [--sellers 1000000] [--ways reranker command spark]``. The tables are
-made from a seed, and every measured run is a process of its own, twice: with the 20 genres of the items as categories,
-and with their sellers. ``spark`` needs pyspark and Java.
+``python -m benchmarks.seller_memory [--users 10000] [--sellers 1000000] [--ways reranker command spark]``. The tables
+are made from a seed, and every measured run is a process of its own, twice: with the 20 genres of the items as
+categories, and with their sellers. ``spark`` needs pyspark and Java.
 """
 
 from __future__ import annotations
