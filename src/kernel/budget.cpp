@@ -196,7 +196,7 @@ void UserSolver::settle_for_sides(bool limit_is_cost, double limit, const CurveP
         answer.gap = gap;
         answer.trade_off = trade_off;
         answer.allowed_gap = unwarned_at(Balance::of(trade_off), tolerance);
-        report_prices(point->row_prices, trade_off, answer);
+        free_.to_reported_prices(point->row_prices, trade_off, answer.prices);
     }
 }
 
