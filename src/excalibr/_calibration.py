@@ -176,7 +176,8 @@ def calibrate(
         time_limit,
     )
     # fmt: on
-    truth_value("verbose", verbose)
+    if verbose is not False:
+        truth_value("verbose", verbose)
     problem = read_problem(scores, categories, target, options, pinned, shown, item_prices)
     if k is None or k == problem.batch.checked.candidates:
         _warn_of_truncation(problem, stacklevel=3)
